@@ -26,7 +26,7 @@ from rag_nodes.evaluation import Passage
 from rag_nodes.evaluation.importers import read_labels
 from rag_nodes.ledger import Ledger
 from rag_nodes.models.kept import KeptAnswers
-from rag_nodes.readers import FileShard, Limits, Reading, build_document, readings
+from rag_nodes.readers import Limits, Reading, build_document, readings
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.text.spans import Span
@@ -114,7 +114,6 @@ def web_page(folder: Path) -> Path:
 PARSER = get_parser("fixed", chunk_size=200, chunk_overlap=0)
 TAKE_PATHS: dict[str, tuple[Callable[[Path], Path], Callable[[Any], Any]]] = {
     "EvaluationReport.load": (saved_report, lambda path: EvaluationReport.load(path).to_json()),
-    "FileShard.holds": (web_page, lambda path: FileShard(1, 1).holds(path, path)),
     "Ledger.scratch": (
         lambda folder: folder / "none.sqlite", lambda path: _entered(Ledger.scratch(path))),
     "Limits.check": (

@@ -13,7 +13,6 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from store import qdrant_server as _server
 
 from rag_nodes.pipeline import IngestReport, ingest
-from rag_nodes.readers import FileShard
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.copying import copy_collection
 
@@ -207,30 +206,6 @@ def test_a_server_keeps_the_marks_with_the_collection(
         embedding.texts.clear()
         corpus.ingest(ledger=ours)
         assert (corpus.opened, embedding.texts) == ([], [])
-
-
-def test_shards_leave_each_other_the_marks(
-    corpus: FolderIngests, server: Any, tmp_path: Path
-) -> None:
-    parts = [tmp_path / "part-1.sqlite", tmp_path / "part-2.sqlite"]
-    with open_store(server.url) as corpus.store:
-        for _ in range(2):
-            for number, part in enumerate(parts, start=1):
-                corpus.ingest(ledger=part, shard=FileShard(number, 2))
-        assert corpus.opened == []
-
-
-def test_a_shard_finds_out_that_its_part_of_the_store_was_restored(
-    corpus: FolderIngests, tmp_path: Path
-) -> None:
-    whole = {"ledger": tmp_path / "part.sqlite", "shard": FileShard(1, 1)}
-    corpus.ingest(**whole)
-    copy = aside(corpus, "yesterday")
-    change(corpus, "black")
-    corpus.ingest(**whole)
-    restore(corpus, copy)
-
-    assert "is black" in texts(corpus, corpus.ingest(**whole))
 
 
 def test_a_key_that_may_not_change_a_collection_has_every_ingest_look(

@@ -70,8 +70,7 @@ ON CONFLICT (name) DO UPDATE SET
     dimension = coalesce(excluded.dimension, dimension)
 """
 _MARK = """
-UPDATE collections SET marks = json_patch(iif(?, marks, '{}'), json_object(writer, ?))
-WHERE name = ?
+UPDATE collections SET marks = json_object(writer, ?) WHERE name = ?
 """
 _STORED = f"SELECT {', '.join(StoredDocument._fields)} FROM stored WHERE collection = ?"  # noqa: S608
 _LISTED = "SELECT document_id, ids FROM stored WHERE collection = ?"
@@ -248,12 +247,9 @@ class Ledger(LedgerDatabase):
         query = "SELECT marks FROM collections WHERE name = ?"
         return next((json.loads(found) for (found,) in self._read(query, collection)), {})
 
-    def mark(self, collection: str, epoch: str, *, is_shared: bool = False) -> None:
-        """Write down what state of a collection in use this ledger is of from now on.
-
-        Of one that is shared, what other writers left stays known.
-        """
-        self._write(_MARK, [(is_shared, epoch, collection)])
+    def mark(self, collection: str, epoch: str) -> None:
+        """Write down what state of a collection in use this ledger is of from now on."""
+        self._write(_MARK, [(epoch, collection)])
 
     def totals(self, collection: str) -> tuple[int, int]:
         """Chunks of documents that are whole, and ids of points that may be stored of any."""

@@ -96,7 +96,6 @@ OPERATIONS: tuple[Operation, ...] = (
             "ingest docs/ -p semantic -p fixed --store http://localhost:6333",
             "ingest docs/ -p heading --text summary --llm openai",
             "ingest docs/ --exclude '*.tmp' --exclude drafts --prune",
-            "ingest docs/ --store http://localhost:6333 --shard 3/8",
             "ingest docs/ --embedding openai --dry-run",
         ),
         usual=("parsers", "store", "corpus", "prune", "dry_run"),

@@ -85,8 +85,6 @@ class IngestRequest(Working):
         as_parsers((DEFAULT_PARSER,)),
         Field(description=described_parsers("use", (DEFAULT_PARSER,)), min_length=1),
     ] = Field(default_factory=lambda: [ParserSpec(name=DEFAULT_PARSER)])
-    shard: Annotated[str | None, Flag(metavar="I/N")] = None
-    """Only the files of one of N shares, by a hash of their path below PATH."""
     prune: bool = False
     """Remove stored documents whose files, or pages of a crawl, are gone from PATH."""
     ttl: Annotated[float, Field(ge=0), Flag(metavar="HOURS")] = WEB_HOURS
@@ -117,10 +115,9 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):
         run.configure({"store": MEMORY})  # opening a folder makes it
-    from rag_nodes.readers import Exclusion, FileShard
+    from rag_nodes.readers import Exclusion
 
     Exclusion(run.settings.exclude)  # refused, if at all, before models are loaded
-    shard = FileShard.of(request.shard) if request.shard is not None else None
     executor = executor_of(request)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
@@ -144,7 +141,6 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         prices=settings.answering().get("prices", {}),
         ledger=settings.ledger,
         ttl=request.ttl,
-        shard=shard,
         exclude=settings.exclude,
         prune=request.prune,
         dry_run=request.dry_run,

@@ -33,7 +33,7 @@ class IngestColumn:
 
     A failure of the store is an error of the column and of its documents, and stops nothing else:
     `stopped` says why no further document can be stored. `code` is that of what is written, and a
-    part of the version of every document; of a shared collection others keep ledgers of their own.
+    part of the version of every document.
     """
 
     def __init__(
@@ -45,12 +45,10 @@ class IngestColumn:
         tally: Tally,
         *,
         code: str,
-        is_shared: bool = False,
     ) -> None:
         self.name, self.collection, self.code = name, row.name, code
         self.stopped: str | None = None
         self._row, self._store, self._ledger, self._tally = row, store, ledger, tally
-        self._is_shared = is_shared
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
         self._pending: dict[str, DocumentResult] = {}
@@ -97,7 +95,7 @@ class IngestColumn:
         listed = self._ledger.listed_ids(self.collection, document_ids)
         rows = self._ledger.stored(self.collection, list(listed))
         settled = {one: (rows[one], ids) for one, ids in listed.items() if rows[one].version}
-        asked = (set(document_ids) if self._is_shared else listed.keys()) - settled.keys()
+        asked = listed.keys() - settled.keys()
         return settled, {one: self._store.stored(self.collection, one) for one in asked}
 
     def _believe(self) -> None:
@@ -129,20 +127,11 @@ class IngestColumn:
         """What the store says of documents; None where the ledger is believed.
 
         That is where it bears the marks of this state of the store, and there may be as many chunks
-        as there are. A store that others write as well has more than its ledger knows of: then less
-        than that, or another mark of this writer, have it doubted.
+        as there are.
         """
-        store, ledger, name = self._store, self._ledger, self.collection
-        marks = store.marks(name)
-        if not self._is_shared:
-            is_covered = count and ledger.covers(name, marks, count)
-            return None if is_covered else store.documents(name)
-        rows, writer = ledger.stored(name), ledger.writer(name)
-        is_own = marks.get(writer, "") == ledger.marks(name).get(writer)
-        if not rows or (is_own and count >= ledger.totals(name)[0]):
-            return None
-        found = {one: store.stored(name, one) for one in rows}
-        return {one: nodes for one, nodes in found.items() if nodes}
+        store, name = self._store, self.collection
+        is_covered = count and self._ledger.covers(name, store.marks(name), count)
+        return None if is_covered else store.documents(name)
 
     def _mark(self) -> None:
         """Give the state of the collection an epoch, which the store and this ledger alone know.
@@ -152,10 +141,9 @@ class IngestColumn:
         store, ledger, name = self._store, self._ledger, self.collection
         epoch = secrets.token_hex(8)
         with ledger.transaction():
-            there = {} if self._is_shared else store.marks(name)
-            marks = {**dict.fromkeys(there), ledger.writer(name): epoch}
+            marks = {**dict.fromkeys(store.marks(name)), ledger.writer(name): epoch}
             if store.mark(name, marks):
-                ledger.mark(name, epoch, is_shared=self._is_shared)
+                ledger.mark(name, epoch)
                 self._is_marked = True
 
     def _use(self, dimension: int | None) -> None:

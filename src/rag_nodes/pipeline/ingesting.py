@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import IngestReport, Progress
-    from rag_nodes.readers import FileShard, Limits
+    from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 
 logger = logging.getLogger(__name__)
@@ -56,7 +56,6 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     prices: Prices = MappingProxyType({}),
     ledger: Ledger | str | Path | None = None,
     ttl: float = WEB_HOURS,
-    shard: FileShard | None = None,
     exclude: str | Iterable[str] = (),
     prune: bool = False,
     dry_run: bool = False,
@@ -94,13 +93,11 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             Files that did not change since they were written down there are not opened.
         ttl: hours after which web pages are due again though their file did not change; 0 for
             never.
-        shard: ingest only the files of this one; others take the rest, elsewhere or later.
         exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
             `drafts/*.md`. What is stored of them counts as gone from `paths`.
         prune: remove what is gone from `paths` from every collection of the corpus, once all else
             is stored: documents of files that were deleted or emptied, and pages that a crawl has
-            no more, unless `shard` is given: files of other shards may have them. What was ingested
-            from elsewhere stays.
+            no more. What was ingested from elsewhere stays.
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
@@ -135,13 +132,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         progress=progress,
         limits=limits,
         dry_run=dry_run,
-        shard=shard,
-        total=_documents_in(wanted, shard, exclusion) if progress else None,
+        total=_documents_in(wanted, exclusion) if progress else None,
     ) as run:
         if prune:
             kept = run.ledger if run.keeps_ledger else None
             check_prunable(wanted, store, kept, corpus, exclusion)
-        files = run.due(listed(wanted, shard, exclude=exclusion, skipped=skipped))
+        files = run.due(listed(wanted, exclude=exclusion, skipped=skipped))
         report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
         report = replace(report, **skipped.facts())
         for reason in report.unhashable:
@@ -154,16 +150,15 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             run.ledger,
             wanted,
             prune=prune,
-            is_shard=shard is not None,
             exclude=exclusion,
         )
 
 
-def _documents_in(paths: Sequence[Path], shard: FileShard | None, exclude: Exclusion) -> int | None:
+def _documents_in(paths: Sequence[Path], exclude: Exclusion) -> int | None:
     """How many documents files and folders hold; None where only reading them tells."""
     if any(path.suffix.lower() in COLLECTIONS for path in paths):
         return None
-    return sum(1 for _ in listed(paths, shard, exclude=exclude))
+    return sum(1 for _ in listed(paths, exclude=exclude))
 
 
 async def aingest(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.pipeline.report import Pruned
-from rag_nodes.readers import COLLECTIONS, Exclusion, listed
+from rag_nodes.readers import Exclusion, listed
 from rag_nodes.store import is_of
 
 if TYPE_CHECKING:
@@ -77,7 +77,6 @@ def compared(
     paths: Sequence[Path],
     *,
     prune: bool,
-    is_shard: bool,
     exclude: Exclusion | None = None,
 ) -> IngestReport:
     """The report with what is gone from files and folders, which is taken out where it is pruned.
@@ -93,7 +92,7 @@ def compared(
     try:
         check_prunable(paths, store, ledger, corpus, exclude)
         left_out = (exclude or Exclusion()).below(paths)
-        gone, lost = _gone(ledger, corpus, paths, left_out, is_shard=is_shard)
+        gone, lost = _gone(ledger, corpus, paths, left_out)
     except FileMissingError as error:
         if prune:
             logger.warning("%s", error)
@@ -126,22 +125,14 @@ def _gone(
     corpus: str,
     paths: Sequence[Path],
     left_out: Callable[[str], bool],
-    *,
-    is_shard: bool,
 ) -> tuple[dict[str, str], list[str]]:
     """Documents by id that no file has any more, by path or URL, and the files that are gone.
 
     That is documents of files that are not there any more, that are empty or left out, and of files
     that are read and have them no more; not what another file has as well, and not what is
-    elsewhere. Of a shard, no pages of crawls: files of other shards may have them, of which its
-    ledger knows none.
+    elsewhere.
     """
-    is_below = _is_below_any(paths)
-
-    def here(path: str) -> bool:
-        return is_below(path) and not (is_shard and Path(path).suffix.lower() in COLLECTIONS)
-
-    is_missing = file_loss()
+    here, is_missing = _is_below_any(paths), file_loss()
 
     def is_lost(path: str) -> bool:
         return left_out(path) or is_missing(path)

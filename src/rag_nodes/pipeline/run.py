@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.report import IngestReport, Progress
     from rag_nodes.pipeline.units import DueFile
-    from rag_nodes.readers import FileShard, ListedFile
+    from rag_nodes.readers import ListedFile
     from rag_nodes.store import Store
 
 MOST_FILES = 32
@@ -83,7 +83,6 @@ class IngestRun:
         limits: Limits | None = None,
         parse: Parse | None = None,
         dry_run: bool = False,
-        shard: FileShard | None = None,
         total: int | None = None,
     ) -> None:
         if not parsers:
@@ -127,7 +126,6 @@ class IngestRun:
                     self.ledger,
                     self._tally,
                     code=origins.codes[name],
-                    is_shared=shard is not None,
                 )
                 for name, row in rows.items()
             ]

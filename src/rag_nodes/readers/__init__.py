@@ -30,7 +30,6 @@ from rag_nodes.readers.files import (
     readings,
 )
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
-from rag_nodes.readers.shards import FileShard
 from rag_nodes.readers.walk import ListedFile, Skipped
 
 if TYPE_CHECKING:
@@ -42,7 +41,6 @@ __all__ = [
     "CollectionReader",
     "Exclusion",
     "FilePages",
-    "FileShard",
     "Limits",
     "ListedFile",
     "RagNodesReader",

@@ -40,7 +40,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.readers.kinds import Outcomes
     from rag_nodes.readers.pdf import Layout
-    from rag_nodes.readers.shards import FileShard
 
 DEFAULT_LIMITS = Limits()
 
@@ -199,7 +198,6 @@ def read_listed(
 
 def listed(
     paths: str | Path | Iterable[str | Path],
-    shard: FileShard | None = None,
     *,
     exclude: Exclusion | None = None,
     skipped: Skipped | None = None,
@@ -208,16 +206,15 @@ def listed(
 
     Args:
         paths: files and folders; a single path is one of them.
-        shard: leave out what is in another one; None for all.
         exclude: leave out what matches a pattern; None for nothing.
-        skipped: counts the files that are left out, those of other shards apart.
+        skipped: counts the files that are left out.
     """
     seen = set[int]()  # hashes, as a million paths would take 120 MB
     for root in map(Path, several(paths)):
         for file in files_at(root, exclude or Exclusion()):
             # What one root leaves out another may hold.
             key = hash((file.place, file.skipped)) if file.skipped else hash(file.place)
-            if key in seen or not (shard is None or shard.holds(file.path, root)):
+            if key in seen:
                 continue
             seen.add(key)
             if not file.skipped:
