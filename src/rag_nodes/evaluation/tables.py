@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rag_nodes.evaluation.dataset import Unplaced
-from rag_nodes.evaluation.leads import Interval
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,12 +179,12 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Rating:
-    """A mean over the questions that could be `judged`; None where none could.
+    """A mean over the questions that could be `judged`; None if none could.
 
     `not_judged` are questions whose judgement could not be read, or that have no answer.
     """
 
-    interval: Interval | None
+    mean: float | None
     judged: int
     not_judged: int
 
@@ -224,8 +223,6 @@ class Judgement:
         judge: name of the model that judged.
         questions: ids of those that were drawn, the same for every column.
         budget: tokens that were read for each answer.
-        verdict: whose answers are more correct, a sentence for every two columns; in points of a
-            hundred, where the worst grade is 0 and the best 100.
         error: why nothing was judged; None where it was.
     """
 
@@ -235,7 +232,6 @@ class Judgement:
     budget: int
     columns: tuple[JudgedColumn, ...] = ()
     answers: tuple[JudgedAnswer, ...] = ()
-    verdict: tuple[str, ...] = ()
     error: str | None = None
 
     @property

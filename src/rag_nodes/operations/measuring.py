@@ -165,7 +165,8 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     columns: Mapping[str, object] = {**parsers, **stored}
     gates.check_comparable(columns, dataset.questions)
     if judging:
-        requests = judging.requests(len(columns), len(dataset.questions))
+        # An answer and two grades for each question and column.
+        requests = 3 * len(columns) * min(judging.questions, len(dataset.questions))
         run.note(f"Answering and judging takes up to {requests:,} requests.")
     report = measured(
         _narrowed(request, dataset),

@@ -137,24 +137,19 @@ def _judged(judgement: Judgement) -> Iterator[RenderableType]:
     """What the answers are worth, and what it took to find out."""
     columns: dict[str, Column] = {
         "Answers from": "name",
-        "faithful": lambda one: _rated(one.faithfulness, "{:.0f}", 100, " %"),
-        "correct": lambda one: _rated(one.correctness, "{:.1f}", 1, " of 5"),
+        "faithful": lambda one: _mean(one.faithfulness, "{:.0%}"),
+        "correct": lambda one: _mean(one.correctness, "{:.1f} of 5"),
         "judged": lambda one: f"{one.faithfulness.judged}, {one.correctness.judged}",
         "not judged": lambda one: f"{one.faithfulness.not_judged}, {one.correctness.not_judged}",
     }
     if not judgement.error:
         yield table(judgement.columns, columns, right=[*columns][1:])
-    yield from (plain(one_line(words)) for words in judgement.verdict)
     yield plain(one_line(judgement.words), "yellow" if judgement.error else "dim")
 
 
-def _rated(rating: Rating, shown: str, scale: float, unit: str) -> str:
-    """The mean and, in brackets, between which it is."""
-    if rating.interval is None:
-        return ""
-    found = rating.interval
-    mean, low, high = (shown.format(scale * one) for one in (found.mean, found.low, found.high))
-    return f"{mean}{unit} ({low}-{high})"
+def _mean(rating: Rating, form: str) -> str:
+    """Return the mean; "" if nothing was judged."""
+    return "" if rating.mean is None else form.format(rating.mean)
 
 
 def _procedure(report: EvaluationReport) -> str:
