@@ -21,7 +21,7 @@ from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.limits import MOST_BYTES, MOST_YAML
+from rag_nodes.workspace.limits import MOST_BYTES
 
 REQUEST: Any = Request()
 GUIDE = "\n\n".join(
@@ -193,7 +193,6 @@ def test_questions_of_a_file_are_added_and_those_left_out_are_counted_by_reason(
         ("a.json", json.dumps([{"question": "Who?", "gold": "x" * 5001}]), "in one quote"),
         ("a.csv", "question,quote\n" + "Who?,It rained.\n" * 5001, "5,001 quotes"),
         ("big.json", " " * (MOST_BYTES + 1), "over 10 MB"),
-        ("big.yaml", " " * (MOST_YAML + 1), "over 0.5 MB"),
     ],
 )
 def test_a_file_that_cannot_be_used_is_refused_without_the_path_of_the_server(

@@ -28,8 +28,6 @@ MOST_COMPARED = 5 * 10**11
 """Characters of all quotes times those of the documents in which they are looked for."""
 MOST_BYTES = 10_000_000
 """Bytes of a file of questions: it is read in this process."""
-MOST_YAML = 500_000
-"""The same in YAML, of which a megabyte takes minutes to read."""
 MOST_ANSWERS = 20_000
 """Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
 MOST_CHARACTERS = 20_000_000
@@ -51,11 +49,10 @@ def check_file(path: Path) -> None:
     Raises:
         DatasetTooLargeError: it does.
     """
-    most = MOST_YAML if path.suffix.lower() in (".yaml", ".yml") else MOST_BYTES
-    if path.stat().st_size > most:
+    if path.stat().st_size > MOST_BYTES:
         raise DatasetTooLargeError(
-            f"{path.name} is over {most / 1_000_000:g} MB; send fewer questions, without the texts "
-            f"of their documents, {_ELSEWHERE}"
+            f"{path.name} is over {MOST_BYTES / 1_000_000:g} MB; send fewer questions, without "
+            f"the texts of their documents, {_ELSEWHERE}"
         )
 
 

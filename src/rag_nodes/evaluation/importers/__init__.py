@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import Document
 
 from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.evaluation.importers.corpora import PAIRS, beir, corpus_in
+from rag_nodes.evaluation.importers.corpora import beir, squad
 from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
-from rag_nodes.evaluation.importers.formats import FORMATS, Labels, read_rows
+from rag_nodes.evaluation.importers.formats import Labels, read_rows
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
 
@@ -24,9 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["documents_of", "load_dataset", "place", "plain_of", "read_labels"]
 
-_NAMES = (*dict.fromkeys(one.name for one in FORMATS), PAIRS, "SQuAD", "BEIR")
 _SIMPLEST = (
-    f"Questions are read from a sheet (CSV, TSV, XLSX), our JSON, {', '.join(_NAMES)}. "
+    "Questions are read from a sheet (CSV, TSV, XLSX), our JSON, RAGAS, SQuAD and BEIR. "
     "The simplest is a sheet of two columns:\n"
     "question,quote\n"
     "When do quiet hours begin?,Quiet hours last from ten in the evening"
@@ -35,11 +34,10 @@ _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
 
 def load_dataset(path: str | Path, documents: Sequence[Document] = ()) -> Dataset:
-    """A dataset out of a file or folder of labelled questions; the format is found out.
+    """Load a dataset from a file or folder of labelled questions, whose format is detected.
 
-    Known are a sheet, our own JSON, and what LlamaIndex, RAGAS, TruLens, LangSmith, promptfoo,
-    SQuAD, BEIR, LegalBench-RAG and Chroma write, as JSON, JSON lines, YAML or a sheet; BEIR is a
-    folder.
+    The formats are a sheet, our own JSON, a test set of RAGAS, SQuAD (JSON or JSON lines), and a
+    folder of BEIR.
 
     Args:
         path: the questions.
@@ -81,7 +79,7 @@ def read_labels(path: str | Path) -> Labels:
         if sheet and not plain:
             raise DatasetError(f"{path} has no row under its header; write a question in each")
         with _misplaced(path):
-            found = corpus_in(plain) or read_rows(plain, str(path), sheet=sheet)
+            found = squad(plain) or read_rows(plain, str(path), sheet=sheet)
         columns = f" (its columns: {', '.join(plain[0]) or 'none'})" if sheet else ""
         refusal = (
             "is of no known format: nothing in it is called a question with the words that "

@@ -1,4 +1,4 @@
-"""Data sets that bring their texts along: SQuAD, BEIR, and pairs of LlamaIndex.
+"""Data sets that bring their texts along: SQuAD and BEIR.
 
 A text in pieces becomes one document with blank lines between them, so that there is something to
 cut: the paragraphs of an article, the passages of one title.
@@ -18,7 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
-PAIRS = "LlamaIndex's EmbeddingQAFinetuneDataset"
 _SPLITS = ("test.tsv", "dev.tsv", "train.tsv")
 """Judgements of BEIR, the first there is."""
 _UNANSWERED = "marked as having no answer in its text"
@@ -35,12 +34,9 @@ class _Texts(dict[str, str]):
         return len(before)
 
 
-def corpus_in(plain: Any) -> Labels | None:
-    """SQuAD, whole or a question a line, or pairs of LlamaIndex; None for a list of questions."""
+def squad(plain: Any) -> Labels | None:
+    """SQuAD, whole or a question a line; None for a list of questions."""
     match plain:
-        case {"queries": queries, "corpus": nodes, "relevant_docs": relevant}:
-            quotes = {one: {"text": text} for one, text in nodes.items() if text.strip()}
-            return _judged(PAIRS, queries, relevant, quotes, {})
         case {"data": [*articles]} if any(
             isinstance(one, dict) and "paragraphs" in one for one in articles
         ):
@@ -105,14 +101,14 @@ def beir(folder: Path) -> Labels | None:
     Raises:
         DatasetError: there are no judgements, or a file cannot be read.
     """
-    passages, asked = folder / "corpus.jsonl", folder / "queries.jsonl"
-    if not passages.is_file() or not asked.is_file():
+    corpus, asked = folder / "corpus.jsonl", folder / "queries.jsonl"
+    if not corpus.is_file() or not asked.is_file():
         return None
     path = next((p for name in _SPLITS if (p := folder / "qrels" / name).is_file()), None)
     if path is None:
         raise DatasetError(f"{folder} has no judgements; put them into {folder / 'qrels/test.tsv'}")
     texts, places = _Texts(), {}
-    for one in json_lines(passages):
+    for one in json_lines(corpus):
         title, text = str(one.get("title") or "").strip(), str(one["text"])
         name = title or str(one["_id"])
         if title and name not in texts:
@@ -126,22 +122,12 @@ def beir(folder: Path) -> Labels | None:
             case [query, passage, score, *_] if score.strip().isdecimal() and int(score) > 0:
                 relevant[query].append(passage)
     queries = {str(one["_id"]): one["text"] for one in json_lines(asked)}
-    return _judged("BEIR", queries, relevant, places, texts)
-
-
-def _judged(
-    form: str,
-    queries: Mapping[str, Any],
-    relevant: Mapping[str, Sequence[str]],
-    places: Mapping[str, Row],
-    texts: Mapping[str, str],
-) -> Labels:
     rows = [
-        {"id": str(query), "question": queries[query], "alternatives": found}
+        {"id": query, "question": queries[query], "alternatives": passages}
         for query, ids in relevant.items()
-        if query in queries and (found := [places[one] for one in ids if one in places])
+        if query in queries and (passages := [places[one] for one in ids if one in places])
     ]
-    return _labels(form, rows, texts, _UNJUDGED, len(queries))
+    return _labels("BEIR", rows, texts, _UNJUDGED, len(queries))
 
 
 def _labels(form: str, rows: list[Row], texts: Mapping[str, str], why: str, asked: int) -> Labels:

@@ -1,4 +1,4 @@
-"""Files of questions as plain data: JSON, JSON lines, YAML, and the rows of a sheet."""
+"""Files of questions as plain data: JSON, JSON lines, and the rows of a sheet."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import DatasetError, EmptyFileError, MissingExtraError, ReadError
 from rag_nodes.readers.plain import decode_file
-from rag_nodes.readers.yaml_text import plain_yaml
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SHEETS = (".csv", ".tsv", ".xlsx")
-SUFFIXES = (".json", ".jsonl", ".yaml", ".yml", *SHEETS)
+SUFFIXES = (".json", ".jsonl", *SHEETS)
 """What a file of questions may end with."""
 _HALF = "\\ud"
 """How the escape of half a surrogate pair begins."""
@@ -49,9 +48,7 @@ def read_file(path: Path) -> Any:
             return _sheet(read_text(path), path)
         case ".jsonl":
             return [*json_lines(path)]
-        case ".json":
-            return _json(read_text(path), str(path))
-    return _yaml(read_text(path), path)
+    return _json(read_text(path), str(path))
 
 
 def read_text(path: Path) -> str:
@@ -92,13 +89,6 @@ def _json(text: str, where: str) -> Any:
         raise DatasetError(f"{where} is nested too deeply; a list of questions is flat") from None
     except ValueError as error:
         raise DatasetError(f"{where} is not valid JSON: {error}") from error
-    return plain
-
-
-def _yaml(text: str, path: Path) -> Any:
-    plain, problem = plain_yaml(text)
-    if problem:
-        raise DatasetError(f"{path}: {problem}; mend it, or save the questions as JSON or CSV")
     return plain
 
 

@@ -1,7 +1,7 @@
-"""Lists of questions, one a row: our own JSON, sheets, and what tools for evaluation write.
+"""Lists of questions, one a row: our own JSON, sheets, and test sets of RAGAS.
 
-What a column may be called stands in one table, what is special about a format in another. Our
-own format is
+One table lists the names that a column may have, another what is special about RAGAS. Our own
+format is
 
     {"questions": [{"id": "q1", "question": "When do quiet hours begin?", "document": "ferry.pdf",
                     "kind": "fact", "gold": [{"start": 120, "end": 160, "text": "Quiet hours …"}],
@@ -71,55 +71,32 @@ class Labels:
     left_out: Mapping[str, int] = field(default_factory=dict)
 
 
-class DatasetFormat(NamedTuple):
-    """How a tool writes questions down.
-
-    It is `known_by` columns that none of the formats above it has; `gold` are the columns of the
-    answer, the first that is not empty being meant, "" as in `COLUMNS`.
-    """
-
-    name: str
-    known_by: str
-    gold: str = ""
-    document: str = "document"
-
-
 _TRUTH = "ground_truths ground_truth reference_contexts reference"
 """What RAGAS calls the right answer, beside which `answer` is what a system said."""
-FORMATS = (
-    DatasetFormat(
-        "LlamaIndex's LabelledRagDataset",
-        "query reference_contexts",
-        "reference_contexts reference_answer",
-    ),
-    DatasetFormat("RAGAS", "user_input", "reference_contexts reference"),
-    DatasetFormat("RAGAS", "question evolution_type", f"contexts {_TRUTH}"),
-    DatasetFormat("RAGAS", "question contexts", _TRUTH),
-    DatasetFormat("RAGAS", "question retrieved_contexts", _TRUTH),
-    DatasetFormat("TruLens", "query expected_chunks", "expected_chunks expected_response"),
-    DatasetFormat("TruLens", "query expected_response", "expected_response"),
-    DatasetFormat("LangSmith", "inputs outputs"),
-    DatasetFormat("promptfoo", "vars", "asserted"),
-    DatasetFormat("promptfoo", "__expected", "asserted"),
-    DatasetFormat("LegalBench-RAG", "query snippets", "snippets"),
-    DatasetFormat("Chroma's CSV", "question references corpus_id", "references", "corpus_id"),
-)
+_RAGAS = {
+    "user_input": "reference_contexts reference",
+    "question evolution_type": f"contexts {_TRUTH}",
+    "question contexts": _TRUTH,
+    "question retrieved_contexts": _TRUTH,
+}
+"""Columns that only a version of RAGAS has, and its columns of the answer, of which the first that
+is not empty counts."""
 COLUMNS: Mapping[str, tuple[str, ...]] = {
     name: tuple(called.split())
     for name, called in {
-        "question": "question query user_input query_text input frage pregunta domanda pergunta "
+        "question": "question query user_input frage pregunta domanda pergunta "
         "vraag вопрос ερώτηση سؤال प्रश्न 问题 問題 質問 질문",
-        "gold": "gold references reference_contexts expected_chunks snippets gold_snippets quote "
-        "snippet passage evidence zitat cita citation citazione citação citaat цитата παράθεμα "
-        "اقتباس उद्धरण 引用 인용 answer text antwort textstelle respuesta réponse risposta resposta "
-        "antwoord ответ απάντηση إجابة उत्तर 答案 回答 答え 답변 "
+        "gold": "gold references quote snippet passage evidence zitat cita citation citazione "
+        "citação citaat цитата παράθεμα اقتباس उद्धरण 引用 인용 answer text antwort textstelle "
+        "respuesta réponse risposta resposta antwoord ответ απάντηση إجابة उत्तर 答案 回答 答え "
+        "답변 "
         # In somebody's own words, so that they seldom stand in a document.
-        "reference reference_answer ground_truth expected_response expected_output output",
+        "reference ground_truth",
         "document": "document file corpus url source file_path file_name filename datei dokument "
         "archivo documento fichier bestand файл документ αρχείο ملف फ़ाइल 文件 ファイル 파일",
         "page": "page pages page_number seite página pagina страница σελίδα صفحة पृष्ठ 页 頁 ページ "
         "페이지",
-        "kind": "kind type category synthesizer_name evolution_type tags",
+        "kind": "kind type category synthesizer_name evolution_type",
         "id": "id query_id question_id number nr",
         "draft": "draft entwurf",
         "start": "start start_index start_char",
@@ -128,25 +105,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
     }.items()
 }
 """What a column may be called, the first there is being meant; case and blanks do not count."""
-_LISTS = ("questions", "examples", "tests", "samples", "data", "rows")
+_LISTS = ("questions", "samples")
 """Under what name a file may hold its list of questions."""
-_INNER = ("inputs", "outputs", "vars", "metadata")
-"""What the columns of a row may lie in."""
-_QUOTING = re.compile("i?contains(-all|-any)?|equals|starts-with|context-recall")
-"""Assertions of promptfoo that quote words; of those that end with "any" one is enough."""
-_JUDGING = re.compile(
-    "regex|similar|levenshtein|rouge-n|bleu|gleu|meteor|classifier|moderation|guardrails|"
-    "is-(refusal|json|xml|html|sql|valid-(openai-)?function-call|valid-openai-tools-call)|"
-    "contains-(json|xml|html|sql)|javascript|fn|eval|python|ruby|file|webhook|latency|cost|"
-    "perplexity(-score)?|finish-reason|tool-call-f1|word-count|select-best|max-score|"
-    "llm-rubric|grade|search-rubric|g-eval|pi|(model-graded-)?(factuality|closedqa)|"
-    "answer-relevance|context-(faithfulness|relevance)|conversation-relevance"
-)
-"""Assertions of promptfoo that quote nothing, nor do those with "not-" before them."""
-_ASSERTION = re.compile(
-    r"([a-z]+(?:-[a-z0-9]+)*)\s*(?:\([^)]*\)\s*)?(?::\s*(.*)|(?<=\)))", re.DOTALL
-)
-"""A cell of a promptfoo sheet: kind and value; one without a kind is compared with the answer."""
 _PAGES = re.compile(
     "(?<![-0-9])[0-9]{1,6}(?![0-9])(?: ?(?:[-–—,;&+]|to|bis|and|und) ?[0-9]{1,6}(?![0-9]))*"  # noqa: RUF001
 )
@@ -165,7 +125,7 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     """The questions of a list of rows; None where no row has a question and what answers it.
 
     Args:
-        plain: content of a JSON or YAML file, or the rows of a sheet.
+        plain: content of a JSON file, or the rows of a sheet.
         source: what an error calls it.
         sheet: neighbouring rows of one id, or question, are passages that are wanted together.
 
@@ -173,12 +133,15 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
         DatasetError: the mark of a draft is neither true nor false.
     """
     listed = _listed(plain)
-    kept = [row for row in listed if isinstance(row, dict)]
-    rows = [*map(_flat, kept)]
-    names = {str(one).strip().lower() for one in kept[0]} | {*rows[0]} if kept else set()
-    other = DatasetFormat("sheet" if sheet else "own JSON", "")
-    form = next((one for one in FORMATS if names.issuperset(one.known_by.split())), other)
-    found = [_labelled(row, form, f"{source}: question {number}")
+    rows = [
+        {str(name).strip().lower(): value for name, value in row.items()}
+        for row in listed
+        if isinstance(row, dict)
+    ]
+    names = rows[0].keys() if rows else ()
+    ragas = next((gold for known, gold in _RAGAS.items() if {*known.split()} <= {*names}), "")
+    gold = ragas.split() or COLUMNS["gold"]
+    found = [_labelled(row, gold, f"{source}: question {number}")
              for number, row in enumerate(rows, start=1)]  # fmt: skip
     if not any(one.text and one.gold for one in found):
         return None
@@ -186,7 +149,8 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
         found = _merged(one for one in found if one.text or any(one.gold))
     named = (replace(one, id=one.id or f"q{number}") for number, one in enumerate(found, start=1))
     left_out = {_NO_ROW: len(listed) - len(rows)} if len(rows) < len(listed) else {}
-    return Labels(form.name, tuple(named), left_out=left_out)
+    form = "RAGAS" if ragas else "sheet" if sheet else "own JSON"
+    return Labels(form, tuple(named), left_out=left_out)
 
 
 def _listed(plain: Any) -> list[Any]:
@@ -199,53 +163,23 @@ def _listed(plain: Any) -> list[Any]:
     return plain if isinstance(plain, list) else []
 
 
-def _flat(row: Mapping[Any, Any]) -> Row:
-    """A row with what lies in its inner rows and assertions, names in lower case."""
-    plain = {str(name).strip().lower(): value for name, value in row.items()}
-    for name in _INNER:
-        if isinstance(inner := plain.get(name), dict):
-            plain = {**_flat(inner), **{one: of for one, of in plain.items() if one != name}}
-    cells = [_assertion(str(plain[name])) for name in plain if name.startswith("__expected")]
-    asserted = plain.get("assert") or cells
-    quoted = [
-        (kind, value)
-        for one in (asserted if isinstance(asserted, list) else ())
-        if isinstance(one, dict) and _QUOTING.fullmatch(kind := str(one.get("type")))
-        for value in _as_list(one.get("value"))
-    ]
-    if wanted := [value for kind, value in quoted if not kind.endswith("-any")]:
-        return {**plain, "asserted": wanted}
-    return {**plain, "alternatives": [[value] for _, value in quoted]} if quoted else plain
-
-
-def _assertion(cell: str) -> Row:
-    cell = cell.strip()
-    found = _ASSERTION.fullmatch(cell)
-    kind, value = (found[1], found[2] or "") if found else ("", cell)
-    known = kind.removeprefix("not-")
-    if not _QUOTING.fullmatch(known) and not _JUDGING.fullmatch(known):
-        return {"type": "equals", "value": cell}
-    several = kind.endswith(("-any", "-all"))
-    return {"type": kind, "value": [one.strip() for one in value.split(",")] if several else value}
-
-
-def _labelled(row: Row, form: DatasetFormat, where: str) -> Labelled:
-    kind, name = _value(row, "kind"), _text(row, "id")
+def _labelled(row: Row, gold: Iterable[str], where: str) -> Labelled:
+    name = _text(row, "id")
     return Labelled(
         id=name,
         text=_text(row, "question"),
-        gold=tuple(_answers(row, form)),
-        kind=_said(kind[0] if isinstance(kind, list) and kind else kind),
+        gold=tuple(_answers(row, gold)),
+        kind=_text(row, "kind"),
         within=tuple(map(str, _as_list(row.get("within") or []))) or None,
         draft=_is_draft(_value(row, "draft"), f"{where} ({name})" if name else where),
     )
 
 
-def _answers(row: Row, form: DatasetFormat) -> list[tuple[Quote, ...]]:
+def _answers(row: Row, gold: Iterable[str]) -> list[tuple[Quote, ...]]:
     """The answers of a row, each enough; a page alone is one."""
-    document = _said(row.get(form.document)) or _text(row, "document") or None
+    document = _text(row, "document") or None
     pages = _pages(_value(row, "page"))
-    values = (row.get(name) for name in form.gold.split() or COLUMNS["gold"])
+    values = (row.get(name) for name in gold)
     others = row.get("alternatives") or []
     listed = [
         _parsed(next(filter(None, values), None)),
@@ -273,16 +207,11 @@ def _parsed(value: Any) -> Any:
 def _quote(plain: Any, document: str | None, pages: tuple[int, int] | None) -> Quote:
     if not isinstance(plain, dict):
         return Quote(_HOP.sub("", _said(plain), count=1), document, pages=pages)
-    match plain.get("span"):
-        case [start, end]:
-            pass
-        case _:
-            start, end = _value(plain, "start"), _value(plain, "end")
     return Quote(
         text=_text(plain, "text"),
         document=_text(plain, "document") or document,
-        start=_whole(start),
-        end=_whole(end),
+        start=_whole(_value(plain, "start")),
+        end=_whole(_value(plain, "end")),
         pages=_pages(_value(plain, "page")) or pages,
     )
 
