@@ -1,9 +1,9 @@
 """How fast PDFs are read, and what of their structure is found, as a Markdown table.
 
-    python benchmarks/pdf.py FILE_OR_FOLDER ... [--layout]
+    python benchmarks/pdf.py FILE_OR_FOLDER ...
 
 Seconds are CPU time of this process for the second reading, so imports are not in them; `chunked`
-adds the heading parser. With --layout, PyMuPDF's layout model reads them too (wall-clock time).
+adds the heading parser.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ReadError
 from rag_nodes.parsers import get_parser
-from rag_nodes.readers import Limits, Reading
+from rag_nodes.readers import Limits
 from rag_nodes.readers.base import build_document
 from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.text.markdown import Kind, scan_blocks
@@ -32,13 +32,10 @@ def main() -> None:
     """Read what is named on the command line and print the table."""
     options = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     options.add_argument("paths", nargs="+", type=Path, metavar="FILE_OR_FOLDER")
-    options.add_argument("--layout", action="store_true")
     given = options.parse_args()
     print(f"| {' | '.join(COLUMNS)} |\n|{'---|' * len(COLUMNS)}")
     for path in files(given.paths):
         print(f"| {' | '.join(row(path))} |", flush=True)
-        if given.layout:
-            print(f"| {' | '.join(layout_row(path))} |", flush=True)
 
 
 def files(paths: list[Path]) -> Iterator[Path]:
@@ -48,7 +45,7 @@ def files(paths: list[Path]) -> Iterator[Path]:
 
 
 def row(path: Path) -> list[str]:
-    """The cells of one file, read by our own rules."""
+    """The cells of one file, with what was found in it."""
     try:
         read_pdf(path, Limits())
     except ReadError as error:
@@ -56,32 +53,17 @@ def row(path: Path) -> list[str]:
     started = time.process_time()
     reading = read_pdf(path, Limits())
     read = time.process_time() - started
-    document = build_document(path, reading)
+    document = build_document(path.resolve(), reading)
     parser = get_parser("heading")
     parser([document])  # loads the tokenizer
     started = time.process_time()
     parser([document])
-    return cells(path.name, reading, read, f"{read + time.process_time() - started:.2f}")
-
-
-def layout_row(path: Path) -> list[str]:
-    """The cells of one file, read by the layout model."""
-    name = f"{path.name}, layout"
-    started = time.perf_counter()
-    try:
-        reading = read_pdf(path, Limits(), layout="onnx")
-    except ReadError as error:
-        return [name, type(error).__name__, *["-"] * (len(COLUMNS) - 2)]
-    return cells(name, reading, time.perf_counter() - started, "-")
-
-
-def cells(name: str, reading: Reading, seconds: float, chunked: str) -> list[str]:
-    """What was found in a reading, and how fast."""
+    chunked = read + time.process_time() - started
     pages = len(reading.page_starts or ())
     kinds = [block.kind for block in scan_blocks(reading.text)]
     found = (kinds.count(Kind.HEADING), kinds.count(Kind.TABLE), len(LINK.findall(reading.text)))
-    speed = f"{pages / seconds:.1f}"
-    return [name, str(pages), speed, f"{seconds:.2f}", chunked, *map(str, found)]
+    numbers = (str(pages), f"{pages / read:.1f}", f"{read:.2f}", f"{chunked:.2f}")
+    return [path.name, *numbers, *map(str, found)]
 
 
 if __name__ == "__main__":

@@ -9,15 +9,14 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from rag_nodes import errors
-from rag_nodes.processes import BackgroundThread, Children, Interrupt, interruptible, shares_told_to
+from rag_nodes.processes import BackgroundThread, Interrupt, interruptible, shares_told_to
 from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool
-from rag_nodes.readers.kinds import ReadOptions, needs_child
+from rag_nodes.readers.kinds import needs_child
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = Limits()
@@ -66,25 +65,6 @@ def test_a_crash_a_hang_and_a_bomb_are_an_error_of_that_file_and_the_next_one_is
         pool.read(path, Limits(seconds=0.3, memory_bytes=256 * 1024**2))
     assert caught.value.path == path
     assert text_of(pool, file(tmp_path, "b.answers")).startswith("process")
-
-
-def test_a_layout_model_gets_four_times_the_seconds_of_the_limits(
-    pool: ReaderPool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    granted: list[tuple[float, float]] = []
-
-    def results(
-        _self: Children, request: dict[str, Any], seconds: float, *_: object
-    ) -> Iterator[Any]:
-        granted.append((seconds, request["seconds"]))
-        return iter(())
-
-    monkeypatch.setattr(Children, "results", results)
-    path = file(tmp_path, "a.pdf")
-    for layout in (None, "onnx"):
-        pool.read(path, LIMITS, ReadOptions(layout=layout))  # type: ignore[arg-type]
-    own = LIMITS.seconds_for(len("anything"))
-    assert granted == [(own, own), (4 * own, 4 * own)]
 
 
 @pytest.mark.parametrize("isolate", [True, False])

@@ -8,7 +8,6 @@ from typing import Any
 import pymupdf
 import pytest
 
-from rag_nodes import errors
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
 
@@ -185,34 +184,6 @@ def test_links_within_the_document_are_dropped(path: Path) -> None:
     where = page.search_for("tea guide")[0]
     page.insert_link({"kind": pymupdf.LINK_GOTO, "from": where, "page": 1})
     assert text_of(document, path) == "Read our tea guide today."
-
-
-# --- the layout model ---------------------------------------------------------------------------
-
-
-def test_the_layout_model_reads_short_documents_with_an_exact_page_map(path: Path) -> None:
-    document = pymupdf.open()
-    for number in range(2):
-        page = document.new_page()
-        page.insert_text((50, 80), f"{number + 1} Chapter of tea", fontsize=20, fontname="hebo")
-        page.insert_text((50, 120), f"Tea number {number} is kept in the larder.", fontsize=10)
-    document.save(path)
-    reading = read_pdf(path, Limits(), layout="onnx")
-    assert reading.page_starts is not None
-    first, second = reading.page_starts
-    assert first == 0
-    assert "Tea number 0" in reading.text[:second]
-    assert "Tea number 1" in reading.text[second:]
-    assert "**" not in reading.text.partition("\n")[0]
-
-
-def test_the_layout_model_refuses_long_documents(path: Path) -> None:
-    document = pymupdf.open()
-    for _ in range(51):
-        document.new_page()
-    document.save(path)
-    with pytest.raises(errors.FileTooLargeError, match='leave out layout="onnx"'):
-        read_pdf(path, Limits(), layout="onnx")
 
 
 def test_a_line_end_hyphen_of_a_compound_stays(path: Path) -> None:

@@ -8,7 +8,6 @@ import pytest
 from rag_nodes.readers import Limits, files, read_all
 from rag_nodes.readers.base import Reading
 from rag_nodes.readers.isolation import pool
-from rag_nodes.readers.kinds import ReadOptions
 
 
 class Clock:
@@ -49,7 +48,7 @@ def test_a_child_process_that_starts_is_not_part_of_reading_its_first_file(
     tmp_path: Path, clock: Clock, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def read_in_child(
-        _path: Path, _limits: Limits, _options: ReadOptions, *, started: Callable[[], None]
+        _path: Path, _limits: Limits, *, started: Callable[[], None], **_: object
     ) -> Iterator[Reading]:
         clock.now += 34
         started()

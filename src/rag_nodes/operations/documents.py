@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
@@ -37,8 +37,6 @@ class ReadRequest(Request):
     """Files and folders; - for a text from standard input."""
     markdown: bool = False
     """Print the text, as the parsers get it."""
-    layout: Literal["onnx"] | None = None
-    """PyMuPDF's layout model for short PDFs; slow."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +90,7 @@ def read(request: ReadRequest, run: Run) -> Readings:
     """Read them all; what could not be read is said."""
     check_there(request.files)
     run.emit(Doing("Reading"))
-    results = run.results(request.files, layout=request.layout)
+    results = run.results(request.files)
     documents = [_understood(one, with_text=request.markdown) for one in results]
     lost = [one.error for one in documents if one.error is not None]
     for error in lost:

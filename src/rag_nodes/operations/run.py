@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
     from rag_nodes.readers import Limits, ReadResult
-    from rag_nodes.readers.pdf import Layout
     from rag_nodes.settings import Settings
     from rag_nodes.workspace.session import Session
 
@@ -310,9 +309,7 @@ class Run:
             raise DatasetError("none of the documents could be read; see above")
         return documents
 
-    def results(
-        self, paths: Sequence[Path], *, layout: Layout | None = None
-    ) -> Iterator[ReadResult]:
+    def results(self, paths: Sequence[Path]) -> Iterator[ReadResult]:
         """Read files and folders; what is left out is said and added to `skipped`.
 
         Raises:
@@ -322,8 +319,8 @@ class Run:
         from rag_nodes.readers import Skipped, read_all
 
         skipped = Skipped()
-        options: dict[str, Any] = {"layout": layout, "exclude": self.settings.exclude}
-        for result in read_all(paths, limits=self.limits(), skipped=skipped, **options):
+        exclude = self.settings.exclude
+        for result in read_all(paths, limits=self.limits(), exclude=exclude, skipped=skipped):
             self.check()
             yield result
         self.tell_skipped(skipped.by_type(), skipped.excluded)

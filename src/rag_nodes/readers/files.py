@@ -25,7 +25,6 @@ from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import (
     COLLECTIONS,
     SUFFIXES,
-    ReadOptions,
     needs_child,
     read_here,
     typed_errors,
@@ -39,7 +38,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.readers.kinds import Outcomes
-    from rag_nodes.readers.pdf import Layout
 
 DEFAULT_LIMITS = Limits()
 
@@ -69,7 +67,6 @@ def read(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
-    layout: Layout | None = None,
 ) -> Document:
     """Read one file into one document.
 
@@ -78,7 +75,6 @@ def read(
         limits: how large the file may be, and what reading it may take.
         isolate: read in a child process whatever a third-party parser reads, so that a crash, a
             hang or a bomb is a `ReadError`; see `rag_nodes.readers.isolation`.
-        layout: of a PDF, see `read_pdf`; other files have none.
 
     Returns:
         The full text with `source`, `file_name`, `source_hash` and, where the file has them,
@@ -97,7 +93,7 @@ def read(
             "split them with `rag-nodes docs` or look at them with `rag-nodes read`; in Python, "
             "read them with read_all",
         )
-    outcome = next(readings(path, limits=limits, isolate=isolate, layout=layout))
+    outcome = next(readings(path, limits=limits, isolate=isolate))
     if isinstance(outcome, ReadError):
         raise outcome
     return build_document(path.resolve(), outcome)
@@ -108,7 +104,6 @@ def readings(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
-    layout: Layout | None = None,
     started: Callable[[], None] = lambda: None,
 ) -> Iterator[Reading | ReadError]:
     """Read a file of any kind as plain data, without LlamaIndex; `read` and `read_all` use it.
@@ -117,7 +112,6 @@ def readings(
         path: a file whose suffix is in `SUFFIXES` or `COLLECTIONS`.
         limits: how large the file and each document may be.
         isolate: see `read`.
-        layout: see `read`.
         started: called where a child process was made ready for the file and begins to read it.
 
     Yields:
@@ -127,15 +121,16 @@ def readings(
         ReadError: the file, or what is left of it, cannot be read.
         MissingExtraError: the file needs an optional dependency that is not installed.
     """
-    options = ReadOptions(layout)
     path = Path(path)
     with typed_errors(path):
         size = _checked_size(path, limits)
         if not needs_child(path, size) or not isolate:
-            yield from read_here(path, limits, options)
+            yield from read_here(path, limits)
             return
-        reader = pool.stream if path.suffix.lower() in COLLECTIONS else pool.read
-        yield from reader(path, limits, options, started=started)
+        if path.suffix.lower() in COLLECTIONS:
+            yield from pool.stream(path, limits, started=started)
+        else:
+            yield from pool.read(path, limits, started=started)
 
 
 def read_all(
@@ -143,7 +138,6 @@ def read_all(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
-    layout: Layout | None = None,
     exclude: str | Iterable[str] = (),
     skipped: Skipped | None = None,
 ) -> Iterator[ReadResult]:
@@ -156,7 +150,6 @@ def read_all(
         paths: files and folders; a single path is one of them.
         limits: how large each file may be.
         isolate: see `read`.
-        layout: see `read`.
         exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
             `drafts/*.md`.
         skipped: counts the files that are left out, complete after the last row; None to log them.
@@ -167,7 +160,7 @@ def read_all(
     """
     left_out = Skipped() if skipped is None else skipped
     for file in listed(paths, exclude=Exclusion(exclude), skipped=left_out):
-        yield from read_listed(file, limits=limits, isolate=isolate, layout=layout)
+        yield from read_listed(file, limits=limits, isolate=isolate)
     if skipped is None and left_out:
         _log.warning("%s", left_out)
 
@@ -177,13 +170,12 @@ def read_listed(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
-    layout: Layout | None = None,
 ) -> Iterator[ReadResult]:
     """As `read_all` for one file that `listed` found."""
     # Every document needs it, and the first one would seem to take seconds.
     import_module("llama_index.core.schema")
     place = Path(file.place)
-    one = partial(readings, limits=limits, isolate=isolate, layout=layout)
+    one = partial(readings, limits=limits, isolate=isolate)
     watch = _Stopwatch()
     for outcome in _outcomes(file, partial(one, started=watch.start)):
         document = None

@@ -30,7 +30,7 @@ from rag_nodes.processes import (
     unpack_error,
 )
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.kinds import ReadOptions, libraries_of, read_here, typed_errors
+from rag_nodes.readers.kinds import libraries_of, read_here, typed_errors
 from rag_nodes.readers.pdf.picture import PagePicture, draw_page
 
 if TYPE_CHECKING:
@@ -38,15 +38,12 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
-MODEL = 4
-"""Times the seconds that a layout model may take: it is that much slower than anything else."""
 PAGE_SECONDS = 20.0
 """Seconds that one page may take to be drawn; it takes less than one."""
 KEPT = 2
 """Children kept for later files; each holds some 250 MB once it has read a PDF."""
 AT_ONCE = max(2, min(4, os.cpu_count() or 1))
 """Files read at the same time; more threads wait for their turn."""
-DEFAULT_OPTIONS = ReadOptions()
 
 
 class ReaderPool:
@@ -60,7 +57,6 @@ class ReaderPool:
         self,
         path: Path,
         limits: Limits,
-        options: ReadOptions = DEFAULT_OPTIONS,
         *,
         started: Callable[[], None] = lambda: None,
     ) -> list[Reading | ReadError]:
@@ -76,13 +72,12 @@ class ReaderPool:
             RagNodesError: as the reader says.
         """
         with self._leases.take(_doing(path)):
-            return list(self.stream(path, limits, options, started=started))
+            return list(self.stream(path, limits, started=started))
 
     def stream(
         self,
         path: Path,
         limits: Limits,
-        options: ReadOptions = DEFAULT_OPTIONS,
         *,
         started: Callable[[], None] = lambda: None,
     ) -> Iterator[Reading | ReadError]:
@@ -91,9 +86,8 @@ class ReaderPool:
         The time limit is that of each document, and does not run while the caller works on one.
         Arguments and errors are those of `read`.
         """
-        seconds = limits.seconds_for(path.stat().st_size) * (MODEL if options.layout else 1)
-        asked = {"options": options._asdict()}
-        return self._results(path, limits, seconds, asked, unpack, started)
+        seconds = limits.seconds_for(path.stat().st_size)
+        return self._results(path, limits, seconds, {}, unpack, started)
 
     def draw(self, path: Path, number: int, text: str, limits: Limits, dpi: int) -> PagePicture:
         """Draw a page of a PDF, counted from 1, and find the characters of its text on it.
@@ -172,7 +166,7 @@ def _read(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
         with typed_errors(path):
             yield draw_page(path, limits=limits, **page).pack()
         return
-    for outcome in read_here(path, limits, ReadOptions(**request["options"])):
+    for outcome in read_here(path, limits):
         yield pack(outcome)
 
 

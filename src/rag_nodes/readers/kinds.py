@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from contextlib import contextmanager
 from importlib.util import find_spec
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.errors import RagNodesError, ReadError, ReadMemoryError, UnsupportedFileError
 from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
 from rag_nodes.readers.crawl import read_firecrawl
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.markdown import read_markdown
-from rag_nodes.readers.pdf import Layout, read_pdf
+from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.readers.plain import read_plain
 from rag_nodes.readers.tabular import read_tabular
 from rag_nodes.readers.word import read_word
@@ -57,12 +57,6 @@ _SHIPPED: Mapping[str, Callable[..., Any]] = {**SUFFIXES, **COLLECTIONS}
 """The readers a child process has; one that a program puts in their place runs in the program."""
 
 
-class ReadOptions(NamedTuple):
-    """What a caller may want of a PDF, see `read_pdf`."""
-
-    layout: Layout | None = None
-
-
 def supported() -> str:
     """The suffixes that have a reader, for messages."""
     return ", ".join(sorted({*SUFFIXES, *COLLECTIONS}))
@@ -87,7 +81,7 @@ def needs_child(path: Path, size: int) -> bool:
     return size > LARGE
 
 
-def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:
+def read_here(path: Path, limits: Limits) -> Outcomes:
     """Read a file in this process, by the reader of its suffix: one reading per document, lazily.
 
     An error stands in place of a document that is bad by itself. No limit of time and memory is
@@ -98,21 +92,19 @@ def read_here(path: Path, limits: Limits, options: ReadOptions) -> Outcomes:
         MissingExtraError: the file needs an optional dependency that is not installed.
     """
     with typed_errors(path):
-        for outcome in _read(path, limits, options):
+        for outcome in _read(path, limits):
             if isinstance(outcome, Reading):
                 limits.check(path, len(outcome.text), "characters")
             yield outcome
 
 
-def _read(path: Path, limits: Limits, options: ReadOptions) -> Iterable[Reading | ReadError]:
+def _read(path: Path, limits: Limits) -> Iterable[Reading | ReadError]:
     suffix = path.suffix.lower()
     if many := COLLECTIONS.get(suffix):
         return many(path, limits)
     if suffix not in SUFFIXES:
         reason = f"no reader for files of type {suffix or '(no suffix)'}"
         raise UnsupportedFileError(path, reason, f"convert it to one of: {supported()}")
-    if SUFFIXES[suffix] is read_pdf:
-        return (read_pdf(path, limits, layout=options.layout),)
     return (SUFFIXES[suffix](path, limits),)
 
 

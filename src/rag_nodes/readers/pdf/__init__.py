@@ -9,6 +9,6 @@ headings; `paragraphs` makes blocks of the lines and one text of the pages. Ever
 
 from __future__ import annotations
 
-from rag_nodes.readers.pdf.read import Layout, read_pdf
+from rag_nodes.readers.pdf.read import read_pdf
 
-__all__ = ["Layout", "read_pdf"]
+__all__ = ["read_pdf"]

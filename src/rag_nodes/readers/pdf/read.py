@@ -1,23 +1,20 @@
-"""One PDF in, one `Reading` out: the stages in order, or PyMuPDF's layout model in their place."""
+"""One PDF in, one `Reading` out: the stages in order."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     CorruptFileError,
     EmptyFileError,
-    FileTooLargeError,
     MisnamedFileError,
-    MissingExtraError,
-    NoTextLayerError,
 )
 from rag_nodes.metadata import BLANK_PAGES
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.pdf.extract import extract, opened
+from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.readers.pdf.fonts import font_headings
 from rag_nodes.readers.pdf.furniture import without_furniture
 from rag_nodes.readers.pdf.joints import Vocabulary, merge_rows
@@ -29,13 +26,10 @@ from rag_nodes.readers.sniff import is_html, is_pdf, is_readable_text, kind_of
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
     from rag_nodes.readers.pdf.paragraphs import PageBlock
-
-Layout = Literal["onnx"]
-"""Ways to find out how a page is laid out, other than our own."""
 
 TITLE_SIZE = 1.3
 """Font size on the first page, as a multiple of the body's, that is a title's."""
@@ -52,17 +46,13 @@ _NO_TITLE = re.compile(
 )
 
 
-def read_pdf(path: str | Path, limits: Limits, *, layout: Layout | None = None) -> Reading:
+def read_pdf(path: str | Path, limits: Limits) -> Reading:
     """Read a PDF into Markdown text with headings and an exact page map.
 
-    `layout` is None for our own rules, or "onnx" for PyMuPDF's layout model, which finds more
-    tables and headings in PDFs without outline, but takes a second or more for each page and reads
-    50 pages at most. For the errors of each kind of bad PDF, see `extract`.
+    For the errors of each kind of bad PDF, see `extract`.
     """
     path = Path(path)
     _check_header(path)
-    if layout == "onnx":
-        return _doubted(read_with_layout_model(path, limits))
     return _doubted(compose(extract(path, limits)))
 
 
@@ -136,63 +126,3 @@ def _title(
         if found := [block for block in blocks if block.kind == "heading"]:
             return blocks[0].text if blocks[0] in found else found[0].text
     return None
-
-
-MOST_PAGES = 50
-"""Pages the model may read; that takes it one to three minutes."""
-
-_HEADING = re.compile(r"^(#{1,6}) +(.*?) *$", re.MULTILINE)
-_STYLES = re.compile(r"\*\*|<sup>.*?</sup>")
-
-
-def read_with_layout_model(path: Path, limits: Limits) -> Reading:
-    """Read a short PDF by the layout model; scanned pages are not recognised.
-
-    Raises:
-        MissingExtraError: PyMuPDF 2, which brings the model, is not installed.
-        FileTooLargeError: over `MOST_PAGES`, or over the limits.
-        NoTextLayerError: the model found no text.
-        ReadError: as `extract` says.
-    """
-    try:
-        import pymupdf4llm  # type: ignore[import-untyped] # ships no type information
-    except ImportError as error:
-        raise MissingExtraError("PyMuPDF 2 with its layout model", "pdf") from error
-    with opened(path, limits) as document:
-        count = document.page_count
-        if count > MOST_PAGES:
-            reason = f"{count:,} pages, over the {MOST_PAGES} that the layout model reads"
-            raise FileTooLargeError(path, reason, 'leave out layout="onnx", or split it')
-        pages: list[dict[str, Any]] = pymupdf4llm.to_markdown(
-            document, page_chunks=True, use_ocr=False, header=False, footer=False
-        )
-        title = str((document.metadata or {}).get("title") or "").strip()
-    text, starts = _joined(page["text"] for page in pages)
-    if not text:
-        raise NoTextLayerError(path)
-    limits.check(path, len(text), "characters")
-    heading = _HEADING.search(text)
-    return Reading(
-        text=text,
-        text_format=Format.MARKDOWN,
-        title=title or (heading[2] if heading else None),
-        page_starts=starts,
-    )
-
-
-def _joined(pages: Iterable[str]) -> tuple[str, tuple[int, ...]]:
-    """Join the pages with a blank line; an empty one repeats the start of the next."""
-    parts: list[str] = []
-    starts: list[int] = []
-    length = 0
-    for page in pages:
-        starts.append(length)
-        if shown := _HEADING.sub(_plain_heading, page).strip():
-            parts.append(shown + "\n\n")
-            length += len(parts[-1])
-    text = "".join(parts).rstrip()
-    return text, tuple(min(start, len(text)) for start in starts)
-
-
-def _plain_heading(match: re.Match[str]) -> str:
-    return f"{match[1]} {_STYLES.sub('', match[2]).strip()}"
