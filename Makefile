@@ -66,7 +66,7 @@ $(BIN)/uv:
 
 demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="your question"
 	@test -n "$$ASK" || { echo 'What shall be asked? make demo DOC=your.pdf ASK="your question"' >&2; exit 2; }
-	@$(BIN)/rag-nodes compare "$$DOC" --ask "$$ASK" --equal-size 200
+	@$(BIN)/rag-nodes compare "$$DOC" --ask "$$ASK"
 	@if [ -n "$$QUESTIONS" ]; then \
 		printf '\nOne question says little. The answers to those in %s:\n' "$$QUESTIONS"; \
 		$(BIN)/rag-nodes evaluate "$$DOC" --questions "$$QUESTIONS" --sizes 100,400 --equal-size 200; \

@@ -12,8 +12,6 @@ import pytest
 from rag_nodes.apps.page import example_document
 from rag_nodes.apps.visitors.questions import OF_THE_EXAMPLE
 from rag_nodes.compare import Comparison
-from rag_nodes.compare.sizing import EQUAL_SIZE
-from rag_nodes.evaluation.plan import TARGET
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import COMPARED
@@ -30,17 +28,6 @@ TRUTHS = {
 
 @pytest.fixture(scope="module")
 def comparison() -> Comparison:
-    models = choose_models(Settings(embedding="lexical", llm="extractive"))
-    parsers = {name: get_parser(name) for name in COMPARED}
-    made = Comparison(
-        store=open_store(":memory:"), models=models, columns=parsers, equal_size=EQUAL_SIZE
-    )
-    made.ingest([ROOT / DEMO["DOC"]])
-    return made
-
-
-@pytest.fixture(scope="module")
-def own_sizes() -> Comparison:
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     parsers = {name: get_parser(name) for name in COMPARED}
     made = Comparison(store=open_store(":memory:"), models=models, columns=parsers)
@@ -72,31 +59,14 @@ def test_each_example_question_is_answered_right_by_some_parser_and_not_alike_by
     assert len({re.sub(r"\[.*?\]", "", one) for one in answers}) > 1
 
 
-def test_at_equal_size_all_parsers_find_when_quiet_hours_begin(comparison: Comparison) -> None:
-    assert right(comparison, DEMO["ASK"]) == ["fixed", "heading", "token-overlap", "semantic"]
-
-
-def test_at_their_own_sizes_all_but_one_find_it_which_breaks_off(own_sizes: Comparison) -> None:
-    assert right(own_sizes, DEMO["ASK"]) == ["heading", "token-overlap", "semantic"]
-    columns = own_sizes.ask(DEMO["ASK"]).columns
+def test_all_but_one_parser_find_when_quiet_hours_begin_and_that_one_breaks_off(
+    comparison: Comparison,
+) -> None:
+    assert right(comparison, DEMO["ASK"]) == ["heading", "token-overlap", "semantic"]
+    columns = comparison.ask(DEMO["ASK"]).columns
     (fixed,) = (one.answer for one in columns if one.name == "fixed")
     assert fixed is not None
     assert "Quiet hours last from ten in the eveni " in fixed.text.replace("\n", " ")
-
-
-def test_the_columns_of_the_demo_have_one_size_or_say_that_they_have_not(
-    comparison: Comparison,
-) -> None:
-    outcomes = comparison.statistics.values()
-    assert [one.parser for one in outcomes if one.size_remark] == ["semantic"]
-    for one in outcomes:
-        assert one.mean_tokens == pytest.approx(EQUAL_SIZE, rel=0.05)
-
-
-def test_the_demo_compares_at_the_size_that_the_app_starts_with() -> None:
-    sizes = re.findall(r"--equal-size (\d+)", (ROOT / "Makefile").read_text())
-    assert sizes == [str(EQUAL_SIZE)] * 2
-    assert EQUAL_SIZE == TARGET
 
 
 @pytest.fixture
@@ -117,7 +87,7 @@ def test_the_demo_ends_in_the_verdict_on_the_questions_of_its_document(
     demo: Callable[..., str],
 ) -> None:
     first, *_, last = demo().splitlines()
-    assert first.startswith(f"<compare> <{DEMO['DOC']}> <--ask> <{DEMO['ASK']}> <--equal-size>")
+    assert first.startswith(f"<compare> <{DEMO['DOC']}> <--ask> <{DEMO['ASK']}> ")
     assert last.startswith(f"<evaluate> <{DEMO['DOC']}> <--questions> <examples/corpus/ferry_")
 
 

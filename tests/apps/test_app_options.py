@@ -18,7 +18,6 @@ from rag_nodes.apps.visitors.choice import (
     make_parsers,
     query_options,
 )
-from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
@@ -127,13 +126,6 @@ def test_a_key_of_a_nested_option_leaves_the_other_keys_as_they_are() -> None:
     assert options["parent_options"] == before["parent_options"]
 
 
-def test_columns_have_their_own_sizes_until_they_are_to_have_one(controls: Controls) -> None:
-    values = [component.value for component in controls.inputs]
-    assert controls.choice(values).equal_size is None
-    values[controls.inputs.index(controls.same_size)] = True
-    assert controls.choice(values).equal_size == EQUAL_SIZE
-
-
 def test_what_was_chosen_is_shown_again_but_no_key(controls: Controls) -> None:
     chosen = Choice(
         ("fixed", "page"),
@@ -145,7 +137,6 @@ def test_what_was_chosen_is_shown_again_but_no_key(controls: Controls) -> None:
         api_base="https://models.example/v1",
         temperature=0.5,
         max_output_tokens=99,
-        equal_size=EQUAL_SIZE,
     )
     shown = controls.restored(chosen)
     assert TYPED.get_secret_value() not in repr(shown)

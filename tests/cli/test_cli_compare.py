@@ -22,13 +22,6 @@ def test_mode_and_filter_hold_for_every_column(command: Command) -> None:
         assert all(hit["metadata"]["page_end"] >= 3 for hit in hits)
 
 
-def test_a_column_that_cannot_have_the_size_says_so(command: Command) -> None:
-    ended = command("compare", HANDBOOK, "-a", SAND, "-p", "sentence-window", "--equal-size", "90")
-    assert ended.code == 0
-    assert "sentence-window: sizing" in ended.stderr
-    assert "not 90 tokens on average: it keeps its own size" in ended.stdout
-
-
 def test_retrieval_only_leaves_answers_and_sources_out(command: Command) -> None:
     ended = command("compare", HANDBOOK, "-a", SAND, *TWO, "--retrieval-only")
     assert ended.code == 0

@@ -122,8 +122,6 @@ def test_a_later_session_asks_what_an_earlier_one_ingested(
 def test_a_comparison_without_parsers_or_question_is_refused(store: Store, models: Models) -> None:
     with pytest.raises(ConfigurationError, match="at least one column"):
         Comparison(store=store, models=models, columns={})
-    with pytest.raises(ConfigurationError, match="equal_size must be at least 1"):
-        Comparison(store=store, models=models, columns=four(), equal_size=0)
     with pytest.raises(ConfigurationError, match="question is empty"):
         Comparison(store=store, models=models, columns=four()).ask("  ")
 

@@ -48,7 +48,6 @@ def package() -> griffe.Module:
         ("parsers.heading.parser.HeadingHierarchyNodeParser", "max_level", "int", "6"),
         ("parsers.fixed.FixedSizeNodeParser", "language", "str", "'auto'"),
         ("query.postprocessors.SentencePostprocessor", "budget", "int", "1000"),
-        ("compare.comparison.Comparison", "equal_size", "int | None", "None"),
     ],
 )
 def test_the_reference_shows_type_and_default_of_an_option(

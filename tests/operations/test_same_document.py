@@ -45,7 +45,6 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
         ("compare", {"question": "What colour is it?", "parsers": ["fixed", "heading"]}),
         ("compare", {"question": "How high?", "parsers": ["heading"], "retrieval_only": True}),
         ("compare", {"question": "How high?", "parsers": ["fixed"], "granularity": "sentences"}),
-        ("compare", {"question": "How high?", "parsers": ["fixed"], "equal_size": 20}),
     ],
 )
 def test_the_same_request_gives_the_same_document(

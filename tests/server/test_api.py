@@ -87,22 +87,6 @@ def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: 
     assert found["elsewhere"] == set()
 
 
-def test_columns_have_one_size_where_that_is_asked_for_and_keep_it(
-    client: httpx.Client, manual: dict[str, str]
-) -> None:
-    body = {**QUESTION, "parsers": ["fixed", "page"], "equal_size": 60}
-    for _ in range(2):  # the second time nothing is cut
-        reply = client.post("/compare", json=body, headers=manual).json()
-        assert reply["equal_size"] == 60
-        fixed, _ = (column["statistics"] for column in reply["columns"])
-        assert fixed["mean_tokens"] == pytest.approx(60, rel=0.05)
-        assert fixed["size_remark"] == ""
-    own = client.post("/compare", json={**body, "equal_size": None}, headers=manual).json()
-    assert own["equal_size"] is None
-    refused = client.post("/compare", json={**body, "equal_size": 5}, headers=manual)
-    assert refused.status_code == 422
-
-
 def test_a_similarity_cutoff_holds_and_nonsense_is_refused(
     client: httpx.Client, manual: dict[str, str]
 ) -> None:

@@ -40,7 +40,6 @@ class _Stage(NamedTuple):
 
 _STAGES = {
     "read": _Stage("read", bar="documents"),
-    "size": _Stage("sizing", "chunks"),
     "count": _Stage("counting", "chunks"),
     "parse": _Stage("splitting", "chunks"),
     "embed": _Stage("embedding", "chunks"),

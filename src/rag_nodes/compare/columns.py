@@ -16,7 +16,6 @@ from rag_nodes.columns import (
     is_placed,
 )
 from rag_nodes.compare.report import Column, ComparisonReport
-from rag_nodes.compare.sizing import EqualSize
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.evaluation.columns import plain_parser
 from rag_nodes.keys import kind_of
@@ -51,8 +50,7 @@ class ColumnEngines:
     For arguments and errors see `Comparison`.
 
     Attributes:
-        parsers: what cuts, by name; at one mean size where that was asked for and found.
-        given: the same as they were given, at sizes of their own.
+        parsers: what cuts, by name.
         statistics: what each parser made of the last documents.
         names: of what is compared, in order.
         found: of these, what finds as it stands, by name.
@@ -72,7 +70,6 @@ class ColumnEngines:
         corpus: str = "default",
         prompt: str | None = None,
         options: QueryOptions | None = None,
-        equal_size: int | None = None,
     ) -> None:
         if not columns:
             raise ConfigurationError("nothing to compare: name at least one column")
@@ -86,8 +83,6 @@ class ColumnEngines:
             if name not in self.found
         }
         self.placing = Placing()
-        self.given = self.parsers
-        self.sizing = EqualSize(equal_size) if equal_size is not None else None
         self.corpus = corpus
         chosen = options or QueryOptions()
         # What is compared are chunks, so they are read as they are unless sentences are asked for.
@@ -210,7 +205,6 @@ class ColumnEngines:
             files=self.files,
             columns=columns,
             seconds=seconds,
-            equal_size=self.sizing.target if self.sizing else None,
         )
 
     def _remember(self, question: str, columns: Sequence[Column]) -> None:

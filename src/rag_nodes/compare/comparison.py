@@ -6,24 +6,23 @@ import asyncio
 from collections.abc import Collection, Sequence
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.columns import Placing
 from rag_nodes.compare.columns import ColumnEngines
-from rag_nodes.compare.sizing import documents_in
 from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
 from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
 from rag_nodes.processes import unless_interrupted
 from rag_nodes.query.chat import standalone
 from rag_nodes.query.preparing import check_question
-from rag_nodes.readers import Exclusion, Skipped, blank_page
+from rag_nodes.readers import Exclusion, Limits, Skipped, blank_page, listed, read_listed
 from rag_nodes.several import several
 from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
-    from pathlib import Path
+    from collections.abc import Callable, Iterable, Iterator, Mapping
 
     import gradio as gr
     from llama_index.core.schema import Document
@@ -32,7 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.ledger import Ledger
     from rag_nodes.pipeline import Progress
     from rag_nodes.pipeline.build import Parse
-    from rag_nodes.readers import Limits, ReadResult
+    from rag_nodes.readers import ReadResult
     from rag_nodes.store import Store
 
 
@@ -63,13 +62,10 @@ class Comparison(ColumnEngines):
         prompt: template with `{context}` and `{question}`; None for the default.
         options: how each question is answered, the same for every parser. Questions that ask for
             steps get no more than others unless `step_factor` says so.
-        equal_size: tokens that a chunk of every parser has on average: chunks of one size are what
-            tells ways of cutting apart. The sizes are found on the first documents that are
-            ingested, and stay; `parsers` then are those parsers. None for their own options.
 
     Raises:
         ConfigurationError: no column, two parsers of equal configuration, `models` next to
-            `embed_model` or `llm`, or no size.
+            `embed_model` or `llm`.
     """
 
     def __init__(
@@ -120,7 +116,7 @@ class Comparison(ColumnEngines):
         exclusion, skipped = Exclusion(exclude), Skipped()
         run = partial(ingest, wanted, limits=limits, ledger=ledger, exclude=exclude)
         report = self._ingested(
-            run, lambda: documents_in(wanted, limits, results, exclusion, skipped), progress
+            run, lambda: _documents_in(wanted, limits, results, exclusion, skipped), progress
         )
         if not self.parsers:
             self.files = tuple(map(_row_of, results))
@@ -136,10 +132,10 @@ class Comparison(ColumnEngines):
     ) -> IngestReport:
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
         documents = several(documents)
-        wanted = list(documents) if self.found or self.sizing else documents
+        wanted = list(documents) if self.found else documents
         self._ingested_last = list(wanted) if isinstance(wanted, Collection) else ()
         run = partial(ingest_documents, wanted, parse=parse)
-        report = self._ingested(run, lambda: wanted, progress, parse)
+        report = self._ingested(run, lambda: wanted, progress)
         if self.parsers:
             return report
         return replace(report, blank_pages=tuple(filter(None, map(blank_page, wanted))))
@@ -151,8 +147,7 @@ class Comparison(ColumnEngines):
 
         Every visitor starts with these columns, models and options, over chunks of their own in
         memory: nothing they do reaches this comparison, which is to stay open. The first four
-        columns are ticked; chunks have the sizes that `equal_size` has found up to now; a number of
-        chunks means whole ones there, whatever the budget.
+        columns are ticked; a number of chunks means whole ones there, whatever the budget.
 
         Args:
             documents: that every visitor starts with, by path or as they are; None for those of
@@ -170,14 +165,11 @@ class Comparison(ColumnEngines):
         run: Callable[..., IngestReport],
         documents: Callable[[], Iterable[Document]],
         progress: Callable[[Progress], None] | None,
-        cut: Parse | None = None,
     ) -> IngestReport:
         if self.found:
             self.placing = Placing(list(documents()))
         if not self.parsers:
             return IngestReport((), (), 0.0, self.models.describe(), self.corpus)
-        if self.sizing:
-            self.parsers = self.sizing.find(self.parsers, documents(), cut=cut, progress=progress)
         report = run(
             self.parsers,
             self.store,
@@ -187,8 +179,6 @@ class Comparison(ColumnEngines):
             progress=progress,
             prices=self.options.prices,
         )
-        if self.sizing:
-            report = replace(report, columns=tuple(map(self.sizing.remark, report.columns)))
         self.files = report.files
         self.statistics = {outcome.parser: outcome for outcome in report.columns}
         return report
@@ -273,6 +263,21 @@ class Comparison(ColumnEngines):
             return question
         condense = partial(standalone, question, follow_up, self.turns, self.models)
         return unless_interrupted(condense, "the question").question
+
+
+def _documents_in(
+    paths: Iterable[str | Path],
+    limits: Limits | None,
+    results: list[ReadResult],
+    exclude: Exclusion,
+    skipped: Skipped,
+) -> Iterator[Document]:
+    """Read the documents of files and folders; `results` gets also those that cannot be read."""
+    for file in listed(map(Path, paths), exclude=exclude, skipped=skipped):
+        for result in read_listed(file, limits=limits or Limits()):
+            results.append(result)
+            if result.document:
+                yield result.document
 
 
 def _row_of(result: ReadResult) -> FileOutcome:

@@ -63,8 +63,6 @@ class ComparisonReport:
         files: the files ingested by this comparison, if any.
         columns: one per parser, in the order they were given.
         seconds: wall-clock time of answering.
-        equal_size: tokens of a chunk on average that every column was given, where it could be:
-            see `size_remark` of its statistics; None where each has its own options.
         schema_version: version of `as_dict()`.
     """
 
@@ -74,7 +72,6 @@ class ComparisonReport:
     files: tuple[FileOutcome, ...]
     columns: tuple[Column, ...]
     seconds: float
-    equal_size: int | None = None
     schema_version: int = SCHEMA_VERSION
 
     def as_dict(self) -> dict[str, Any]:
@@ -84,7 +81,6 @@ class ComparisonReport:
             "question": self.question,
             "corpus": self.corpus,
             "models": self.models,
-            "equal_size": self.equal_size,
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [column.as_dict() for column in self.columns],
             "seconds": self.seconds,

@@ -53,7 +53,7 @@ OPERATIONS: tuple[Operation, ...] = (
             'compare report.pdf --ask "Who approves?" --filter page=3-9 --mode sparse',
             'compare docs/ --ask "What does it cost?" --json > result.json',
         ),
-        usual=("question", "parsers", "budget", "equal_size", "filter"),
+        usual=("question", "parsers", "budget", "filter"),
         settings=("exclude", *STORE, "ledger", "corpus", *ANSWERS, *MODELS),
         defaults=(("store", ":memory:"),),
         surfaces=SERVED,

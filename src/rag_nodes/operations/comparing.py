@@ -20,8 +20,7 @@ from rag_nodes.operations.fields import (
 )
 from rag_nodes.operations.places import check_there, concluded, reasons_of
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.parsers.presets import LEAST_CHUNK
-from rag_nodes.workspace.limits import LARGEST, MEMORY
+from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
@@ -61,10 +60,6 @@ class CompareRequest(FollowUps, Searching, Columns, OfText):
     """Files, and folders to walk; crawls are named."""
     question: Annotated[Question, Flag("--ask", short="-a", stdin="text")]
     """The question for every parser."""
-    equal_size: Annotated[
-        int | None, Field(ge=1), visitors(ge=LEAST_CHUNK, le=LARGEST), Flag(metavar="TOKENS")
-    ] = None
-    """Mean chunk size in tokens, the same for every parser; the parsers' own sizes by default."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
 
@@ -107,13 +102,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     """Cut the documents by every parser, and ask each."""
     if not run.is_trusted:
         options = run.options(request)
-        report = compare_sent(
-            request,
-            run,
-            request.parsers,
-            options,
-            equal_size=request.equal_size,
-        )
+        report = compare_sent(request, run, request.parsers, options)
         return Compared(files=report.files, report=report, options=options)
     check_there(request.paths)
     typed = "parsers" in request.model_fields_set or not request.column
@@ -133,7 +122,6 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         models=models,
         corpus=settings.corpus,
         options=options,
-        equal_size=request.equal_size,
     )
     with made as comparison:
         ingested = comparison.ingest(
@@ -168,8 +156,6 @@ def compare_sent(
     run: Run,
     specs: Sequence[ParserSpec],
     options: QueryOptions,
-    *,
-    equal_size: int | None = None,
 ) -> ComparisonReport:
     """The answers from the documents that a stranger has sent."""
     if not run.documents:
@@ -182,7 +168,6 @@ def compare_sent(
         run.parsers(specs, models),
         models,
         options,
-        equal_size=equal_size,
         progress=run.emit,
     )
     return _answers(run, comparison, request)

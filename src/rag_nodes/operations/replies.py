@@ -72,8 +72,6 @@ class StatisticsReply(Reply):
     """Tokens of the largest chunk."""
     unplaced: int
     """Chunks whose place in the document is not known, of splitters of other packages."""
-    size_remark: str
-    """Why the mean is not the size that was asked for; empty where it is."""
     embedding_tokens: int
     """Tokens embedded to store them."""
     embedding_cost: float | None

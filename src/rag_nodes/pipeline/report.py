@@ -12,9 +12,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.ledger import CollectionRow
 
-Stage = Literal["read", "size", "parse", "embed", "store"]
-"""The stages of a run, in the order a document passes them; "size" only where parsers are given the
-size at which their chunks have a certain mean, see `Comparison`."""
+Stage = Literal["read", "parse", "embed", "store"]
+"""The stages of a run, in the order a document passes them."""
 DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 """What a parser does at its stages, for people."""
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
@@ -114,7 +113,6 @@ class ParserOutcome:
     are by the clock, by stage: "parse", "embed", "store". The model was given `embedding_tokens`,
     counted here, 0 where it runs offline; `saved_tokens` needed no embedding, as they or their
     vectors were stored. Costs are US dollars by the price table, None when the price is unknown.
-    `size_remark` says why the mean is not the one that was asked for.
     """
 
     parser: str
@@ -133,7 +131,6 @@ class ParserOutcome:
     unplaced: int = 0
     saved_tokens: int = 0
     saved_cost: float | None = 0.0
-    size_remark: str = ""
 
     @property
     def mean_tokens(self) -> float:

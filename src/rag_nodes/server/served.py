@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from rag_nodes.server.limits import ServerLimits
     from rag_nodes.settings import Settings
 
-_WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "size_remark", "detail"})
+_WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "detail"})
 """Fields in which a message of this computer may stand."""
 
 

@@ -201,7 +201,6 @@ class Session:
         models: Models,
         options: QueryOptions,
         *,
-        equal_size: int | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> Comparison:
         """The parsers over the documents; what was cut for the question before stays.
@@ -210,7 +209,6 @@ class Session:
             parsers: by label.
             models: for all of them.
             options: how questions are answered.
-            equal_size: tokens of a chunk on average in every column; None for own options.
             progress: hears of every step, and may end the work.
 
         Raises:
@@ -219,20 +217,19 @@ class Session:
         from rag_nodes.compare import Comparison
 
         names = [(name, one.fingerprint) for name, one in parsers.items()]
-        asked = (names, models.embedding_name, equal_size)
+        asked = (names, models.embedding_name)
         before = self._comparison if asked == self._cut_for else None
         made = Comparison(
-            before.parsers if before else parsers,
+            parsers,
             store=self.store,
             models=models,
             corpus=self._settings.corpus,
             options=options,
-            equal_size=equal_size,
         )
         if self._comparison:
             made.turns = self._comparison.turns
         if before:
-            made.sizing, made.statistics = before.sizing, before.statistics
+            made.statistics = before.statistics
             made.vectors = before.vectors
         else:
             self._ingest(made, self._documents, progress)

@@ -14,7 +14,6 @@ from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError, StoreError
-from rag_nodes.operations.scripts import script_of
 from rag_nodes.pipeline import Progress
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
@@ -58,26 +57,6 @@ def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
     assert [column.written for column in report.columns] == [1, 0]
     assert session._store is not None
     assert len(session._store.collections()) == 2
-
-
-def test_columns_of_one_size_are_what_all_tabs_and_the_script_see(
-    session: PageSession, tmp_path: Path
-) -> None:
-    steps: list[Progress] = []
-    pumps = "\n\n".join(f"## Pump {n}\n\nPump {n} is red. " + "It hums. " * 30 for n in range(60))
-    choice = Choice(("fixed", "token-overlap"), equal_size=80)
-    report = session.load([written(tmp_path / "pumps.md", pumps)], choice, steps.append)
-    assert {one.stage for one in steps} >= {"size"}
-    for column in report.columns:
-        assert column.mean_tokens == pytest.approx(80, rel=0.1)
-    assert session.cuts is not None
-    assert session.comparison is not None
-    (document,) = session.cuts.documents
-    assert len(session.cuts.nodes("fixed", document)) == report.columns[0].chunks
-    size = session.comparison.parsers["fixed"].chunk_size
-    script = script_of(session.comparison, "fixed")
-    assert "unit='tokens'" in script
-    assert f"chunk_size={size}" in script
 
 
 def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(

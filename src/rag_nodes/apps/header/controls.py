@@ -11,7 +11,6 @@ from pydantic import SecretStr
 
 from rag_nodes.apps.markup import count, part, render, title_of
 from rag_nodes.apps.visitors.choice import MOST_COLUMNS, Choice, default_of
-from rag_nodes.compare.sizing import EQUAL_SIZE
 from rag_nodes.parsers import COMPARED
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.query import QueryOptions
@@ -40,7 +39,6 @@ class Controls:
         offer: what can be compared, by name.
         parsers: which of them to compare.
         count: how many that are.
-        same_size: whether the chunks of all have one mean size.
         groups: per parser, what holds its sliders.
         sliders: parser and field of each slider.
         answering: the context and who answers, by the field of `Choice` each stands for, and "way"
@@ -50,7 +48,6 @@ class Controls:
     offer: Mapping[str, Preset] = field(repr=False)
     parsers: gr.CheckboxGroup
     count: gr.HTML
-    same_size: gr.Checkbox
     groups: dict[str, gr.Group]
     sliders: dict[tuple[str, str], gr.Slider]
     answering: dict[str, Any] = field(repr=False)
@@ -58,11 +55,11 @@ class Controls:
     @property
     def inputs(self) -> list[Component]:
         """What an event takes to get the values that `choice` reads."""
-        return [self.parsers, self.same_size, *self.sliders.values(), *self.answering.values()]
+        return [self.parsers, *self.sliders.values(), *self.answering.values()]
 
     def choice(self, values: Sequence[Any]) -> Choice:
         """The values of `inputs` as a choice."""
-        parsers, same_size, *rest = values
+        parsers, *rest = values
         numbers, rest = rest[: len(self.sliders)], rest[len(self.sliders) :]
         columns = _known(self.offer, parsers)
         options: dict[str, dict[str, float]] = {}
@@ -75,7 +72,6 @@ class Controls:
         return Choice(
             parsers=columns,
             options=options,
-            equal_size=EQUAL_SIZE if same_size else None,
             budget=None if way == BY_COUNT else budget,
             top_k=top_k if way == BY_COUNT else None,
             granularity="sentences" if way == BY_SENTENCE else "chunks",
@@ -100,7 +96,7 @@ class Controls:
             updates["api_key"] = gr.update(placeholder=kept)
         sliders = (_with(choice.options.get(one, {}).get(name)) for one, name in self.sliders)
         ticked = gr.update(value=list(choice.parsers))
-        return [ticked, _with(choice.equal_size is not None), *sliders, *updates.values()]
+        return [ticked, *sliders, *updates.values()]
 
     def shown(self, parsers: list[str] | None) -> list[Any]:
         """What count and `groups` become with these chosen."""
@@ -122,7 +118,7 @@ class Controls:
 
 def build_columns(
     offer: Mapping[str, Preset], own: Sequence[str] = ()
-) -> tuple[gr.CheckboxGroup, gr.HTML, gr.Checkbox]:
+) -> tuple[gr.CheckboxGroup, gr.HTML]:
     """Build what chooses the columns, inside the blocks that are open.
 
     Args:
@@ -137,13 +133,7 @@ def build_columns(
         elem_id="rn-parsers",
     )
     count = gr.HTML(_counted(len(first)), apply_default_css=False, elem_id="rn-columns")
-    same_size = gr.Checkbox(
-        label="Same size",
-        info=f"All chunks have {EQUAL_SIZE} tokens on average, so that only the parser "
-        "differs. Loading takes longer.",
-        elem_id="rn-same-size",
-    )
-    return parsers, count, same_size
+    return parsers, count
 
 
 def build_parameters(

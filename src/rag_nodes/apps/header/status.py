@@ -74,7 +74,7 @@ def _doing(step: Progress | None) -> str:
         return "waiting"
     if step.stage == "store" and step.done == step.total:
         return count(step.done, "chunk")
-    return f"{DOING[step.stage]} {step.done:,}" if step.stage in DOING else "sizing"
+    return f"{DOING[step.stage]} {step.done:,}"
 
 
 def _share(step: Progress | None) -> float:
@@ -114,7 +114,6 @@ def _made(report: IngestReport) -> dict[str, Any]:
                 "chunks": f"{one.chunks:,}",
                 "tokens": f"{one.mean_tokens:.0f} / {one.max_tokens}",
                 "error": one.error,
-                "remark": one.size_remark,
             }
             for one in report.columns
         ],

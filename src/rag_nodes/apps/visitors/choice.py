@@ -46,7 +46,6 @@ class Choice:
         similarity_cutoff: chunks of a lower cosine similarity are left out; None to keep all.
         temperature: of the answer model; None for the server's.
         max_output_tokens: longest answer; None for the server's.
-        equal_size: tokens of a chunk on average in every column; None for the parsers' own options.
     """
 
     parsers: tuple[str, ...]
@@ -62,7 +61,6 @@ class Choice:
     similarity_cutoff: float | None = None
     temperature: float | None = None
     max_output_tokens: int | None = None
-    equal_size: int | None = None
 
 
 def headline_of(name: str, configuration: Mapping[str, object]) -> str:

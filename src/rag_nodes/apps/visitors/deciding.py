@@ -292,7 +292,7 @@ def _plan_of(comparison: Comparison) -> EvaluationPlan:
 
 def _own_parsers(comparison: Comparison) -> dict[str, object]:
     """Splitters that whoever serves the app brought, which are tried as they are."""
-    return {name: one for name, one in comparison.given.items() if name not in PRESETS}
+    return {name: one for name, one in comparison.parsers.items() if name not in PRESETS}
 
 
 def _swept(dataset: Dataset, own: int, plan: EvaluationPlan) -> tuple[str, ...]:

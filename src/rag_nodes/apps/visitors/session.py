@@ -319,7 +319,6 @@ class PageSession(AnsweringSession):
                 models=models,
                 corpus=self._settings.corpus,
                 options=options,
-                equal_size=choice.equal_size,
                 transformations=self._transformations,
             )
             report = self._ingest(comparison, documents, step)

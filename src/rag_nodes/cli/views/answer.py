@@ -168,7 +168,8 @@ def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType]
         if error
     ]
     lost = recovery_in_words(statistics.unplaced, statistics.chunks)
-    said += [plain(one_line(one), "yellow") for one in (lost, statistics.size_remark) if one]
+    if lost:
+        said.append(plain(one_line(lost), "yellow"))
     if answer is None:
         if column.partial:
             said += [label("Answer", "broke off"), plain(column.partial)]

@@ -215,7 +215,6 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             "configuration": headline_of(one.name, one.parser),
             "stored": " · ".join(stored),
             "recovery": recovery_in_words(statistics.unplaced, statistics.chunks, always=foreign),
-            "remark": statistics.size_remark,
             "warning": statistics.error,
             "stopped": growing_text(turn.stopped[one.name], quoted=False)
             if one.name in turn.stopped
