@@ -249,7 +249,7 @@ class BrokenEngine(Says):
 def test_what_fails_says_why_without_a_key_while_the_others_answer() -> None:
     report = ask({"one": Broken(), "two": BrokenEngine(text=""), "ours": "sentence"})
     assert [column.error is None for column in report.columns] == [False, False, True]
-    assert "Broken found nothing: RuntimeError" in str(report.columns[0].error)
+    assert "Broken failed: RuntimeError" in str(report.columns[0].error)
     assert "BrokenEngine did not answer: RuntimeError" in str(report.columns[1].error)
     assert "canary" not in str(report.as_dict())
 

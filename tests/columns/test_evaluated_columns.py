@@ -181,7 +181,7 @@ def test_a_column_that_fails_is_a_row_that_says_why() -> None:
             raise ZeroDivisionError(query_bundle.query_str)
 
     found = rows({"mine": Broken(), "ours": "sentence"})
-    assert "Broken found nothing: ZeroDivisionError" in str(found["mine"].error)
+    assert "Broken failed: ZeroDivisionError" in str(found["mine"].error)
     assert found["ours"].error is None
 
 

@@ -61,3 +61,21 @@ def test_a_follow_up_that_cannot_be_condensed_says_which_model_failed(manual: Pa
         comparison.ask(QUESTION)
         with pytest.raises(ModelConnectionError, match="ScriptedLLM"):
             comparison.stream(FOLLOW_UP, follow_up=True)
+
+
+def test_a_stream_that_is_read_to_its_end_can_be_followed_and_counts_once(manual: Path) -> None:
+    with ingested(manual, offline_models()) as comparison:
+        with comparison.stream(QUESTION) as stream:
+            events = list(stream)
+            assert stream.report() is stream.report()
+        assert events
+        assert len(comparison.turns) == 1
+        assert comparison.ask("Why?", follow_up=True).question == f"{QUESTION} Why?"
+
+
+def test_patterns_that_can_be_read_once_leave_files_out_of_a_comparison(tmp_path: Path) -> None:
+    for name in ("draft.txt", "final.txt"):
+        (tmp_path / name).write_text("Green tea takes eighty degrees.")
+    with Comparison({"fixed": "fixed"}, models=offline_models()) as comparison:
+        report = comparison.ingest(tmp_path, exclude=(one for one in ["draft*"]))
+        assert [file.name for file in report.files] == ["final.txt"]

@@ -57,12 +57,17 @@ def _is_whole(file: FilePages) -> bool:
     return labels == [str(number) for number in range(1, len(labels) + 1)]
 
 
+MAX_MISSING_PAGES = 5_000
+"""Pages that may be missing before the last one; a label beyond is no page number."""
+
+
 def _numbers(file: FilePages) -> list[int]:
-    """Return the page numbers as labelled if they ascend, otherwise by their order."""
+    """Return the page numbers as labelled if they ascend and are plausible, else by order."""
     labels = [str(page.metadata.get(PAGE_LABEL)) for page in file.documents]
     numbers = [int(label) for label in labels if label.isdecimal()]
     ascends = len(numbers) == len(labels) and all(left < right for left, right in pairwise(numbers))
-    return numbers if ascends and numbers[0] > 0 else list(range(1, len(labels) + 1))
+    is_plausible = ascends and numbers[0] > 0 and numbers[-1] - len(numbers) <= MAX_MISSING_PAGES
+    return numbers if is_plausible else list(range(1, len(labels) + 1))
 
 
 def _one_document(file: FilePages) -> Document:

@@ -162,7 +162,7 @@ class _OfLlamaIndex(FoundStore):
             raise
         except Exception as error:
             raise RagNodesError(
-                f"{self._what} found nothing: {kind_of(error)}; run it alone to see where it fails"
+                f"{self._what} failed: {kind_of(error)}; run it alone to see where it fails"
             ) from error
         return hits_of(found, self._placing)
 

@@ -113,8 +113,9 @@ class Comparison(ColumnEngines):
         """
         self._ingested_last = wanted = list(several(paths))
         results: list[ReadResult] = []
-        exclusion, skipped = Exclusion(exclude), Skipped()
-        run = partial(ingest, wanted, limits=limits, ledger=ledger, exclude=exclude)
+        patterns = tuple(several(exclude))
+        exclusion, skipped = Exclusion(patterns), Skipped()
+        run = partial(ingest, wanted, limits=limits, ledger=ledger, exclude=patterns)
         report = self._ingested(
             run, lambda: _documents_in(wanted, limits, results, exclusion, skipped), progress
         )

@@ -57,6 +57,7 @@ class ComparisonStream:
         self._started = time.perf_counter()
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()
+        self._report: ComparisonReport | None = None
         self._texts: dict[str, list[str]] = {name: [] for name in compared.names}
         self._ends: dict[str, tuple[Finished | Failed | Cancelled, float]] = {}
         self._waiting = set(compared.names)
@@ -93,6 +94,8 @@ class ComparisonStream:
         named = self._queue.get()
         if named is not None and isinstance(named[1], Last):
             self._waiting.discard(named[0])
+            if not self._waiting:
+                self.report()  # the next question may follow this one
         return named
 
     def cancel(self, name: str) -> None:
@@ -121,6 +124,8 @@ class ComparisonStream:
         Raises:
             ConfigurationError: some parser has not ended yet.
         """
+        if self._report:
+            return self._report
         running = [name for name in self._texts if name not in self._ends]
         if running:
             raise ConfigurationError(
@@ -128,7 +133,9 @@ class ComparisonStream:
             )
         columns = tuple(self._column(name) for name in self._texts)
         last = max(ended for _, ended in self._ends.values())
-        return self._compared.report(self._question, columns, last - self._started)
+        seconds = last - self._started
+        self._report = self._compared.report(self._question, columns, seconds)
+        return self._report
 
     def wait(self) -> ComparisonReport:
         """Wait for all columns and report them.

@@ -39,11 +39,16 @@ def unused(dataset: Dataset) -> Iterator[str]:
         were = "was" if len(ids) == 1 else "were"
         yield (
             f"{len(ids):,} of {counted(entries, 'question')} {were} left out ({some_of(ids)}): "
-            f"{reason}."
+            f"{_as_sentence(reason)}"
         )
     for reason, count in dataset.left_out.items():
         were = "was" if count == 1 else "were"
-        yield f"{count:,} of {counted(entries, 'entry')} of the file {were} left out: {reason}."
+        of_all = f"{count:,} of {counted(entries, 'entry')} of the file {were} left out"
+        yield f"{of_all}: {_as_sentence(reason)}"
+
+
+def _as_sentence(words: str) -> str:
+    return words if words.endswith((".", "?", "!")) else f"{words}."
 
 
 def lost(row: Row) -> Iterator[str]:

@@ -85,6 +85,7 @@ class Compared(Result):
         return {
             **shown,
             "skipped": dict(left_out.skipped) if left_out else {},
+            "excluded": left_out.excluded if left_out else 0,
             "blank_pages": list(left_out.blank_pages) if left_out else [],
         }
 

@@ -80,10 +80,11 @@ class Understood:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Readings(Result):
-    """What was understood of each file, and how many others were skipped, by suffix."""
+    """Facts of each file, and numbers of files skipped (by suffix) or excluded."""
 
     documents: Sequence[Understood]
     skipped: Mapping[str, int]
+    excluded: int
 
 
 def read(request: ReadRequest, run: Run) -> Readings:
@@ -97,7 +98,9 @@ def read(request: ReadRequest, run: Run) -> Readings:
         run.warn(error)
     some = ExitCode.PARTIAL if len(lost) < len(documents) else ExitCode.FAILURE
     outcome = some if lost else ExitCode.DONE
-    return Readings(outcome=outcome, documents=documents, skipped=run.skipped)
+    return Readings(
+        outcome=outcome, documents=documents, skipped=run.skipped, excluded=run.excluded
+    )
 
 
 def _understood(result: ReadResult, *, with_text: bool) -> Understood:

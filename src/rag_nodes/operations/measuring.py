@@ -119,7 +119,8 @@ class RecommendRequest(Measuring):
 class Evaluated(Result):
     """A report, a result for each row and gate, and whether what to take was written.
 
-    `unread` says why documents could not be read; `skipped` counts files of other types by suffix.
+    `unread` says why documents could not be read; `skipped` counts files of other types by
+    suffix, and `excluded` those that match a pattern.
     """
 
     report: EvaluationReport
@@ -127,6 +128,7 @@ class Evaluated(Result):
     is_written: bool = False
     unread: Sequence[str] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    excluded: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs, the same for the same run."""
@@ -135,6 +137,7 @@ class Evaluated(Result):
             "gates": [one.as_dict() for one in self.gates],
             "unread": list(self.unread),
             "skipped": dict(self.skipped),
+            "excluded": self.excluded,
         }
 
     def reasons(self) -> Sequence[str]:
@@ -252,6 +255,7 @@ def _told(
         is_written=bool(request.export and written.get(request.export)),
         unread=run.unread,
         skipped=run.skipped,
+        excluded=run.excluded,
     )
 
 

@@ -102,6 +102,7 @@ class Run:
         self.reads_store = reads_store
         self.unread: list[str] = []
         self.skipped: dict[str, int] = {}
+        self.excluded = 0
         self.cleanup = ExitStack()
         self._session = session
 
@@ -329,7 +330,7 @@ class Run:
         """Say which files were left out, and keep their numbers."""
         from rag_nodes.readers import Skipped
 
-        self.skipped = dict(skipped)
+        self.skipped, self.excluded = dict(skipped), excluded
         if words := str(Skipped(Counter(skipped), excluded)):
             self.note(f"{words[0].upper()}{words[1:]}.")
 

@@ -189,7 +189,9 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
 def _as_gone(document: ListedDocument) -> ListedDocument:
     """Return a document whose file is gone, with the command that removes what is stored of it."""
     remedy = command(f"remove {shlex.quote(document.path or document.id)}", document.corpus)
-    return replace(document, state="gone", error=f"the file is gone; remove the rest with {remedy}")
+    return replace(
+        document, state="gone", error=f"the file is gone; remove its chunks with {remedy}"
+    )
 
 
 def remove(request: RemoveRequest, run: Run) -> Gone:

@@ -171,7 +171,7 @@ class _Library:
             )
         if not found:
             raise _UnknownError(
-                "it is not in the documents, nor anything like it; was the text changed?"
+                "its quote is not in the documents, nor anything like it; was the text changed?"
             )
         if (start := quote.start) is not None:
             return [min(found, key=lambda one: abs(one.passage.span.start - start))]

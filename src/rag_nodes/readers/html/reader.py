@@ -70,7 +70,7 @@ def reading_of_html(html: str, *, main_content: bool = True, base: str | None = 
         from rag_nodes.readers.html import page as html_page
         from rag_nodes.readers.html import tree as html_tree
     except ImportError as error:  # they import justhtml, markdownify and what it brings
-        raise MissingExtraError("markdownify", "html") from error
+        raise MissingExtraError(error.name or "justhtml", "html") from error
 
     html = html.removeprefix("\ufeff").translate(_SEPARATORS)
     if _XML.match(html):
