@@ -331,7 +331,6 @@ def test_a_run_leaves_the_loggers_as_they_were(command: Command, manual: Path) -
         ("ingest", "GONE", "--store", "kept", "--json"),
         ("read", "GONE"),
         ("chunk", "GONE"),
-        ("chunk", "THERE", "--parser", "GONE.toml"),
         ("docs", "GONE", "chunks.json"),
         ("questions", "draft", "GONE", "-o", "q.json"),
         ("questions", "check", "GONE", "THERE"),

@@ -1,29 +1,35 @@
 """Vectors that are paid for are kept by the model that made them."""
 
+import importlib
+import sys
 from contextlib import ExitStack
 from pathlib import Path
 
-from llama_index.core import MockEmbedding
+import pytest
 
 from rag_nodes.evaluation.cache import cached
 from rag_nodes.models import Models
 
-
-class Steady(MockEmbedding):
-    def _get_text_embedding(self, text: str) -> list[float]:
+MODEL = """
+from llama_index.core import MockEmbedding
+class Model(MockEmbedding):
+    def _get_text_embedding(self, text):
         return [float(len(text)), 1.0]
+"""
 
 
-class Edited(Steady):
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return [1.0, float(len(text))]
-
-
-def test_vectors_of_a_model_that_was_edited_are_made_anew(tmp_path: Path) -> None:
-    Edited.__name__ = Edited.__qualname__ = "Steady"
+def test_vectors_of_a_model_whose_source_was_edited_are_made_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(tmp_path))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
     kept: list[list[float]] = []
-    for kind in (Steady, Steady, Edited):
+    for source in (MODEL, MODEL, MODEL.replace("1.0]", "2.0]")):
+        (tmp_path / "own_cached_model.py").write_text(source)
+        monkeypatch.delitem(sys.modules, "own_cached_model", raising=False)
+        importlib.invalidate_caches()
+        model = importlib.import_module("own_cached_model").Model(embed_dim=2)
         with ExitStack() as opened:
-            models = cached(Models.of(embed_model=kind(embed_dim=2)), tmp_path, opened)
+            models = cached(Models.of(embed_model=model), tmp_path / "cache", opened)
             kept.append(models.embedding.get_text_embedding("tea"))
-    assert kept == [[3.0, 1.0], [3.0, 1.0], [1.0, 3.0]]
+    assert kept == [[3.0, 1.0], [3.0, 1.0], [3.0, 2.0]]
