@@ -144,6 +144,6 @@ def test_the_script_makes_a_splitter_by_its_path_and_says_where_it_cannot(
     compile(script, "script", "exec")
     with pytest.raises(ConfigurationError, match="offer it by import path"):
         script_of(comparison, "windows")
-    code, file, _ = _used(sessions.of("visitor"), "windows")
+    code, file = _used(sessions.of("visitor"), "windows")
     assert code.startswith("# splitters:WindowSplitter was given")
     assert file is None

@@ -124,7 +124,10 @@ def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
     ended = command(*asked)
     assert ended.code == 3
     said = " ".join(ended.stderr.split())
-    assert "1 question left out, as their answers have no place: q3; the first one: its quote is" in said
+    assert (
+        "1 question left out, as their answers have no place: q3; the first one: its quote is"
+        in said
+    )
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)
     assert (checked.code, "not placed" in checked.stdout) == (4, True)

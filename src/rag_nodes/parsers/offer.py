@@ -42,7 +42,7 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
     for name, splitter in named:
         if name in found:
             raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
-        found[name] = _as_preset(name, splitter)
+        found[name] = splitter if isinstance(splitter, Preset) else _as_preset(name, splitter)
     return found
 
 
