@@ -18,7 +18,8 @@ def test_the_readme_shows_what_its_command_says_first() -> None:
     assert SCRIPT["with_decision"](page, SCRIPT["decision"]()) == page, (
         "run scripts/docs/make_size_curve.py"
     )
-    assert "\n> Take retrieval " in page
+    assert "\n> Sure, for these documents: " in page
+    assert " Take retrieval " in page
 
 
 def test_the_picture_has_a_curve_of_every_parser_and_its_point_at_each_size() -> None:
