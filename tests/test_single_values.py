@@ -11,13 +11,16 @@ from public_signatures import PATHS, TEXTS, public_parameters
 from single_values import World, cases
 
 from rag_nodes import (
+    Comparison,
     Dataset,
     EvaluationPlan,
     EvaluationReport,
     Question,
     evaluate,
     get_parser,
+    ingest,
     load_dataset,
+    open_store,
     read,
     read_all,
 )
@@ -86,6 +89,16 @@ def test_a_single_text_does_what_a_list_of_it_does(world: World) -> None:
         if listed != (tuple(alone) if isinstance(listed, tuple) else alone) or not listed:
             different[name] = alone, listed
     assert different == {}
+
+
+def test_patterns_may_come_from_an_iterator(world: World) -> None:
+    roots, parsers = ".", {"fixed": PARSER}
+    ways: list[Callable[[Iterator[str]], list[Any]]] = [
+        lambda exclude: world.read(read_all(roots, exclude=exclude)),
+        lambda exclude: world.ingested(ingest(roots, parsers, open_store(), exclude=exclude)),
+        lambda exclude: world.ingested(Comparison(parsers).ingest(roots, exclude=exclude)),
+    ]
+    assert [len(way(iter(["a"]))) for way in ways] == [2, 2, 2]
 
 
 def test_a_path_of_two_letters_reads_neither_of_the_folders_they_name(world: World) -> None:

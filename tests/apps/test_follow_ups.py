@@ -4,11 +4,14 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
+from plant import scripted_models
 from visits import VISITOR, visiting
 
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.settings import Settings
+from rag_nodes.text.tokens import count_tokens
 
 FIRST = "When is the sand filter rinsed?"
 TEXT = "The sand filter is rinsed at 2.4 bar.\n\nRinsing the sand filter takes an hour."
@@ -40,6 +43,20 @@ def test_the_page_shows_what_a_follow_up_was_searched_for(
     assert turn.report is not None
     assert turn.report.question == turn.searched == f"{FIRST} How long does it take?"
     assert f"Searched for: {turn.searched}" in history([turn], ready=True)
+
+
+def test_an_answer_on_the_page_counts_what_condensing_the_follow_up_took(
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    models = scripted_models("At 2.4 bar.", "How long does rinsing take?", "An hour.")
+    monkeypatch.setattr(PageSession, "models_of", lambda *_, **__: models)
+    with visiting(settings, tmp_path / "a.md", TEXT, Choice(("fixed",))) as sessions:
+        session = sessions.of(VISITOR)
+        session.ask(FIRST)
+        [column] = session.ask("How long does it take?", follow_up=True).columns
+    _, condensing, last = models.llm.prompts  # type: ignore[union-attr]
+    assert column.answer is not None
+    assert column.answer.tokens_in == count_tokens(condensing) + count_tokens(last)
 
 
 def test_the_box_is_off_by_default_and_holds_for_typed_questions_alone(app: gr.Blocks) -> None:

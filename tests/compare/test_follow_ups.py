@@ -9,6 +9,8 @@ from plant import QUESTION, offline_models, scripted_models
 from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
+from rag_nodes.query import QueryOptions
+from rag_nodes.text.tokens import count_tokens
 
 FOLLOW_UP = "How much power does it make?"
 
@@ -48,6 +50,43 @@ def test_an_llm_condenses_a_follow_up_with_the_answer_before(manual: Path) -> No
         assert FOLLOW_UP in condensing
 
 
+def test_every_answer_counts_what_condensing_the_follow_up_took(manual: Path) -> None:
+    models = scripted_models("A battery.", "How much power does the generator make?", "Two MW.")
+    options = QueryOptions(prices={"scripted-1": (1.0, 1.0)})
+    with Comparison({"fixed": "fixed"}, models=models, options=options) as comparison:
+        comparison.ingest([manual])
+        comparison.ask(QUESTION)
+        [column] = comparison.ask(FOLLOW_UP, follow_up=True).columns
+    _, condensing, last = models.llm.prompts
+    answer = column.answer
+    assert answer.tokens_in == count_tokens(condensing) + count_tokens(last)
+    assert answer.cost == pytest.approx((answer.tokens_in + answer.tokens_out) / 1e6)
+
+
+def test_a_stream_that_was_read_to_its_end_can_be_followed_up(manual: Path) -> None:
+    with ingested(manual, offline_models()) as comparison:
+        with comparison.stream(QUESTION) as stream:
+            assert [*stream]
+        assert comparison.ask("Why?", follow_up=True).question == f"{QUESTION} Why?"
+
+
+def test_a_question_is_noted_once_however_often_it_is_reported(manual: Path) -> None:
+    with ingested(manual, offline_models()) as comparison:
+        with comparison.stream(QUESTION) as stream:
+            stream.wait()
+            stream.report()
+        assert [question for question, _ in comparison.turns] == [QUESTION]
+
+
+def test_a_question_that_no_column_has_answered_cannot_be_followed_up(manual: Path) -> None:
+    models = scripted_models(*[ConnectionError("gone")] * 4)
+    with ingested(manual, models) as comparison:
+        with comparison.stream(QUESTION) as stream:
+            assert [*stream]
+        with pytest.raises(ConfigurationError, match="no earlier question"):
+            comparison.ask(FOLLOW_UP, follow_up=True)
+
+
 def test_a_follow_up_needs_an_earlier_question(manual: Path) -> None:
     with ingested(manual, offline_models()) as comparison:
         with pytest.raises(ConfigurationError, match="no earlier question here to follow up"):
@@ -61,16 +100,6 @@ def test_a_follow_up_that_cannot_be_condensed_says_which_model_failed(manual: Pa
         comparison.ask(QUESTION)
         with pytest.raises(ModelConnectionError, match="ScriptedLLM"):
             comparison.stream(FOLLOW_UP, follow_up=True)
-
-
-def test_a_stream_that_is_read_to_its_end_can_be_followed_and_counts_once(manual: Path) -> None:
-    with ingested(manual, offline_models()) as comparison:
-        with comparison.stream(QUESTION) as stream:
-            events = list(stream)
-            assert stream.report() is stream.report()
-        assert events
-        assert len(comparison.turns) == 1
-        assert comparison.ask("Why?", follow_up=True).question == f"{QUESTION} Why?"
 
 
 def test_patterns_that_can_be_read_once_leave_files_out_of_a_comparison(tmp_path: Path) -> None:

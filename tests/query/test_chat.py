@@ -59,8 +59,7 @@ def test_offline_every_question_stands_alone(chat_with: Any, question: str) -> N
 
 async def test_offline_the_previous_question_stands_before_a_follow_up(chat_with: Any) -> None:
     chat = chat_with()
-    first = chat.ask(FIRST, follow_up=True)
-    assert first.question == FIRST
+    first = chat.ask(FIRST)
     second = chat.ask(FOLLOW_UP, follow_up=True)
     assert second.question == f"{FIRST} {FOLLOW_UP}"
     assert said(chat) == [FIRST, first.text, FOLLOW_UP, second.text]
@@ -69,6 +68,25 @@ async def test_offline_the_previous_question_stands_before_a_follow_up(chat_with
     assert third.question == f"{FIRST} {FOLLOW_UP} Why?"
     fourth = await chat.aask(FOLLOW_UP)
     assert fourth.question == FOLLOW_UP
+
+
+async def test_a_follow_up_needs_an_earlier_question_which_may_be_given(chat_with: Any) -> None:
+    chat = chat_with()
+    with pytest.raises(ConfigurationError, match="no earlier question here to follow up"):
+        chat.ask(FOLLOW_UP, follow_up=True)
+    with pytest.raises(ConfigurationError, match="follow_up is empty"):
+        await chat.aask(FOLLOW_UP, follow_up=" ")
+    assert chat.ask(FOLLOW_UP, follow_up=FIRST).question == f"{FIRST} {FOLLOW_UP}"
+    assert chat.ask("Why?", follow_up="Who checks it?").question == "Who checks it? Why?"
+
+
+def test_an_llm_condenses_a_follow_up_with_the_question_that_was_given(chat_with: Any) -> None:
+    chat = chat_with("A battery.", "Who checks the pump?", "An engineer.")
+    chat.ask(FIRST)
+    assert chat.ask("Who?", follow_up="Is the pump checked?").question == "Who checks the pump?"
+    condensing = chat.engine.models.llm.prompts[1]
+    assert "Is the pump checked?" in condensing
+    assert FIRST not in condensing
 
 
 async def test_follow_ups_can_be_streamed(chat_with: Any) -> None:
@@ -83,7 +101,9 @@ async def test_follow_ups_can_be_streamed(chat_with: Any) -> None:
 def test_a_long_chain_of_follow_ups_keeps_the_end_of_the_previous_question(chat_with: Any) -> None:
     chat = chat_with()
     for number in range(40):
-        searched = chat.ask(f"What about the pump with number {number}?", follow_up=True).question
+        searched = chat.ask(
+            f"What about the pump with number {number}?", follow_up=number > 0
+        ).question
     assert len(searched) < 1_100
     assert "number 38? What about the pump with number 39?" in searched
 

@@ -197,7 +197,6 @@ class ColumnEngines:
         self, question: str, columns: tuple[Column, ...], seconds: float
     ) -> ComparisonReport:
         """One question's columns with what is known about all of them."""
-        self._remember(question, columns)
         return ComparisonReport(
             question=question,
             corpus=self.corpus,
@@ -207,11 +206,14 @@ class ColumnEngines:
             seconds=seconds,
         )
 
-    def _remember(self, question: str, columns: Sequence[Column]) -> None:
-        """Note an answered question, which the next one may follow."""
-        answers = [column.answer.text for column in columns if column.answer]
-        if answers:
-            self.turns = (*self.turns, (question, answers[0]))[-MAX_TURNS:]
+    def remember(self, question: str, answer: str) -> None:
+        """Note an answered question, which the next one may follow.
+
+        Args:
+            question: as it was searched for.
+            answer: of the first column that answered.
+        """
+        self.turns = (*self.turns, (question, answer))[-MAX_TURNS:]
 
     def _nothing_stored(self, name: str) -> str | None:
         """Why there is nothing to search; None where this or an earlier run stored something."""

@@ -15,7 +15,7 @@ from rag_nodes.compare.streaming import ComparisonStream
 from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
 from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
 from rag_nodes.processes import unless_interrupted
-from rag_nodes.query.chat import standalone
+from rag_nodes.query.chat import Condensed, standalone
 from rag_nodes.query.preparing import check_question
 from rag_nodes.readers import Exclusion, Limits, Skipped, blank_page, listed, read_listed
 from rag_nodes.several import several
@@ -214,7 +214,8 @@ class Comparison(ColumnEngines):
 
         Returns:
             One column per name in the order given; one that fails has its error there. Its
-            `question` is what was searched for.
+            `question` is what was searched for. Each answer counts the tokens and the cost of
+            condensing a follow-up, which was done once for all.
 
         Raises:
             ModelError: the question could not be embedded, so no parser can answer.
@@ -257,13 +258,14 @@ class Comparison(ColumnEngines):
         """
         return ComparisonStream(self, self._searched(question, follow_up), document_ids)
 
-    def _searched(self, question: str, follow_up: bool | str) -> str:  # noqa: FBT001
+    def _searched(self, question: str, follow_up: bool | str) -> Condensed:  # noqa: FBT001
         """Return the question as it is to be searched for."""
         check_question(question)
         if follow_up is False:
-            return question
-        condense = partial(standalone, question, follow_up, self.turns, self.models)
-        return unless_interrupted(condense, "the question").question
+            return Condensed(question)
+        prices = self.options.prices
+        condense = partial(standalone, question, follow_up, self.turns, self.models, prices)
+        return unless_interrupted(condense, "the question")
 
 
 def _documents_in(

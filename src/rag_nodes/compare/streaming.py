@@ -14,6 +14,7 @@ from rag_nodes.compare.columns import as_failure
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.processes import BackgroundThread
 from rag_nodes.query import RagNodesQueryEngine
+from rag_nodes.query.chat import Condensed
 from rag_nodes.query.preparing import QuestionVector
 from rag_nodes.query.types import Cancelled, Delta, Event, Failed, Finished, Last
 from rag_nodes.several import several
@@ -37,7 +38,7 @@ class ComparisonStream:
 
     Args:
         compared: what to ask.
-        question: not blank.
+        question: not blank; or one that was condensed, which every answer counts.
         document_ids: search only these documents; None for all.
         whole: have every parser answer at once, so that the only events are the last ones.
     """
@@ -45,19 +46,19 @@ class ComparisonStream:
     def __init__(
         self,
         compared: ColumnEngines,
-        question: str,
+        question: str | Condensed,
         document_ids: str | Sequence[str] | None,
         *,
         whole: bool = False,
     ) -> None:
         self._compared = compared
         self._whole = whole
-        self._question = question
+        self._condensed = question if isinstance(question, Condensed) else Condensed(question)
+        self._question = self._condensed.question
         self._document_ids = several(document_ids)
         self._started = time.perf_counter()
         self._queue: SimpleQueue[Named | None] = SimpleQueue()
         self._lock = RLock()
-        self._report: ComparisonReport | None = None
         self._texts: dict[str, list[str]] = {name: [] for name in compared.names}
         self._ends: dict[str, tuple[Finished | Failed | Cancelled, float]] = {}
         self._waiting = set(compared.names)
@@ -94,8 +95,6 @@ class ComparisonStream:
         named = self._queue.get()
         if named is not None and isinstance(named[1], Last):
             self._waiting.discard(named[0])
-            if not self._waiting:
-                self.report()  # the next question may follow this one
         return named
 
     def cancel(self, name: str) -> None:
@@ -124,8 +123,6 @@ class ComparisonStream:
         Raises:
             ConfigurationError: some parser has not ended yet.
         """
-        if self._report:
-            return self._report
         running = [name for name in self._texts if name not in self._ends]
         if running:
             raise ConfigurationError(
@@ -133,9 +130,7 @@ class ComparisonStream:
             )
         columns = tuple(self._column(name) for name in self._texts)
         last = max(ended for _, ended in self._ends.values())
-        seconds = last - self._started
-        self._report = self._compared.report(self._question, columns, seconds)
-        return self._report
+        return self._compared.report(self._question, columns, last - self._started)
 
     def wait(self) -> ComparisonReport:
         """Wait for all columns and report them.
@@ -170,6 +165,8 @@ class ComparisonStream:
                 for event in events:
                     if isinstance(event, Failed):
                         as_failure(name, event.error)
+                    if isinstance(event, Finished):
+                        event = Finished(self._condensed.counted_in(event.answer))  # noqa: PLW2901
                     if not self._put(name, event):
                         return
         except Exception as error:  # noqa: BLE001 - one column must never take the others down
@@ -198,6 +195,15 @@ class ComparisonStream:
                 self._embedded = (vector, time.perf_counter() - started)
             return self._embedded[0]
 
+    def _remember(self) -> None:
+        """Note the question once the last parser has ended, if any has answered."""
+        if len(self._ends) < len(self._texts):
+            return
+        ends = (self._ends[name][0] for name in self._texts)
+        answers = (event.answer.text for event in ends if isinstance(event, Finished))
+        if (answer := next(answers, None)) is not None:
+            self._compared.remember(self._question, answer)
+
     def _put(self, name: str, event: Event) -> bool:
         """Pass an event on; False where nobody wants more of this parser."""
         with self._lock:
@@ -207,5 +213,6 @@ class ComparisonStream:
                 self._texts[name].append(event.text)
             if isinstance(event, Last):
                 self._ends[name] = (event, time.perf_counter())
+                self._remember()
             self._queue.put((name, event))
             return True

@@ -86,7 +86,8 @@ class FollowUp(NamedTuple):
         """Return the question as one that can be searched for on its own.
 
         The LLM condenses it, as LlamaIndex's `CondensePlusContextChatEngine` has it done. Without
-        an LLM, and if its reply is not a question, the previous question stands in front of it.
+        an LLM, and if its reply is not a question, it stays as it is; if it is an explicit
+        follow-up, the previous question stands in front of it.
 
         Raises:
             RagNodesError: the LLM does not answer.
@@ -160,16 +161,29 @@ def standalone(
     """
     if follow_up is False:
         return Condensed(question)
+    earlier = _earlier(follow_up, turns)[-MAX_TURNS:]
+    return FollowUp(question, earlier, models, prices).condensed()
+
+
+def _earlier(
+    follow_up: bool | str,  # noqa: FBT001 - each caller passes on its own argument
+    turns: Sequence[tuple[str, str]],
+) -> Sequence[tuple[str, str]]:
+    """Return the turns that an explicit follow-up refers to.
+
+    Raises:
+        ConfigurationError: there is no earlier question, or it is blank.
+    """
     if isinstance(follow_up, str):
         if not follow_up.strip():
             raise ConfigurationError("follow_up is empty: give the earlier question")
-        turns = [(follow_up, "")]
+        return [(follow_up, "")]
     if not turns:
         raise ConfigurationError(
             "there is no earlier question here to follow up; ask the whole question, or give the "
             "earlier question as follow_up"
         )
-    return FollowUp(question, turns[-MAX_TURNS:], models, prices).condensed()
+    return turns
 
 
 class RagNodesChat:
@@ -209,40 +223,48 @@ class RagNodesChat:
         """Forget everything."""
         self._turns, self._searched = [], ""
 
-    def ask(self, question: str, *, follow_up: bool = False) -> Answer:
-        """Answer a question; raises what `RagNodesQueryEngine.answer` raises.
+    def ask(self, question: str, *, follow_up: bool | str = False) -> Answer:
+        """Answer a question; also raises what `RagNodesQueryEngine.answer` raises.
 
         Args:
             question: in the user's words.
-            follow_up: it refers to the previous question. An LLM sees that for itself.
+            follow_up: True if it follows the previous question, which an LLM sees for itself; or
+                the earlier question that it follows.
+
+        Raises:
+            ConfigurationError: the question is blank, or there is no earlier one to follow up.
         """
         condensed = self._follow_up(question, follow_up).condensed()
         return self._remembered(question, self.engine.answer(condensed.question), condensed)
 
-    async def aask(self, question: str, *, follow_up: bool = False) -> Answer:
+    async def aask(self, question: str, *, follow_up: bool | str = False) -> Answer:
         """Like `ask`, without blocking the event loop."""
         condensed = await self._follow_up(question, follow_up).acondensed()
         answer = await self.engine.aanswer(condensed.question)
         return self._remembered(question, answer, condensed)
 
-    def stream(self, question: str, *, follow_up: bool = False) -> Generator[Event]:
+    def stream(self, question: str, *, follow_up: bool | str = False) -> Generator[Event]:
         """The events of an answer, see `RagNodesQueryEngine.stream`; arguments as for `ask`."""
         condensed = self._follow_up(question, follow_up).condensed()
         for event in self.engine.stream(condensed.question):
             yield self._noted(question, event, condensed)
 
-    async def astream(self, question: str, *, follow_up: bool = False) -> AsyncGenerator[Event]:
+    async def astream(
+        self, question: str, *, follow_up: bool | str = False
+    ) -> AsyncGenerator[Event]:
         """Like `stream`, without blocking the event loop."""
         condensed = await self._follow_up(question, follow_up).acondensed()
         async for event in self.engine.astream(condensed.question):
             yield self._noted(question, event, condensed)
 
-    def _follow_up(self, question: str, is_explicit: bool) -> FollowUp:  # noqa: FBT001
+    def _follow_up(self, question: str, follow_up: bool | str) -> FollowUp:  # noqa: FBT001
         check_question(question)
         models, turns = self.engine.models, self._turns
         if models.llm is None and turns:
             turns = [(self._searched, "")]
-        return FollowUp(question, turns, models, self.engine.options.prices, is_explicit)
+        is_explicit = follow_up is not False
+        earlier = _earlier(follow_up, turns) if is_explicit else turns
+        return FollowUp(question, earlier, models, self.engine.options.prices, is_explicit)
 
     def _noted(self, question: str, event: Event, condensed: Condensed) -> Event:
         if not isinstance(event, Finished):

@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
+from rag_nodes.compare import ComparisonStream
 from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
 from rag_nodes.processes import unless_interrupted
-from rag_nodes.query.chat import standalone
+from rag_nodes.query.chat import Condensed, standalone
 from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag_nodes.apps.visitors.turns import SimilarityScale
-    from rag_nodes.compare import ComparisonStream
     from rag_nodes.settings import Settings
 
 
@@ -125,7 +125,7 @@ class AnsweringSession(Session):
         answering: Job[Asking, None],
     ) -> None:
         with self.turn():
-            report, error, searched = None, None, question
+            report, error, asked = None, None, Condensed(question)
             stopped: dict[str, str] = {}
             self._asked += 1
             self.history.shown = AT_FIRST
@@ -143,10 +143,10 @@ class AnsweringSession(Session):
                 show(asking)
                 earlier = self._earlier()
                 if follow_up and earlier:
-                    models = self._comparison.models
-                    condense = partial(standalone, question, True, earlier, models)  # noqa: FBT003
-                    searched = unless_interrupted(condense, "the question").question
-                with self._comparison.stream(searched) as self._stream:
+                    models, prices = self._comparison.models, self._comparison.options.prices
+                    condense = partial(standalone, question, True, earlier, models, prices)  # noqa: FBT003
+                    asked = unless_interrupted(condense, "the question")
+                with ComparisonStream(self._comparison, asked, None) as self._stream:
                     for name, event in self._stream:
                         asking = asking.after(name, event)
                         show(asking)
@@ -159,7 +159,8 @@ class AnsweringSession(Session):
             finally:
                 self._stream, self.asking = None, None
                 turn = Turn(self._asked, question, report, error, self._scale, stopped)
-                turn = replace(turn, searched=searched if searched != question else "")
+                searched = asked.question if asked.question != question else ""
+                turn = replace(turn, searched=searched)
                 cuts = self.cuts
                 edges = cuts.edges(report) if cuts and report else {}
                 self.history.add(replace(turn, edges=edges))
