@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from llama_index.core.schema import Document
 from public_signatures import PATHS, TEXTS, public_parameters
-from single_values import World, cases
+from single_values import ASKED, World, cases
 
 from rag_nodes import (
     Comparison,
@@ -24,12 +24,14 @@ from rag_nodes import (
     read,
     read_all,
 )
+from rag_nodes.columns import Placing
 from rag_nodes.errors import FileTooLargeError
 from rag_nodes.evaluation import Passage
-from rag_nodes.evaluation.importers import read_labels
+from rag_nodes.evaluation.drafts import draft_questions
+from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.ledger import Ledger
 from rag_nodes.models.kept import KeptAnswers
-from rag_nodes.readers import Limits, Reading, build_document, readings
+from rag_nodes.readers import Limits, Reading, build_document, pages_of_one_file, readings
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.text.spans import Span
@@ -82,6 +84,32 @@ def test_every_public_parameter_for_several_texts_says_that_it_takes_a_single_on
     assert several_only & taken_by_callers(TEXTS) == TYPED
 
 
+def test_every_public_parameter_for_several_documents_says_that_it_takes_a_single_one() -> None:
+    takers = (one for one in public_parameters() if "Document" in one.elements - one.singles)
+    assert {one.name for one in takers} == {"Dataset(documents)"}, "it takes a tuple"
+
+
+EXAMPLES = Path(__file__).parents[1] / "examples" / "corpus"
+TAKE_DOCUMENTS: dict[str, Callable[[Any], Any]] = {
+    "Placing": lambda documents: Placing(documents).documents,
+    "draft_questions": lambda documents: draft_questions(documents).questions,
+    "load_dataset": lambda documents: (
+        load_dataset(EXAMPLES / "ferry_questions.csv", documents).unplaced
+    ),
+    "pages_of_one_file": pages_of_one_file,
+    "place": lambda documents: (
+        place(read_labels(EXAMPLES / "ferry_questions.csv"), documents, "ferry").documents
+    ),
+}
+
+
+@pytest.mark.parametrize("name", TAKE_DOCUMENTS)
+def test_a_single_document_does_what_a_list_of_it_does(name: str) -> None:
+    call, [document] = TAKE_DOCUMENTS[name], ASKED
+    assert call(document) == call([document])
+    assert call(document)
+
+
 def test_a_single_text_does_what_a_list_of_it_does(world: World) -> None:
     different = {}
     for name, (single, call) in cases(world).items():
@@ -103,9 +131,6 @@ def test_patterns_may_come_from_an_iterator(world: World) -> None:
 
 def test_a_path_of_two_letters_reads_neither_of_the_folders_they_name(world: World) -> None:
     assert world.read(read_all("ab")) == [("ab/x.txt", "of ab")]
-
-
-EXAMPLES = Path(__file__).parents[1] / "examples" / "corpus"
 
 
 def saved_report(folder: Path) -> Path:

@@ -14,6 +14,7 @@ from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.settings import Settings
+from rag_nodes.text.spans import PageMap
 
 LINES = ("Test the horn before each trip.", "", "Lower the ramp when moored.", "")
 
@@ -82,6 +83,20 @@ def test_pages_that_may_be_others_than_their_order_says_are_not_drawn(
     assert paths == [Path("<given 1>/handbook.pdf")]
     starts = given[paths[0]].metadata["page_starts"]
     assert len(starts) == (12 if labels[0] == "7" else 4)
+
+
+@pytest.mark.parametrize("label", ["1000000000", "9" * 5000, "2000", "0"])
+def test_a_page_whose_number_is_far_from_its_order_takes_no_memory_for_those_between(
+    label: str,
+) -> None:
+    [document] = given_documents(pages("/gone/a.pdf", label, lines=("Text.",)))[1].values()
+    assert list(document.metadata["page_starts"]) == [0]
+
+
+def test_pages_are_counted_as_they_were_given_and_keep_their_numbers() -> None:
+    [document] = given_documents(pages("/gone/a.pdf", "2", lines=("Text.",)))[1].values()
+    assert document.metadata["total_pages"] == 1
+    assert PageMap(document.metadata["page_starts"]).page_of(0) == 2
 
 
 def test_pages_of_a_file_that_is_gone_and_documents_of_other_readers_are_shown_as_text() -> None:

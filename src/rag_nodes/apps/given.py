@@ -9,13 +9,16 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import Document
 
 from rag_nodes.apps.markup import count
-from rag_nodes.metadata import BOOKKEEPING, PAGE_LABEL, display_name
+from rag_nodes.metadata import BOOKKEEPING, PAGE_LABEL, TOTAL_PAGES, display_name
 from rag_nodes.readers import Reading, build_document, pages_of_one_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from rag_nodes.readers import FilePages
+
+_MOST_DIGITS, _MOST_MISSING = 9, 1_000
+"""Digits of the number of a page, and missing pages of a file, each of which takes memory."""
 
 
 def given_documents(
@@ -57,17 +60,13 @@ def _is_whole(file: FilePages) -> bool:
     return labels == [str(number) for number in range(1, len(labels) + 1)]
 
 
-MAX_MISSING_PAGES = 5_000
-"""Pages that may be missing before the last one; a label beyond is no page number."""
-
-
 def _numbers(file: FilePages) -> list[int]:
-    """Return the page numbers as labelled if they ascend and are plausible, else by order."""
+    """Return the page numbers as labelled if they ascend and few are missing, else by order."""
     labels = [str(page.metadata.get(PAGE_LABEL)) for page in file.documents]
-    numbers = [int(label) for label in labels if label.isdecimal()]
+    numbers = [int(label) for label in labels if label.isdecimal() and len(label) <= _MOST_DIGITS]
     ascends = len(numbers) == len(labels) and all(left < right for left, right in pairwise(numbers))
-    is_plausible = ascends and numbers[0] > 0 and numbers[-1] - len(numbers) <= MAX_MISSING_PAGES
-    return numbers if is_plausible else list(range(1, len(labels) + 1))
+    is_close = ascends and numbers[0] > 0 and numbers[-1] <= len(labels) + _MOST_MISSING
+    return numbers if is_close else list(range(1, len(labels) + 1))
 
 
 def _one_document(file: FilePages) -> Document:
@@ -89,6 +88,7 @@ def _one_document(file: FilePages) -> Document:
         facts={key: value for key, value in first.metadata.items() if key != PAGE_LABEL},
     )
     document = build_document(Path(file.path), reading)
+    document.metadata[TOTAL_PAGES] = len(file.documents)
     document.excluded_embed_metadata_keys = [*BOOKKEEPING, *first.excluded_embed_metadata_keys]
     document.excluded_llm_metadata_keys = [*BOOKKEEPING, *first.excluded_llm_metadata_keys]
     return document

@@ -21,6 +21,7 @@ from llama_index.core.schema import (
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.foreign.placing import Visible, place_window
+from rag_nodes.several import several
 from rag_nodes.text.locating import IndexedSpan, LetterIndex
 from rag_nodes.text.spans import PageMap, Span
 
@@ -31,7 +32,7 @@ _LEAST = 20
 it."""
 _NUMBERED = re.compile(r"\ASource \d+:\n")
 """What LlamaIndex's `CitationQueryEngine` puts in front of the texts it reads."""
-_PAGES = ("page_label", keys.SOURCE)
+_PAGES = (keys.PAGE_LABEL, keys.SOURCE)
 """Metadata in which readers put the number of a page that is a document."""
 _NEXT = 4
 """Characters, such as blank lines, between nodes that follow each other."""
@@ -62,11 +63,13 @@ class Placing:
     as another program may have extracted them: see `LetterIndex`.
 
     Args:
-        documents: in which nodes are placed; without any, nodes stay as they are.
+        documents: in which nodes are placed, several or a single one; without any, nodes stay as
+            they are.
     """
 
-    def __init__(self, documents: Iterable[Document] = ()) -> None:
-        self.documents = {document.id_: document for document in documents}
+    def __init__(self, documents: Document | Iterable[Document] = ()) -> None:
+        given: Iterable[Document] = several(documents)
+        self.documents = {document.id_: document for document in given}
         self._by_source: dict[str, list[str]] = defaultdict(list)
         for document in self.documents.values():
             for source in _sources(document):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.metadata import FILE_PATH, PAGE_LABEL, page_name
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -30,14 +31,14 @@ class FilePages(NamedTuple):
         return tuple(filter(None, map(blank_page, self.documents)))
 
 
-def pages_of_one_file(documents: Iterable[Document]) -> list[FilePages]:
+def pages_of_one_file(documents: Document | Iterable[Document]) -> list[FilePages]:
     """Group consecutive documents that are pages of the same file.
 
     A document is a page if its metadata have `file_path` and `page_label`, which the PDF reader of
     `SimpleDirectoryReader` sets. Every other document is a group of its own.
 
     Args:
-        documents: documents of any reader, in their order.
+        documents: documents of any reader, in their order; a single one is one of them.
 
     Returns:
         The groups in the order of their first documents; together they hold every document once.
@@ -52,14 +53,15 @@ def pages_of_one_file(documents: Iterable[Document]) -> list[FilePages]:
         >>> [(file.path, len(file.documents), file.blank) for file in pages_of_one_file(pages)]
         [('/a/tea.pdf', 3, ('tea.pdf, page 2',))]
     """
-    groups: list[FilePages] = []
-    for document in documents:
+    given: Iterable[Document] = several(documents)
+    groups: list[tuple[str | None, list[Document]]] = []
+    for document in given:
         path = _path_of_page(document)
-        if path is not None and groups and groups[-1].path == path:
-            groups[-1] = FilePages(path, (*groups[-1].documents, document))
+        if path is not None and groups and groups[-1][0] == path:
+            groups[-1][1].append(document)
         else:
-            groups.append(FilePages(path, (document,)))
-    return groups
+            groups.append((path, [document]))
+    return [FilePages(path, tuple(pages)) for path, pages in groups]
 
 
 def blank_page(document: Document) -> str | None:

@@ -96,6 +96,16 @@ def test_a_model_is_asked_once_with_the_form_of_its_answer() -> None:
     assert all("JSON schema" in prompt for prompt in llm.prompts)
 
 
+def test_a_single_document_is_asked_about_as_a_list_of_it_is() -> None:
+    [document, *_] = documents()
+    alone, listed = (
+        write_questions(given, ScriptedLLM(lines=[reader]), count=2)
+        for given in (document, [document])
+    )
+    assert alone.questions == listed.questions
+    assert alone.documents == (document,)
+
+
 def test_no_more_are_written_than_asked_for_and_the_same_ones_again() -> None:
     first, again = (
         write_questions(documents(), ScriptedLLM(lines=[reader]), count=3, seed=5) for _ in range(2)

@@ -48,7 +48,7 @@ _REMEDY = "label passages, about a minute each, or let an LLM draft"
 
 
 def draft_questions(
-    documents: Sequence[Document],
+    documents: Document | Sequence[Document],
     *,
     count: int = COUNT,
     kinds: DraftKind | Collection[DraftKind] = QUESTIONS,
@@ -63,7 +63,7 @@ def draft_questions(
     Instructions give 30 to 150 questions, reports and handbooks 1 to 10, speech none.
 
     Args:
-        documents: what is asked about, each with an id of its own.
+        documents: what is asked about, each with an id of its own; or a single one.
         count: questions at most; see `fewer`.
         kinds: of which places.
         seed: other questions for another number, where there are more than `count`.
@@ -83,6 +83,7 @@ def draft_questions(
         >>> question.text, question.gold[0][0].span
         ('How do I rinse the pump?', Span(start=29, end=75))
     """
+    given: Sequence[Document] = several(documents)
     asked: Collection[str] = several(kinds)
     unknown = [kind for kind in asked if kind not in DRAFT_KINDS]
     if unknown or not asked:
@@ -95,17 +96,17 @@ def draft_questions(
     wanted = tuple(kind for kind in DRAFT_KINDS if kind in asked)
     found = [
         (number, one)
-        for number, document in enumerate(documents)
+        for number, document in enumerate(given)
         for one in drafts_of(Page(document), wanted)
     ]
-    questions = _merged(found, documents)
+    questions = _merged(found, given)
     if not questions:
         raise DatasetError(
-            f"nothing in {len(documents)} document(s) could be asked about without a model, "
+            f"nothing in {len(given)} document(s) could be asked about without a model, "
             f"{_as_few(wanted)}: {_REMEDY}"
         )
     chosen = set(_spread(questions, count, seed))
-    return Dataset("drafts", tuple(documents), tuple(one for one in questions if one in chosen))
+    return Dataset("drafts", tuple(given), tuple(one for one in questions if one in chosen))
 
 
 def fewer(

@@ -30,6 +30,7 @@ from rag_nodes.models.names import is_mock
 from rag_nodes.query.citations import without_marks
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
+from rag_nodes.several import several
 from rag_nodes.text.languages import content_words
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words
@@ -111,7 +112,7 @@ class FoundAnswers(BaseModel):
 
 
 def write_questions(
-    documents: Sequence[Document],
+    documents: Document | Sequence[Document],
     llm: LLM,
     *,
     count: int,
@@ -127,7 +128,7 @@ def write_questions(
     its text is quoted as data.
 
     Args:
-        documents: what is asked about, each with an id of its own.
+        documents: what is asked about, each with an id of its own; or a single one.
         llm: any model of LlamaIndex; an answer needs 400 tokens.
         count: questions at most.
         answers: how long they are to be: the quote, or a whole paragraph or page.
@@ -149,7 +150,8 @@ def write_questions(
         )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    writer = _Writer(documents, answers, llm, kept, seed)
+    given: Sequence[Document] = several(documents)
+    writer = _Writer(given, answers, llm, kept, seed)
     awaited(writer.write(count, concurrency))
     if not writer.written and writer.failure:
         raise ModelError(f"no question was drafted: {writer.failure}")
@@ -160,7 +162,7 @@ def write_questions(
             + (f", most often: {why[0][0]}" if why else "; the documents hold too little prose")
         )
     questions = tuple(one for _, one in sorted(writer.written.items()))[:count]
-    return Dataset("drafts", tuple(documents), questions, tuple(writer.refused))
+    return Dataset("drafts", tuple(given), questions, tuple(writer.refused))
 
 
 class _RefusedError(Exception):

@@ -16,6 +16,7 @@ from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
 from rag_nodes.evaluation.importers.formats import Labels, read_rows
 from rag_nodes.evaluation.importers.placing import place
 from rag_nodes.metadata import FILE_NAME, SOURCE
+from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -33,7 +34,7 @@ _SIMPLEST = (
 _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
 
-def load_dataset(path: str | Path, documents: Sequence[Document] = ()) -> Dataset:
+def load_dataset(path: str | Path, documents: Document | Sequence[Document] = ()) -> Dataset:
     """Load a dataset from a file or folder of labelled questions, whose format is detected.
 
     The formats are a sheet, our own JSON, a test set of RAGAS, SQuAD (JSON or JSON lines), and a
@@ -41,7 +42,8 @@ def load_dataset(path: str | Path, documents: Sequence[Document] = ()) -> Datase
 
     Args:
         path: the questions.
-        documents: what they are about; none where the file brings its texts along.
+        documents: what they are about, several or a single one; () if the file brings its texts
+            along.
 
     Returns:
         The dataset; `unplaced` lists what nothing can be measured with.
@@ -51,7 +53,8 @@ def load_dataset(path: str | Path, documents: Sequence[Document] = ()) -> Datase
     """
     path = Path(path)
     labels = read_labels(path)
-    used = documents or documents_of(labels)
+    given: Sequence[Document] = several(documents)
+    used = given or documents_of(labels)
     if not used:
         raise DatasetError(
             f"{path} ({labels.form}) has questions but no documents; name the files they are about"

@@ -6,15 +6,13 @@ from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import FILE_NAME, FILE_PATH, SOURCE, TITLE, display_name
+from rag_nodes.metadata import FILE_NAME, FILE_PATH, PAGE_LABEL, SOURCE, TITLE, display_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from llama_index.core.schema import Document
 
-PAGE_LABEL = "page_label"
-"""Metadata in which LlamaIndex's readers put the page that a document is."""
 _NAMED = 3
 """Files that are named as examples."""
 

@@ -20,6 +20,7 @@ from rag_nodes.evaluation.importers.names import DocumentNames, ending, page_of
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.parsers.foreign.placing import Visible
 from rag_nodes.processes import current_interrupt
+from rag_nodes.several import several
 from rag_nodes.text.spans import PageMap, Span, trimmed
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ class _Place(NamedTuple):
     confidence: float = 1.0
 
 
-def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
+def place(labels: Labels, documents: Document | Sequence[Document], name: str) -> Dataset:
     """The questions of a file as a dataset over documents.
 
     Args:
         labels: what the file says.
-        documents: whose characters are gold.
+        documents: whose characters are gold; several or a single one.
         name: of the dataset.
 
     Raises:
@@ -81,7 +82,8 @@ def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
         MissingExtraError: a quote is not there word for word, and rapidfuzz is not installed.
         CancelledError: see `interruptible`.
     """
-    library = _Library(documents)
+    given: Sequence[Document] = several(documents)
+    library = _Library(given)
     questions, unplaced = [], []
     interrupt = current_interrupt()
     for one in labels.questions:
@@ -94,7 +96,7 @@ def place(labels: Labels, documents: Sequence[Document], name: str) -> Dataset:
             shown = line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 -- of a terminal
             unplaced.append(Unplaced(one.id, one.text, shown, str(reason)))
     left_out = dict(labels.left_out)
-    return Dataset(name, tuple(documents), tuple(questions), tuple(unplaced), left_out=left_out)
+    return Dataset(name, tuple(given), tuple(questions), tuple(unplaced), left_out=left_out)
 
 
 class _Library:
