@@ -111,9 +111,3 @@ def test_metadata_is_embedded_as_the_reader_says(handbook: Path) -> None:
     [document] = given_documents(pages(handbook, "1", "2", "3", "4"))[1].values()
     assert "file_path" not in document.excluded_embed_metadata_keys
     assert {"file_name", "page_starts"} <= {*document.excluded_embed_metadata_keys}
-
-
-def test_a_label_far_beyond_the_pages_is_no_page_number() -> None:
-    document = Document(text="one", metadata={"file_path": "/x/a.pdf", "page_label": "1000000000"})
-    [made] = given_documents([document])[1].values()
-    assert made.metadata["total_pages"] == 1
