@@ -7,7 +7,7 @@ from playwright.sync_api import Browser, Page
 from playwright.sync_api import TimeoutError as Stuck
 
 WIDE = {"width": 1280, "height": 900}
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 
 

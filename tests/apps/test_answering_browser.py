@@ -9,7 +9,7 @@ from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 PHONE = {"width": 390, "height": 780}
 QUESTION = "What colour is the machine?"

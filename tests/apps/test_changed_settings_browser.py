@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 QUESTION = "What does machine 17 need?"
 TEXT = "".join(f"## Machine {n}\n\nIt is red. Machine {n} needs oil {n}.\n\n" for n in range(24))

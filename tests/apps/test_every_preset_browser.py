@@ -24,7 +24,7 @@ from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 TEXT = "".join(
     f"## Machine {number}\n\nMachine {number} is red. It needs oil on day {number}. It is loud.\n\n"

@@ -23,7 +23,7 @@ from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 CANARIES = {
     "file name": "canaryfile",

@@ -11,7 +11,7 @@ from playwright.sync_api import Browser, Page
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 60_000
+PATIENCE = 120_000
 """Milliseconds after which a page counts as stuck."""
 PHONE, DESK = {"width": 390, "height": 844}, {"width": 1280, "height": 900}
 TABS = {
