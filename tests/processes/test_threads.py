@@ -5,10 +5,19 @@ import threading
 import pytest
 
 from rag_nodes.models.asking import awaited
-from rag_nodes.processes import BackgroundExecutor, BackgroundThread
+from rag_nodes.processes import BackgroundExecutor, BackgroundThread, threads
 from rag_nodes.processes.threads import end_background_threads
 
 PATIENCE = 60
+
+
+@pytest.fixture(autouse=True)
+def _only_the_threads_of_the_test_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Tests beside these, of the same process, keep their threads."""
+    before, running = set(threading.enumerate()), threads._running
+    monkeypatch.setattr(
+        threads, "_running", lambda: [one for one in running() if one not in before]
+    )
 
 
 def test_a_thread_is_asked_to_end_and_waited_for() -> None:
