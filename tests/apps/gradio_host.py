@@ -72,6 +72,8 @@ def main(way: str, theme: str) -> None:
     app = gr.mount_gradio_app(FastAPI(), host, path=path, theme=_theme(theme))
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
+        # From here on a visitor waits for the server, where it would be refused before.
+        taken.listen()
         print(f"http://127.0.0.1:{taken.getsockname()[1]}{path}", flush=True)  # noqa: T201
         # Pages keep a stream open, for which the server would wait at its end.
         config = uvicorn.Config(app, log_level="warning", timeout_graceful_shutdown=1)
