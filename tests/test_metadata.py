@@ -25,3 +25,16 @@ def test_whatever_is_a_key_is_seen_by_no_model_and_only_what_may_be_is_inherited
     kept = {key for key, value in node.metadata.items() if value == "canary"}
     assert not kept & NOT_INHERITED
     assert {metadata.SOURCE, metadata.TITLE, metadata.LANGUAGE, metadata.TIMESTAMP} <= kept
+
+
+def test_a_label_of_any_length_is_read_as_a_page_or_as_none() -> None:
+    labels = ["7", " 7", "iv", "0", "", None, "9" * 9, "9" * 5_000]
+    assert list(map(metadata.page_number, labels)) == [
+        *(7, None, None, None, None, None),
+        *(999_999_999, None),
+    ]
+
+
+def test_paths_and_urls_are_sources_and_numbers_of_pages_are_not() -> None:
+    facts = {"source": "7", "file_path": "/a/tea.pdf", "url": "", "also_at": ["https://a.example"]}
+    assert metadata.sources(facts) == ["/a/tea.pdf", "https://a.example"]

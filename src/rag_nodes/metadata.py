@@ -169,6 +169,8 @@ BOOKKEEPING = tuple(_bookkeeping)
 NOT_INHERITED = frozenset(_not_inherited)
 """Keys a node does not take over from what it was cut from."""
 
+_MAX_PAGE_DIGITS = 9
+"""Digits of the number of a page: files may hold any label, and more digits are no page."""
 _LONGEST_TITLE = 100
 """Characters of a title in a name; the address behind it tells pages apart."""
 
@@ -205,6 +207,32 @@ def page_name(metadata: Mapping[str, Any]) -> str:
     name = display_name(metadata) or path.rstrip("/").rpartition("/")[2]
     label = str(metadata.get(PAGE_LABEL) or "")
     return f"{name}, page {label}" if name and label else name
+
+
+def sources(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the paths and URLs that a text came from, as its reader writes them.
+
+    >>> from rag_nodes.metadata import sources
+    >>> sources({"source": "7", "file_path": "/manuals/report.pdf"})
+    ['/manuals/report.pdf']
+    """
+    also = metadata.get(ALSO_AT)
+    named = [metadata.get(key) for key in (SOURCE, FILE_PATH, "url", "URL")]
+    named += also if isinstance(also, list) else []
+    # Some readers put the number of the page there.
+    return [one for one in named if isinstance(one, str) and one.strip() and not one.isdecimal()]
+
+
+def page_number(label: object) -> int | None:
+    """Return the number of a page by its label; None for a label that is no number.
+
+    >>> from rag_nodes.metadata import page_number
+    >>> page_number("7"), page_number("iv")
+    (7, None)
+    """
+    text = str(label or "")
+    is_number = text.isdecimal() and len(text) <= _MAX_PAGE_DIGITS
+    return int(text) or None if is_number else None
 
 
 def web_address(metadata: Mapping[str, Any]) -> str:

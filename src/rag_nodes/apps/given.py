@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import Document
 
 from rag_nodes.apps.markup import count
-from rag_nodes.metadata import BOOKKEEPING, PAGE_LABEL, TOTAL_PAGES, display_name
+from rag_nodes.metadata import BOOKKEEPING, PAGE_LABEL, TOTAL_PAGES, display_name, page_number
 from rag_nodes.readers import Reading, build_document, pages_of_one_file
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.readers import FilePages
 
-_MOST_DIGITS, _MOST_MISSING = 9, 1_000
-"""Digits of the number of a page, and missing pages of a file, each of which takes memory."""
+_MAX_MISSING = 1_000
+"""Missing pages of a file, each of which takes memory."""
 
 
 def given_documents(
@@ -62,11 +62,11 @@ def _is_whole(file: FilePages) -> bool:
 
 def _numbers(file: FilePages) -> list[int]:
     """Return the page numbers as labelled if they ascend and few are missing, else by order."""
-    labels = [str(page.metadata.get(PAGE_LABEL)) for page in file.documents]
-    numbers = [int(label) for label in labels if label.isdecimal() and len(label) <= _MOST_DIGITS]
-    ascends = len(numbers) == len(labels) and all(left < right for left, right in pairwise(numbers))
-    is_close = ascends and numbers[0] > 0 and numbers[-1] <= len(labels) + _MOST_MISSING
-    return numbers if is_close else list(range(1, len(labels) + 1))
+    labels = (page_number(page.metadata.get(PAGE_LABEL)) for page in file.documents)
+    numbers, count = [label for label in labels if label], len(file.documents)
+    ascends = len(numbers) == count and all(left < right for left, right in pairwise(numbers))
+    is_close = ascends and numbers[-1] <= count + _MAX_MISSING
+    return numbers if is_close else list(range(1, count + 1))
 
 
 def _one_document(file: FilePages) -> Document:

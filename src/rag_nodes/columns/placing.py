@@ -25,8 +25,6 @@ from rag_nodes.several import several
 from rag_nodes.text.locating import IndexedSpan, LetterIndex
 from rag_nodes.text.spans import PageMap, Span
 
-_SOURCES = (keys.SOURCE, keys.FILE_PATH, "url", "URL")
-"""Metadata in which readers say where a text came from."""
 _LEAST = 20
 """Visible characters of a chunk that is looked for in documents which nothing else connects with
 it."""
@@ -230,15 +228,18 @@ def in_order_of_files(nodes: Iterable[BaseNode]) -> list[list[BaseNode]]:
 
     Pages of a file may be documents; nodes that do not say where they begin are left out.
     """
-    families: dict[str, list[tuple[int, str, int, BaseNode]]] = defaultdict(list)
+    families: dict[str, list[tuple[int, int, int, BaseNode]]] = defaultdict(list)
+    order: dict[str, int] = {}
     for node in nodes:
         start = getattr(node, "start_char_idx", None)
         if start is not None:
-            labels = (str(node.metadata.get(key) or "") for key in _PAGES)
-            page = next((int(one) for one in labels if one.isdecimal()), 0)
-            path = next((one for one in _sources(node) if "/" in one), node.ref_doc_id or "")
             own = node.ref_doc_id or ""
-            families[path].append((page, own, int(start), node))
+            path = next((one for one in _sources(node) if "/" in one), own)
+            page = next(
+                filter(None, (keys.page_number(node.metadata.get(key)) for key in _PAGES)), 0
+            )
+            turn = order.setdefault(own, len(order))
+            families[path].append((page, turn, int(start), node))
     return [
         [node for *_, node in sorted(family, key=lambda one: one[:3])]
         for family in families.values()
@@ -252,12 +253,7 @@ def is_placed(node: BaseNode) -> bool:
 
 def _sources(node: BaseNode) -> list[str]:
     """Where a text came from: paths and URLs, each in one spelling."""
-    also = node.metadata.get(keys.ALSO_AT)
-    named = [node.metadata.get(key) for key in _SOURCES]
-    named += also if isinstance(also, list) else []
-    # Some readers put the number of the page there.
-    paths = (one for one in named if isinstance(one, str) and one.strip() and not one.isdecimal())
-    return list(dict.fromkeys(map(_spelt, paths)))
+    return list(dict.fromkeys(map(_spelt, keys.sources(node.metadata))))
 
 
 def _spelt(source: str) -> str:

@@ -48,19 +48,13 @@ def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | No
     """First and last page of some characters of a node."""
     pages = PageMap.of(node.metadata)
     if pages is None:
-        page = _foreign_page(node.metadata.get(keys.PAGE_LABEL))
+        page = keys.page_number(node.metadata.get(keys.PAGE_LABEL))  # of LlamaIndex's readers
         return page, page
     if node.start_char_idx is None:
         first = int(node.metadata[keys.PAGE_START])
         return first, int(node.metadata.get(keys.PAGE_END) or first)
     found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
     return found[keys.PAGE_START], found[keys.PAGE_END]
-
-
-def _foreign_page(label: object) -> int | None:
-    """The page that a reader of LlamaIndex notes: documents are pages there, named as printed."""
-    text = str(label or "")
-    return int(text) if text.isascii() and text.isdecimal() and int(text) > 0 else None
 
 
 _PAGES = (keys.PAGE_START, keys.PAGE_END)

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import FILE_NAME, FILE_PATH, PAGE_LABEL, SOURCE, TITLE, display_name
+from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -54,16 +54,7 @@ def ending(path: str) -> str:
 
 def file_of(document: Document) -> str:
     """Return the path or URL that a document comes from; its id if it names none."""
-    named = (document.metadata.get(key) for key in (SOURCE, FILE_PATH))
-    # Some readers put the number of the page there.
-    paths = (one for one in named if isinstance(one, str) and one and not one.isdecimal())
-    return next(paths, document.id_)
-
-
-def page_of(document: Document) -> int | None:
-    """Return the number of the page that a document is; None if it says none."""
-    label = str(document.metadata.get(PAGE_LABEL) or "")
-    return int(label) if label.isdecimal() else None
+    return next(iter(sources(document.metadata)), document.id_)
 
 
 def _names_of(document: Document) -> Iterator[str]:

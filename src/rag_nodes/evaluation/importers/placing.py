@@ -16,8 +16,9 @@ import regex
 
 from rag_nodes.errors import MissingExtraError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
-from rag_nodes.evaluation.importers.names import DocumentNames, ending, page_of
+from rag_nodes.evaluation.importers.names import DocumentNames, ending
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.metadata import PAGE_LABEL, page_number
 from rag_nodes.parsers.foreign.placing import Visible
 from rag_nodes.processes import current_interrupt
 from rag_nodes.several import several
@@ -194,7 +195,7 @@ class _Book:
 
     def __init__(self, document: Document) -> None:
         self.id, self.text, self._metadata = document.id_, document.text, document.metadata
-        self._page = page_of(document)
+        self._page = page_number(document.metadata.get(PAGE_LABEL))
 
     def at(self, span: Span, confidence: float = 1.0) -> _Place:
         """A place in this document, without blank space at its ends."""
