@@ -6,8 +6,8 @@ nine tenths of it lie on the page of the chunk.
 
     python benchmarks/locating.py *.pdf
 
-pypdf is left out if it is not installed. A PDF with a hidden second layer of text, such as an
-earlier state of its pages, makes pypdf's pages differ from the visible ones.
+pypdf is left out if it is not installed. It reads hidden text too, such as an earlier state of the
+pages: chunks of it are not located, for our document does not have it.
 """
 
 from __future__ import annotations

@@ -44,3 +44,38 @@ def test_chunks_of_another_extraction_are_located_on_their_own_page(
                 assert placed.metadata["page_start"] <= number <= placed.metadata["page_end"]
     assert chunks > len(pages) - 1
     assert located >= 0.95 * chunks
+
+
+def test_nearly_equal_forms_are_located_by_their_order(tmp_path: Path) -> None:
+    path = tmp_path / "forms.pdf"
+    with pymupdf.open() as pdf:
+        for number in range(1, 13):
+            page = pdf.new_page()
+            page.insert_text((72, 40), "Internal manual of the harbour office")
+            lines = [
+                "Input display of the harbour terminal",
+                "Use this format to obtain a display of the data of a boat.",
+                "The command defaults to page one. Other pages are shown on request.",
+                "Line 1, position 5: the code of the command, which is required.",
+                f"This display is exhibit {number} of the terminal.",
+                "Line 2, position 9: the number of the boat, which is required.",
+            ]
+            for row, line in enumerate(lines):
+                page.insert_text((72, 100 + 30 * row), line)
+            page.insert_text((72, 800), f"For official use only, page {number}")
+        pdf.save(path)
+        pages = [page.get_text() for page in pdf]
+    ours = read(path)
+    known = PageMap.of(ours.metadata)
+    assert known is not None
+    documents = [
+        Document(text=text, metadata={"page_label": str(number), "file_path": str(path)})
+        for number, text in enumerate(pages, start=1)
+    ]
+    nodes = SentenceSplitter(chunk_size=1024).get_nodes_from_documents(documents)
+    placing = Placing([ours])
+    assert sum(placing.place(node) is not None for node in nodes) < len(nodes)
+    placing = Placing([ours])
+    placing.learn(nodes)
+    found = [placing.placed(node).metadata.get("page_start") for node in nodes]
+    assert found == list(range(1, 13))

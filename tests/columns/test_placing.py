@@ -218,3 +218,28 @@ def test_neighbours_of_another_order_locate_nothing() -> None:
     placing = Placing([document])
     placing.learn(nodes)
     assert placing.place(nodes[1]) is None
+
+
+def test_parents_and_children_with_offsets_in_their_parents_keep_their_own_places() -> None:
+    document = Document(text=f"A preface.\n\n{TOWN}", id_="town")
+    first, last = TOWN[:60], TOWN[60:]
+    nodes = [
+        cut(first, of="theirs", start=0),
+        cut(last, of="theirs", start=60),
+        cut("Middle paragraph of it.", of="theirs", start=last.index("Middle")),
+    ]
+    placing = Placing([document])
+    placing.learn(nodes)
+    places = [placing.place(node) for node in nodes]
+    assert [place and place.span.of(document.text).strip() for place in places] == [
+        node.text.strip() for node in nodes
+    ]
+
+
+def test_a_page_label_of_any_length_is_no_error() -> None:
+    node = cut(BATTERY, of="theirs", start=0, page_label="9" * 5_000, file_path="/manual.md")
+    placing = Placing([manual()])
+    placing.learn([node])
+    place = placing.place(node)
+    assert place
+    assert place.span == (AT, AT + len(BATTERY))

@@ -1,9 +1,11 @@
 """A text is found among others as another program extracted it, or not at all."""
 
+from itertools import pairwise
+
 import pytest
 
 from rag_nodes.text.letters import folded_letters
-from rag_nodes.text.locating import IndexedSpan, LetterIndex
+from rag_nodes.text.locating import IndexedSpan, LetterIndex, Piece
 from rag_nodes.text.spans import Span
 
 PROSE = [
@@ -79,19 +81,86 @@ def test_a_copy_with_one_other_word_is_not_taken_for_the_text() -> None:
     assert found(TEXT, TEXT, copy) == TEXT
 
 
-def test_a_text_that_stands_twice_is_found_in_a_part_or_next_to_a_place() -> None:
-    twice = f"{TEXT}\n\n{TEXT}"
-    index, second = LetterIndex([twice]), len(TEXT) + 2
-    assert index.find(PROSE[3]) is None
-    half = IndexedSpan(0, Span(second, len(twice)))
-    place = index.find(PROSE[3], between=half)
-    assert place is not None
-    assert place.span.start == second + TEXT.index(PROSE[3])
-    assert place.span.of(twice) == PROSE[3]
-    assert index.beside(PROSE[4], place, behind=True) == index.find(PROSE[4], between=half)
-    assert index.beside(PROSE[2], place, behind=False) == index.find(PROSE[2], between=half)
-    assert index.beside(PROSE[2], place, behind=True) is None
-    assert index.beside(PROSE[0], IndexedSpan(0, Span(0, 5)), behind=False) is None
+def found_in_order(
+    document: str, *pages: str, at: tuple[int, ...] = ()
+) -> list[tuple[int, str] | None]:
+    """Return where each page of another extraction is found, and the characters there.
+
+    Args:
+        document: in which they are looked for.
+        pages: of the other extraction.
+        at: where the pages of the document start, if it knows.
+    """
+    index = LetterIndex([document])
+    parts = [IndexedSpan(number, Span(0, len(page))) for number, page in enumerate(pages)]
+    known = [IndexedSpan(0, Span(*ends)) for ends in pairwise([*at, len(document)])] if at else []
+    pieces = [Piece(page, number) for number, page in enumerate(pages, start=1)]
+    places = index.find_in_order(pieces, parts, [index.find(page) for page in pages], [0], known)
+    return [place and (place.span.start, place.span.of(document)) for place in places]
+
+
+def test_a_text_that_stands_twice_is_found_between_its_neighbours() -> None:
+    pages = [PROSE[0], PROSE[1], PROSE[2], PROSE[1], PROSE[3]]
+    document = "\n\n".join(pages)
+    assert LetterIndex([document]).find(PROSE[1]) is None
+    places = found_in_order(document, *pages)
+    assert [place and place[1] for place in places] == pages
+    assert [place and place[0] for place in places][1:4:2] == [
+        document.index(PROSE[1]),
+        document.rindex(PROSE[1]),
+    ]
+
+
+def test_one_of_two_equal_texts_has_no_place_unless_it_is_next_to_a_neighbour() -> None:
+    document = "\n\n".join([PROSE[0], PROSE[1], PROSE[1], PROSE[2]])
+    *_, before, _, last = found_in_order(
+        document, PROSE[0], "Our own line.", PROSE[1], "Another line.", PROSE[2]
+    )
+    assert (before, last and last[1]) == (None, PROSE[2])
+    _, beside, _ = found_in_order(document, PROSE[0], PROSE[1], f"Our own line. {PROSE[2]}")
+    assert beside == (document.index(PROSE[1]), PROSE[1])
+
+
+def test_forms_that_differ_in_a_number_are_told_apart_by_their_order() -> None:
+    forms = [f"Form {number}. {PROSE[0]} {PROSE[1]} Ref {number * 7}." for number in range(10, 30)]
+    pages = [f"Manual of boats, page {n}\n{form}" for n, form in enumerate(forms, start=301)]
+    assert found("\n".join(pages[4:5]), "\n\n".join(forms)) is None
+    places = found_in_order("\n\n".join(forms), *pages)
+    assert [place and place[1] for place in places] == forms
+
+
+def test_headers_of_all_pages_do_not_hide_a_short_page() -> None:
+    header = "Annals of Inland Navigation and Shipbuilding, Volume 30, of the Society\n"
+    texts = [PROSE[0], "Figure 4 follows behind.", PROSE[1], PROSE[2]]
+    places = found_in_order("\n\n".join(texts), *(header + text for text in texts))
+    assert [place and place[1] for place in places] == texts
+
+
+def test_a_hidden_earlier_page_is_not_located_on_the_page_that_shows_its_text_now() -> None:
+    shown = ["\n".join(PROSE[:4]), "\n".join(PROSE[4:])]
+    document, second = "\n\n".join(shown), len(shown[0]) + 2
+    hidden = f"{PROSE[2]}\n{PROSE[3]}"
+    places = found_in_order(document, shown[0], hidden, shown[1], at=(0, second))
+    assert [place and place[1] for place in places] == [shown[0], None, shown[1]]
+
+
+def test_a_part_in_another_order_keeps_the_place_that_it_has_alone() -> None:
+    moved = [PROSE[1], PROSE[2], PROSE[0], PROSE[3], PROSE[4]]
+    places = found_in_order("\n\n".join(PROSE), *moved)
+    assert [place and place[1] for place in places] == moved
+
+
+def test_other_texts_have_no_place_in_order() -> None:
+    others = [
+        "Lions eat no grass at all, and the storm is a race for them in the end.",
+        "The result of a voyage is written nowhere by the cooks of the savanna.",
+    ]
+    assert found_in_order(TEXT, *others) == [None, None]
+
+
+def test_targets_of_links_are_no_letters_of_the_text() -> None:
+    linked = PROSE[1].replace("purser", "[purser](https://boats.example/crew/(all)/purser)")
+    assert found(PROSE[1], f"{PROSE[0]}\n\n{linked}\n\n{PROSE[2]}") == linked
 
 
 def test_only_the_texts_that_are_named_are_searched() -> None:

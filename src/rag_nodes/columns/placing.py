@@ -22,7 +22,7 @@ from llama_index.core.schema import (
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.foreign.placing import Visible, place_window
 from rag_nodes.several import several
-from rag_nodes.text.locating import IndexedSpan, LetterIndex
+from rag_nodes.text.locating import IndexedSpan, LetterIndex, Piece
 from rag_nodes.text.spans import PageMap, Span
 
 _LEAST = 20
@@ -99,43 +99,33 @@ class Placing:
         """
         for family in in_order_of_files(nodes):
             places = [self.place(node) for node in family]
-            pairs = list(pairwise(range(len(family))))
-            for one, other in (*pairs, *((b, a) for a, b in reversed(pairs))):
-                if (place := places[one]) and places[other] is None:
-                    places[other] = self._beside(family[one], place, family[other])
-            following: list[NodePlace | None] = []
-            for place in reversed(places):
-                following.append(place or (following[-1] if following else None))
-            following.reverse()
-            before: NodePlace | None = None
-            for number, node in enumerate(family):
-                places[number] = places[number] or self._between(node, before, following[number])
-                before = places[number] or before
-            self._known |= dict(zip(map(self._key, family), places, strict=True))
+            if all(map(_is_claimed, family, places)):
+                continue
+            texts, parts = _rejoined(family)
+            alone = [
+                IndexedSpan(self._numbers[place.document], place.span) if place else None
+                for place in places
+            ]
+            among = self._texts_of(family) or {place.text for place in alone if place}
+            found = self._index.find_in_order(texts, parts, alone, among, self._pages_of(among))
+            for node, old, new in zip(family, places, found, strict=True):
+                if not _is_claimed(node, old):
+                    place = NodePlace(self._ids[new.text], new.span) if new else None
+                    self._known[self._key(node)] = place
 
-    def _beside(self, node: BaseNode, place: NodePlace, other: BaseNode) -> NodePlace | None:
-        """Return the place of a node directly behind or before another, as in its own document."""
-        start, end = _offsets(node)
-        first, last = _offsets(other)
-        is_next, is_last = 0 <= first - end <= _NEXT, 0 <= start - last <= _NEXT
-        if node.ref_doc_id != other.ref_doc_id or not (is_next or is_last):
-            return None
-        known = IndexedSpan(self._numbers[place.document], place.span)
-        found = self._index.beside(_text_of(other), known, behind=is_next)
-        return NodePlace(place.document, found.span) if found else None
+    def _texts_of(self, family: Iterable[BaseNode]) -> set[int]:
+        """Return the numbers of the texts that the nodes of a file name as theirs."""
+        candidates = (pair for node in family for pair in self._candidates(node))
+        named = {name for names, is_guess in candidates if not is_guess for name in names}
+        return {self._numbers[name] for name in named}
 
-    def _between(
-        self, node: BaseNode, before: NodePlace | None, behind: NodePlace | None
-    ) -> NodePlace | None:
-        """Return the only place of a node from one place to another."""
-        if before is None or behind is None:
-            return None
-        span = Span(before.span.start, behind.span.end)
-        if before.document != behind.document or span.start > behind.span.start:
-            return None
-        number, text = self._numbers[before.document], _text_of(node)
-        place = self._index.find(text, between=IndexedSpan(number, span))
-        return NodePlace(before.document, place.span) if place else None
+    def _pages_of(self, numbers: Iterable[int]) -> Iterator[IndexedSpan]:
+        """Yield the pages of texts, as far as they are known."""
+        for number in numbers:
+            document = self.documents[self._ids[number]]
+            if pages := PageMap.of(document.metadata):
+                for ends in pairwise([*pages.starts, len(document.text)]):
+                    yield IndexedSpan(number, Span(*ends))
 
     def _key(self, node: BaseNode) -> tuple[str, str, str, int | None]:
         start = getattr(node, "start_char_idx", None)
@@ -218,6 +208,41 @@ class Placing:
         return not any(letters in one.letters for one in others)
 
 
+def _rejoined(family: Iterable[BaseNode]) -> tuple[list[Piece], list[IndexedSpan]]:
+    """Return the texts that nodes in order were cut from, as far as they tell, and where in them.
+
+    What stands in several nodes, such as an overlap, is there once.
+    """
+    texts: list[list[str]] = []
+    pages: list[int] = []
+    spans: list[IndexedSpan] = []
+    own: str | None = None
+    size = end = 0
+    for node in family:
+        text, (start, _) = _text_of(node), _offsets(node)
+        again = max(0, end - start)
+        if not texts or node.ref_doc_id != own or not _follows(texts[-1], text, again):
+            texts.append([])
+            pages.append(_page_of(node))
+            own, size, end, again = node.ref_doc_id, 0, start, 0
+        spans.append(IndexedSpan(len(texts) - 1, Span(size - again, size - again + len(text))))
+        texts[-1].append(text[again:])
+        size += len(text[again:])
+        end = max(end, start + len(text))
+    joined = map("".join, texts)
+    return [Piece(text, page) for text, page in zip(joined, pages, strict=True)], spans
+
+
+def _follows(pieces: Sequence[str], text: str, again: int) -> bool:
+    """Return whether a text begins with as many of the last characters of others as it says."""
+    last = ""
+    for piece in reversed(pieces):
+        if len(last) >= again:
+            break
+        last = piece + last
+    return last[len(last) - again :].startswith(text[:again])
+
+
 def _offsets(node: BaseNode) -> tuple[int, int]:
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     return (-1 if start is None else start), (-1 if end is None else end)
@@ -235,15 +260,18 @@ def in_order_of_files(nodes: Iterable[BaseNode]) -> list[list[BaseNode]]:
         if start is not None:
             own = node.ref_doc_id or ""
             path = next((one for one in _sources(node) if "/" in one), own)
-            page = next(
-                filter(None, (keys.page_number(node.metadata.get(key)) for key in _PAGES)), 0
-            )
             turn = order.setdefault(own, len(order))
-            families[path].append((page, turn, int(start), node))
+            families[path].append((_page_of(node), turn, int(start), node))
     return [
         [node for *_, node in sorted(family, key=lambda one: one[:3])]
         for family in families.values()
     ]
+
+
+def _page_of(node: BaseNode) -> int:
+    """Return the number of the page that a node is of; 0 if it does not say."""
+    labels = (keys.page_number(node.metadata.get(key)) for key in _PAGES)
+    return next(filter(None, labels), 0)
 
 
 def is_placed(node: BaseNode) -> bool:
@@ -270,6 +298,12 @@ def _text_of(node: BaseNode) -> str:
     text = node.get_content(metadata_mode=MetadataMode.NONE)
     numbered = _NUMBERED.match(text)
     return text[numbered.end() :].removesuffix("\n") if numbered else text
+
+
+def _is_claimed(node: BaseNode, place: NodePlace | None) -> bool:
+    """Return whether a place is where a node says it stands."""
+    claim = _claim(node, _text_of(node))
+    return place is not None and place == (node.ref_doc_id, claim)
 
 
 def _claim(node: BaseNode, text: str) -> Span | None:

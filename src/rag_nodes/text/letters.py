@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import unicodedata
 from bisect import bisect_left
 from functools import cache
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +22,12 @@ if TYPE_CHECKING:
 
 SHORT_RUN = 8
 """Letters in a row that count as common."""
+_LONG_RUN = 64
+"""Letters in a row that are looked for first where long texts are aligned."""
+_MAX_DEPTH = 12
+"""Times that what lies between equal letters is aligned again."""
+_TARGET = re.compile(r"(?<=\])\((?:[^()\s]|\([^()\s]*\))*\)")
+"""Target of a link in Markdown, behind its text."""
 _BASE = 0x9E3779B97F4A7C15
 """Odd multiplier of the rolling hash."""
 
@@ -33,7 +41,11 @@ class EqualLetters(NamedTuple):
 
 
 def folded_letters(text: str) -> tuple[Codes, Numbers]:
-    """Return the letters and digits of a text, normalised, and the offset of each in the text."""
+    """Return the letters and digits of a text, normalised, and the offset of each in the text.
+
+    Targets of links in Markdown are left out: other programs do not show them.
+    """
+    text = _TARGET.sub(lambda link: " " * len(link[0]), text)
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds, which = np.unique(codes, return_inverse=True)
     folded = [_folded(chr(code)) for code in kinds]
@@ -67,21 +79,58 @@ def shared(codes: Codes, others: Codes) -> int:
     """Return how many letters are in a short run that stands among the others, too."""
     if min(len(codes), len(others)) < SHORT_RUN:
         return 0
-    at = np.flatnonzero(np.isin(hashes(codes, SHORT_RUN), hashes(others, SHORT_RUN)))
-    isshared = np.zeros(len(codes), dtype=np.bool_)
-    for step in range(SHORT_RUN):
-        isshared[at + step] = True
-    return int(isshared.sum())
+    is_shared = np.isin(hashes(codes, SHORT_RUN), hashes(others, SHORT_RUN))
+    return int(_covered(is_shared, SHORT_RUN).sum())
 
 
-def aligned(codes: Codes, others: Codes) -> list[EqualLetters]:
+def repeated(codes: Codes, size: int, times: int) -> NDArray[np.bool_]:
+    """Return for each letter if it is in a run of `size` letters that stands so many times."""
+    if len(codes) < size:
+        return np.zeros(len(codes), dtype=np.bool_)
+    _, which, counts = np.unique(hashes(codes, size), return_inverse=True, return_counts=True)
+    return _covered(counts[which] >= times, size)
+
+
+def _covered(is_run: NDArray[np.bool_], size: int) -> NDArray[np.bool_]:
+    """Return for each letter if it is in one of the runs whose beginnings are given."""
+    is_covered = np.zeros(len(is_run) + size - 1, dtype=np.bool_)
+    for step in range(size):
+        is_covered[step : step + len(is_run)] |= is_run
+    return is_covered
+
+
+def aligned_in_order(codes: Codes, others: Codes) -> list[EqualLetters]:
+    """Return the blocks of letters that stand in both in the same order, of long texts.
+
+    What stands several times in both is aligned between what stands once: first by long runs of
+    letters, then by shorter ones.
+    """
+    blocks: list[EqualLetters] = []
+    gaps = [(EqualLetters(0, 0, 0), EqualLetters(len(codes), len(others), 0), _LONG_RUN, 0)]
+    while gaps:
+        before, behind, run, depth = gaps.pop()
+        at, place = before.at + before.size, before.place + before.size
+        inside = [
+            EqualLetters(at + block.at, place + block.place, block.size)
+            for block in aligned(codes[at : behind.at], others[place : behind.place], run)
+        ]
+        blocks += inside
+        if not inside:
+            run //= 2
+        if run >= SHORT_RUN and depth < _MAX_DEPTH:
+            ends = pairwise([before, *inside, behind])
+            gaps += [(one, other, run, depth + 1) for one, other in ends]
+    return sorted(blocks)
+
+
+def aligned(codes: Codes, others: Codes, run: int = SHORT_RUN) -> list[EqualLetters]:
     """Return the blocks of letters that stand in both in the same order.
 
     Runs that stand once in each are the anchors; what is equal beside them belongs to them.
     """
-    if min(len(codes), len(others)) < SHORT_RUN:
+    if min(len(codes), len(others)) < run:
         return []
-    (runs, at), (other_runs, place) = _once(codes), _once(others)
+    (runs, at), (other_runs, place) = _once(codes, run), _once(others, run)
     _, one, other = np.intersect1d(runs, other_runs, assume_unique=True, return_indices=True)
     order = np.argsort(at[one])
     starts, ends = at[one][order].tolist(), place[other][order].tolist()
@@ -100,17 +149,21 @@ def aligned(codes: Codes, others: Codes) -> list[EqualLetters]:
     return blocks
 
 
-def _once(codes: Codes) -> tuple[Hashes, Numbers]:
-    """Return the short runs that stand once, and where."""
-    runs, at, counts = np.unique(hashes(codes, SHORT_RUN), return_index=True, return_counts=True)
+def _once(codes: Codes, run: int) -> tuple[Hashes, Numbers]:
+    """Return the runs that stand once, and where."""
+    runs, at, counts = np.unique(hashes(codes, run), return_index=True, return_counts=True)
     return runs[counts == 1], at[counts == 1]
 
 
 def _equal(letters: Codes, others: Codes) -> int:
     """Return how many letters two texts begin with alike."""
-    size = min(len(letters), len(others))
-    is_other = letters[:size] != others[:size]
-    return int(np.argmax(is_other)) if is_other.any() else size
+    size, end = min(len(letters), len(others)), 0
+    while end < size:  # texts are long, and what is equal is short
+        start, end = end, min(size, 4 * end + _LONG_RUN)
+        is_other = letters[start:end] != others[start:end]
+        if is_other.any():
+            return start + int(np.argmax(is_other))
+    return size
 
 
 def _increasing(numbers: Sequence[int]) -> list[int]:
@@ -142,3 +195,16 @@ def densest(blocks: list[EqualLetters]) -> list[EqualLetters]:
         if score > best:
             best, chosen = score, (first, number + 1)
     return blocks[slice(*chosen)]
+
+
+def within(blocks: Sequence[EqualLetters], start: int, end: int) -> list[EqualLetters]:
+    """Return the blocks that lie in a part of the text that is sought, cut at its ends."""
+    first = bisect_left(blocks, start, key=lambda block: block.at + block.size)
+    inside: list[EqualLetters] = []
+    for block in islice(blocks, first, None):
+        if block.at >= end:
+            break
+        low, high = max(start, block.at), min(end, block.at + block.size)
+        if low < high:
+            inside.append(EqualLetters(low, block.place + low - block.at, high - low))
+    return inside
