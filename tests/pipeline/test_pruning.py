@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +20,7 @@ from rag_nodes.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import Progress, ingest
+from rag_nodes.pipeline.pruning import compared
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.store import open_store
 
@@ -362,6 +364,25 @@ def test_nothing_is_pruned_while_something_is_not_stored(
 
     assert corpus.ingest(prune=True).pruned is None
     assert "1.md" in stored(corpus)
+
+
+def test_nothing_is_pruned_while_a_collection_has_an_error_of_its_own(
+    corpus: FolderIngests,
+) -> None:
+    corpus.ingest()
+    (corpus.folder / "1.md").unlink()
+    report = corpus.ingest()
+    (column,) = report.columns
+    failed = replace(report, columns=(replace(column, error="no index could be made"),))
+    assert "incomplete" not in states(failed)
+
+    ended = compared(failed, corpus.store, corpus.ledger, [corpus.folder], prune=True)
+
+    assert ended.pruned is None
+    assert "1.md" in stored(corpus)
+    ended = compared(report, corpus.store, corpus.ledger, [corpus.folder], prune=True)
+    assert ended.pruned
+    assert "1.md" not in stored(corpus)
 
 
 def test_a_store_without_a_ledger_cannot_be_pruned(corpus: FolderIngests, models: Models) -> None:
