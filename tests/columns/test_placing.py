@@ -228,8 +228,10 @@ def test_parents_and_children_with_offsets_in_their_parents_keep_their_own_place
         cut(last, of="theirs", start=60),
         cut("Middle paragraph of it.", of="theirs", start=last.index("Middle")),
     ]
+    twice = cut(BELL, of="theirs", start=0)
     placing = Placing([document])
-    placing.learn(nodes)
+    placing.learn([*nodes, twice])
+    assert placing.place(twice) is None
     places = [placing.place(node) for node in nodes]
     assert [place and place.span.of(document.text).strip() for place in places] == [
         node.text.strip() for node in nodes

@@ -144,6 +144,22 @@ def test_a_hidden_earlier_page_is_not_located_on_the_page_that_shows_its_text_no
     assert [place and place[1] for place in places] == [shown[0], None, shown[1]]
 
 
+def test_a_page_belongs_to_the_page_that_has_most_of_it() -> None:
+    shown = ["\n\n".join(PROSE[:4]), "\n\n".join(PROSE[4:])]
+    document, second = "\n\n".join(shown), len(shown[0]) + 2
+    first = "\n".join([*PROSE[:3], "Lions rest here.", PROSE[3], "Tigers rest here."])
+    hidden = "\n".join(["Camels walk by.", PROSE[3], "Zebras walk by.", *PROSE[4:]])
+    index, pieces = LetterIndex([document]), [Piece(first, 1), Piece(hidden, 2)]
+    starts = [piece.text.index(PROSE[3]) for piece in pieces]
+    parts = [
+        IndexedSpan(number, Span(start, start + len(PROSE[3])))
+        for number, start in enumerate(starts)
+    ]
+    alone = [index.find(PROSE[3])] * 2
+    pages = [IndexedSpan(0, Span(0, second)), IndexedSpan(0, Span(second, len(document)))]
+    assert index.find_in_order(pieces, parts, alone, [0], pages) == [alone[0], None]
+
+
 def test_a_part_in_another_order_keeps_the_place_that_it_has_alone() -> None:
     moved = [PROSE[1], PROSE[2], PROSE[0], PROSE[3], PROSE[4]]
     places = found_in_order("\n\n".join(PROSE), *moved)
