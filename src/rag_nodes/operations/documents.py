@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 from pydantic import Field, model_validator
 
 from rag_nodes import metadata as keys
+from rag_nodes.errors import DocumentMissingError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Request, Result, visitors
 from rag_nodes.operations.fields import OfText, ParserSpec, ParserToUse
@@ -260,10 +261,21 @@ def chunk(request: ChunkRequest, run: Run) -> Chunks:
 
 
 def _document(request: ChunkRequest, run: Run) -> Document:
+    """Return the document to split: a file, a text, or one that a visitor has sent.
+
+    Raises:
+        DocumentMissingError: the visitor has sent no such document.
+    """
     if request.file is None:
         if request.text is not None:
             return text_document(request.text)
-        return run.document(request.document or "")
+        found = next((one for one in run.documents if one.id_ == request.document), None)
+        if found is None:
+            raise DocumentMissingError(
+                "this session has no such document; name one by the `document` that its upload "
+                "answered"
+            )
+        return found
     check_there([request.file])
     run.emit(Doing(f"Splitting {request.file.name}"))
     from rag_nodes.readers import read

@@ -8,11 +8,7 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rag_nodes.errors import (
-    ConfigurationError,
-    DatasetError,
-    DocumentMissingError,
-)
+from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.parsers import make_offered, make_parsers
 from rag_nodes.operations.places import check_there
@@ -333,20 +329,6 @@ class Run:
         self.skipped, self.excluded = dict(skipped), excluded
         if words := str(Skipped(Counter(skipped), excluded)):
             self.note(f"{words[0].upper()}{words[1:]}.")
-
-    def document(self, document_id: str) -> Document:
-        """A document that a stranger has sent.
-
-        Raises:
-            DocumentMissingError: there is no such document.
-        """
-        found = next((one for one in self.documents if one.id_ == document_id), None)
-        if found is None:
-            raise DocumentMissingError(
-                "this session has no such document; name one by the `document` that its upload "
-                "answered"
-            )
-        return found
 
 
 def context_budget(settings: Settings) -> int | None:
