@@ -48,9 +48,8 @@ class DictCollection(EngineCollection):
         for node_id in node_ids:
             self._points.pop(node_id, None)
 
-    def count(self, vector: str | None) -> int:
-        every = self._points.values()
-        return sum(vector is None or point.vector is not None for point in every)
+    def count(self) -> int:
+        return sum(point.vector is not None for point in self._points.values())
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         return [self._points[one] for one in node_ids if one in self._points]

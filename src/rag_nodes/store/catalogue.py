@@ -21,7 +21,6 @@ from rag_nodes.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.metadata import SOURCE_HASH, START_CHAR, TOKEN_COUNT, TOTAL_CHUNKS
-from rag_nodes.store.engine import DENSE
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -261,7 +260,7 @@ class Catalogue:
         """The same with its chunks; one that cannot be opened must not hide the others."""
         try:
             found = self.engine.collection(info.name, remembered=True)
-            return replace(info, points=found.count(DENSE) if found else 0)
+            return replace(info, points=found.count() if found else 0)
         except StoreUnreachableError:
             raise
         except StoreError as error:

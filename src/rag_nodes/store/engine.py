@@ -167,8 +167,8 @@ class EngineCollection(ABC):
         """Delete points by id; ids that are not there are fine."""
 
     @abstractmethod
-    def count(self, vector: str | None) -> int:
-        """Points that have the embedding of that name; None counts those too that have none."""
+    def count(self) -> int:
+        """Return the number of points that have an embedding, so of all but parents."""
 
     @abstractmethod
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:

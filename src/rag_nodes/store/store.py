@@ -109,7 +109,7 @@ class Store(Catalogue):
     def count(self, collection: str) -> int:
         """Nodes that a search can find, so no parents; 0 while the collection does not exist."""
         with self._step(collection) as found:
-            return found.count(found.layout.dense) if found else 0
+            return found.count() if found else 0
 
     def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
         """The stored nodes of a document by id; empty while the collection does not exist."""

@@ -113,8 +113,8 @@ class Collection(EngineCollection):
         self.shard.update(edge.UpdateOperation.delete_points(ids))
         self._wrote(len(node_ids))
 
-    def count(self, vector: str | None) -> int:
-        return self._count(self._scope(self._terms.having(vector) if vector else None))
+    def count(self) -> int:
+        return self._count(self._scope(self._terms.having(self.layout.dense)))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         found: list[Point] = []

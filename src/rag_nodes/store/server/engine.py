@@ -160,9 +160,8 @@ class ServedCollection(EngineCollection):
         chosen = rest.PointIdsList(points=point_ids(node_ids))
         self._client.delete(self._name, points_selector=chosen, wait=True)
 
-    def count(self, vector: str | None) -> int:
-        having = None if vector is None else TERMS.having(vector)
-        return self._count(TERMS.filter(having), exact=True)
+    def count(self) -> int:
+        return self._count(TERMS.filter(TERMS.having(self.layout.dense)), exact=True)
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         records = self._client.retrieve(
