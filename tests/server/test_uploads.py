@@ -170,11 +170,11 @@ def test_a_file_that_is_not_what_it_says_is_a_row_with_its_reason(
     client: httpx.Client, folder: Path
 ) -> None:
     bad = [
-        ("a.pdf", b"<html>not a pdf</html>", "not what the file name says"),
-        ("a.docx", b"plain text", "not what the file name says"),
-        ("a.txt", b"%PDF-1.7 hidden", "not what the file name says"),
-        ("a.md", b"\x7fELF\x02\x01\x01", "not what the file name says"),
-        ("a.csv", b"PK\x03\x04 archive", "not what the file name says"),
+        ("a.pdf", b"<html>not a pdf</html>", "an HTML page, not a PDF document"),
+        ("a.docx", b"plain text", "text, not a Word document"),
+        ("a.txt", b"%PDF-1.7 hidden", "a PDF document, not text"),
+        ("a.md", b"\x7fELF\x02\x01\x01", "a program, not text"),
+        ("a.csv", b"PK\x03\x04 archive", "a ZIP archive"),
         ("a.exe", b"MZ", "no reader"),
         ("a", b"text", "no reader"),
         ("a.txt", b"", "empty"),

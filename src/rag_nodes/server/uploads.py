@@ -1,4 +1,4 @@
-"""What somebody sends: files with harmless names, read where they are what they say, and texts."""
+"""Files that a visitor sends: kept under harmless names, and read."""
 
 from __future__ import annotations
 
@@ -7,10 +7,7 @@ import unicodedata
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import EmptyFileError, MisnamedFileError, ReadError, UnsupportedFileError
 from rag_nodes.metadata import READ_WARNINGS, TOTAL_PAGES
-from rag_nodes.readers import COLLECTIONS, SUFFIXES
-from rag_nodes.readers.sniff import HEAD, is_pdf, kind_of
 from rag_nodes.server.failures import without_paths
 from rag_nodes.server.replies import UploadedFile
 
@@ -20,6 +17,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.errors import ReadError
     from rag_nodes.readers import ReadResult
 
 NAME_BYTES = 120
@@ -64,32 +62,6 @@ def save(stream: BinaryIO, name: str | None, folder: Path) -> Path:
     return path
 
 
-def check_content(path: Path) -> None:
-    """Compare the first bytes of a file with what its name promises.
-
-    Raises:
-        ReadError: no reader takes such files, or they are not what the name says.
-    """
-    suffix = path.suffix.lower()
-    if suffix not in SUFFIXES and suffix not in COLLECTIONS:
-        raise UnsupportedFileError(path)
-    with path.open("rb") as file:
-        head = file.read(HEAD)
-    if not head:
-        raise EmptyFileError(path)
-    problem = _mismatch(suffix, head)
-    if problem is not None:
-        raise problem(path)
-
-
-def _mismatch(suffix: str, head: bytes) -> type[ReadError] | None:
-    if suffix == ".pdf":
-        return None if is_pdf(head) else MisnamedFileError
-    if suffix == ".docx":
-        return None if head.startswith(b"PK\x03\x04") else MisnamedFileError
-    return MisnamedFileError if kind_of(head) else None
-
-
 def received_of(
     path: Path, read: Callable[[Path], Iterator[ReadResult]]
 ) -> Iterator[tuple[UploadedFile, Document | None]]:
@@ -99,11 +71,6 @@ def received_of(
         path: the file, as `save` left it; a crawl has many documents.
         read: reads it.
     """
-    try:
-        check_content(path)
-    except ReadError as error:
-        yield _failed(path.name, error), None
-        return
     for result in read(path):
         one = result.document
         if result.error is not None:
