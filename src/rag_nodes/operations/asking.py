@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
@@ -20,7 +19,6 @@ from rag_nodes.operations.fields import (
     Parser,
     ParserSpec,
     Searching,
-    parser_spec,
 )
 from rag_nodes.operations.places import first_of, foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.operations.run import Doing, Run
@@ -28,12 +26,10 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query import Answer
-    from rag_nodes.store import CollectionInfo, Store
+    from rag_nodes.store import Store
 
 
 class AskRequest(FollowUps, Searching, OfText):
@@ -126,7 +122,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
     models = stored.models()
     store = stored.store
     label, collection = _asked_collection(request, run, store, models)
-    with _contents_named(request, run, store, models):
+    with _contents_named(request, run, store):
         engine = RagNodesQueryEngine(
             store=store,
             collection=collection,
@@ -224,82 +220,21 @@ def _presets(models: Models) -> Iterator[tuple[str, SpanNodeParser]]:
         yield from make_parsers([ParserSpec(name=name)], lambda: models.sentence_model).items()
 
 
-def _as_typed(one: CollectionInfo, options: Mapping[str, Any], models: Models) -> str | None:
-    """What `--parser` makes that collection by; None for what is none of the presets.
-
-    Args:
-        one: the collection.
-        options: of its parser, as the ledger has them; empty where it does not know.
-        models: those of the run.
-    """
-    from rag_nodes.operations.parsers import make_parsers, plain_options
-    from rag_nodes.store import parser_collection
-
-    found: list[ParserSpec] = []
-    for name, preset in _presets(models):
-        if type(preset).__name__ != one.parser:
-            continue
-        usual = plain_options(preset)
-        own = {of: str(options[of]) for of in usual if options.get(of, usual[of]) != usual[of]}
-        with suppress(ConfigurationError, ValueError):  # an option that cannot be typed
-            typed = parser_spec(ParserSpec(name=name, options={**own}).label)
-            spec = ParserSpec.model_validate(typed)
-            (made,) = make_parsers([spec], lambda: models.sentence_model).values()
-            if parser_collection(one.corpus, made, one.embedding) == one.name:
-                if own.get("embedding") == one.embedding:  # which --embedding says
-                    del own["embedding"]
-                found.append(ParserSpec(name=name, options={**own}))
-    return min(found, key=lambda spec: len(spec.options)).label if found else None
-
-
 @contextmanager
-def _contents_named(request: AskRequest, run: Run, store: Store, models: Models) -> Iterator[None]:
+def _contents_named(request: AskRequest, run: Run, store: Store) -> Iterator[None]:
     """If a collection is missing, tell its owner which there are: one is probably meant."""
     try:
         yield
-    except CollectionMissingError:
+    except CollectionMissingError as error:
         if not run.is_trusted:
             raise
-        found = store.collections()
+        names, foreign = [one.name for one in store.collections()], store.foreign()
+        missing = str(error)
         if request.collection:
-            names = [one.name for one in found]
-            known = f"there are: {first_of(names)}" if names else "nothing is stored"
-            raise CollectionMissingError(
-                f"{store.location}: there is no collection {request.collection!r}; "
-                f"{known}{foreign_words(store.foreign())}"
-            ) from None
-        options = _options_of(run, store.location)
-        for one in found:
-            typed = _as_typed(one, options.get(one.name, {}), models)
-            by = f"--parser {typed}" if typed else f"{one.parser} (--collection {one.name})"
-            run.warn(
-                f"stored: --corpus {one.corpus} {by}, embedded by {one.embedding}, "
-                f"{one.points:,} node{'' if one.points == 1 else 's'}"
-            )
-        if found:
-            run.warn(
-                "to ask one of these, name its --parser, --corpus and --embedding, or its "
-                "--collection"
-            )
-        elif foreign := store.foreign():
-            run.warn(
-                f"nothing is stored{foreign_words(foreign)}; to ask one of these, name it with "
-                "--collection"
-            )
-        raise
-
-
-def _options_of(run: Run, location: str) -> dict[str, dict[str, Any]]:
-    """The options of the parsers that made the collections of a store, as its ledger has them."""
-    from rag_nodes.errors import LedgerError
-    from rag_nodes.ledger import Ledger
-
-    path = ledger_of(run, location)
-    if path is None or not path.is_file():
-        return {}
-    with suppress(LedgerError), Ledger(path) as ledger:
-        return {one.name: json.loads(one.options or "{}") for one in ledger.collections()}
-    return {}
+            missing = f"{store.location}: there is no collection {request.collection!r}"
+        known = f"there are: {first_of(names)}" if names else "nothing is stored"
+        how = "; to ask one of these, name it with --collection" if names or foreign else ""
+        raise CollectionMissingError(f"{missing}; {known}{foreign_words(foreign)}{how}") from None
 
 
 def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:
