@@ -177,22 +177,22 @@ def panel_of(request: type[Request], name: str) -> str:
 
 @lru_cache(maxsize=256)
 def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
-    """A request or reply as a surface has it: without the fields of others, and bounded.
+    """Return a request or reply as a served surface has it: bounded, without fields of others.
 
     Validators that look at several fields are those of `model` itself: make that of what was taken,
     `request = kind.model_validate(taken.model_dump(exclude_unset=True))`, before any work begins.
     """
     shown: dict[str, Any] = {}
+    left_out = Flag | Only | VisitorBounds | Typed
     for name, field in model.model_fields.items():
         if not has(field, surface):
             continue
-        left_out = Flag | Only | VisitorBounds | (Typed if surface != "cli" else Flag)
-        kept = [one for one in field.metadata if not isinstance(one, left_out)]
-        if surface != "cli":  # before validators, which come before what is taken is bounded
-            bounds = [one.constraint for one in field.metadata if isinstance(one, VisitorBounds)]
-            # Of two bounds of a kind pydantic keeps the last one.
-            own = {type(bound) for one in bounds for bound in one.metadata}
-            kept = [*bounds, *(one for one in kept if type(one) not in own)]
+        # Before validators, which come before what is taken is bounded.
+        bounds = [one.constraint for one in field.metadata if isinstance(one, VisitorBounds)]
+        # Of two bounds of a kind pydantic keeps the last one.
+        own = {type(bound) for one in bounds for bound in one.metadata}
+        others = (one for one in field.metadata if not isinstance(one, left_out))
+        kept = [*bounds, *(one for one in others if type(one) not in own)]
         described: dict[str, Any] = {"description": field.description, "examples": field.examples}
         if field.default_factory is not None:
             described["default_factory"] = field.default_factory
@@ -203,9 +203,7 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
             FieldInfo(**described),
         )
     config = ConfigDict(**{**model.model_config, "use_attribute_docstrings": False})
-    said = model.__doc__ or ""
-    if surface != "cli":  # what follows is of commands and their options
-        said = said.partition("\n\n")[0]
+    said = (model.__doc__ or "").partition("\n\n")[0]  # what follows is of commands and options
     made: type[BaseModel] = create_model(model.__name__, __config__=config, __doc__=said, **shown)
     made.__module__ = model.__module__
     return made

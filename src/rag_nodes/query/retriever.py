@@ -156,15 +156,13 @@ class RagNodesRetriever(BaseRetriever):
             return Sentences(question, found, by_meaning=by_meaning).hits(budget)
         return found
 
-    def candidates(
-        self, question: str, vector: Sequence[float] | None, *, widened: bool = False
-    ) -> list[Hit]:
+    def candidates(self, question: str, vector: Sequence[float] | None) -> list[Hit]:
         """The chunks for a question, best first, with all that may be read because of them.
 
         What `hits` gives, where whole chunks are read; where sentences are, they are chosen from
         these chunks and the ones beside them, which come last.
         """
-        return self._found(question, vector, widened=widened)[0]
+        return self._found(question, vector, widened=False)[0]
 
     def _found(
         self, question: str, vector: Sequence[float] | None, *, widened: bool

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, merge
-from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
+from rag_nodes.text.tokens import count_tokens
 
 MOST_LOST = 0.02
 """Share of the budget that an answer may leave empty: for the end of a sentence, and before it
@@ -52,7 +52,6 @@ def fill(
     budget: int | None,
     *,
     exact: bool = False,
-    encoding: str = DEFAULT_ENCODING,
 ) -> Filled:
     """Read passages in rank order until the budget is full; characters are paid for once.
 
@@ -73,11 +72,11 @@ def fill(
             break
         taken: list[Span] = []
         for span in _unread(passage, read.get(passage.document, ())):
-            tokens = count_tokens(_text(passage, span), encoding)
+            tokens = count_tokens(_text(passage, span))
             part = span
             if budget is not None and tokens > budget - used:
-                part = _cut(passage, span, budget - used, lost, encoding)
-                tokens = count_tokens(_text(passage, part), encoding)
+                part = _cut(passage, span, budget - used, lost)
+                tokens = count_tokens(_text(passage, part))
             if part.length:
                 taken.append(part)
                 used += tokens
@@ -105,9 +104,9 @@ def _text(passage: Ranked, span: Span) -> str:
     return passage.text[span.start - passage.span.start : span.end - passage.span.start]
 
 
-def _cut(passage: Ranked, span: Span, limit: int, lost: int | None, encoding: str) -> Span:
+def _cut(passage: Ranked, span: Span, limit: int, lost: int | None) -> Span:
     """The best part of a span with at most `limit` tokens, of which `lost` may stay empty."""
-    packer = Packer(_text(passage, span), encoding=encoding)
+    packer = Packer(_text(passage, span))
     length, core = span.length, passage.core
     start, end = 0, _end(packer, 0, limit, lost)
     if core is not None and span.start + end < core.end:

@@ -24,7 +24,7 @@ _TAG = re.compile(r"<[A-Za-z!/]")
 _LATIN = frozenset({"ascii", "iso8859-1"})
 
 
-def read_html(path: str | Path, limits: Limits, *, main_content: bool = True) -> Reading:
+def read_html(path: str | Path, limits: Limits) -> Reading:
     """Read a web page as Markdown.
 
     The page is parsed as the HTML standard says. Headings, lists, tables, code with its language,
@@ -33,7 +33,7 @@ def read_html(path: str | Path, limits: Limits, *, main_content: bool = True) ->
     tabs are read. Links within the site keep their text alone: a file does not know where it came
     from. Nothing is fetched.
 
-    With `main_content`, the one `<main>` of the page is taken, else its one `<article>`, if it
+    The one `<main>` of the page is taken, else its one `<article>`, if it
     holds a good part of the text; a page with several articles is a list of them, and is read
     whole. A warning says if more than a tenth of the words stand outside that element.
     """
@@ -43,7 +43,7 @@ def read_html(path: str | Path, limits: Limits, *, main_content: bool = True) ->
     if not _TAG.search(text):
         raise MisnamedFileError(path, "the content is text without a single HTML tag")
     try:
-        reading = reading_of_html(text, main_content=main_content)
+        reading = reading_of_html(text)
     except RecursionError as error:
         raise CorruptFileError(path, "nested deeper than any page is") from error
     if not reading.text:
@@ -57,7 +57,7 @@ def read_html(path: str | Path, limits: Limits, *, main_content: bool = True) ->
     )
 
 
-def reading_of_html(html: str, *, main_content: bool = True, base: str | None = None) -> Reading:
+def reading_of_html(html: str, *, base: str | None = None) -> Reading:
     """Turn a page that is already text into Markdown, as `read_html` does; may be empty.
 
     Links are relative to `base`, the page's URL, None where it is not known.
@@ -76,7 +76,7 @@ def reading_of_html(html: str, *, main_content: bool = True, base: str | None = 
     if _XML.match(html):
         html = html_page.with_end_tags(html)
     page = html_page.parse_page(html)
-    content, left_out = html_tree.main_content(page.content) if main_content else (page.content, ())
+    content, left_out = html_tree.main_content(page.content)
     return Reading(
         text=html_markdown.markdown_of(content, base),
         text_format=Format.MARKDOWN,
