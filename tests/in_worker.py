@@ -10,9 +10,9 @@ from llama_index.core import Document
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import PrivateAttr
 
+from rag_nodes.embedding import identity_of
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.pickling import unpickled
-from rag_nodes.transforms import identity_of
 
 TINY = "tests/tiny"
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.embedding import EmbeddingGuard, SectionSummary, build_pipeline
     from rag_nodes.errors import RagNodesError
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.importers import load_dataset
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
         IngestReport,
         aingest,
         aingest_documents,
-        build_pipeline,
         ingest,
         ingest_documents,
     )
@@ -59,7 +59,6 @@ if TYPE_CHECKING:
     )
     from rag_nodes.readers import RagNodesReader, read, read_all
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
-    from rag_nodes.transforms import EmbeddingGuard, SectionSummary
 
     __version__: str
 
@@ -128,6 +127,7 @@ __all__ = [
 
 _HOMES = {
     "compare": ("Comparison", "ComparisonReport"),
+    "embedding": ("EmbeddingGuard", "SectionSummary", "build_pipeline"),
     "errors": ("RagNodesError",),
     "evaluation": (
         "Dataset",
@@ -142,7 +142,6 @@ _HOMES = {
         "IngestReport",
         "aingest",
         "aingest_documents",
-        "build_pipeline",
         "ingest",
         "ingest_documents",
     ),
@@ -158,7 +157,6 @@ _HOMES = {
     ),
     "readers": ("RagNodesReader", "read", "read_all"),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
-    "transforms": ("EmbeddingGuard", "SectionSummary"),
 }
 """Where a name is defined; all others are those of `parsers`."""
 

@@ -22,11 +22,11 @@ from rag_nodes.cli.views.text import (
     table,
 )
 from rag_nodes.documentation import DocsStep
+from rag_nodes.embedding import Progress
 from rag_nodes.errors import command
 from rag_nodes.evaluation.plan import Step as Measuring
 from rag_nodes.operations.measuring import EvaluateRequest
 from rag_nodes.operations.run import Doing, Said
-from rag_nodes.pipeline import Progress
 from rag_nodes.settings import Settings
 from rag_nodes.store.copying import CopyStep
 

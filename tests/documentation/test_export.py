@@ -8,10 +8,10 @@ from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
 from rag_nodes.documentation.export import as_json, chunk_objects, chunk_rows
+from rag_nodes.embedding import SectionSummary
 from rag_nodes.files import replacing
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import SectionSummary
 
 
 def nodes_of(text: str, parser: str = "heading", **options: Any) -> list[TextNode]:

@@ -11,12 +11,12 @@ import pytest
 from openai_server import FAILING, Fault, OpenAIServer
 
 from rag_nodes import documentation
+from rag_nodes.embedding import SectionSummary
 from rag_nodes.errors import (
     ConfigurationError,
 )
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
-from rag_nodes.transforms import SectionSummary
 
 SMALL: dict[str, Any] = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
 

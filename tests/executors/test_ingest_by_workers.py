@@ -10,12 +10,12 @@ from store import qdrant_server as _server
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
+from rag_nodes.embedding import Progress
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors import Pool, usable_cores
 from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser, get_parser
-from rag_nodes.pipeline import Progress
 from rag_nodes.store import open_store
 
 EXAMPLES = Path(__file__).parents[2] / "examples" / "corpus"

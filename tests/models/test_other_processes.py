@@ -26,6 +26,13 @@ from own_models import LettersEmbedding, ParrotLLM
 from splitters import WindowSplitter
 from tiny_onnx import write_model
 
+from rag_nodes.embedding import (
+    EmbeddedText,
+    EmbeddingGuard,
+    SectionSummary,
+    UserTransformations,
+    identity_of,
+)
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.executors.executor import WorkerJob, pickled_job
 from rag_nodes.keys import without_keys
@@ -36,13 +43,6 @@ from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM
 from rag_nodes.models.pacing import RequestWindow
 from rag_nodes.models.pickling import Sharing, keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
-from rag_nodes.transforms import (
-    EmbeddedText,
-    EmbeddingGuard,
-    SectionSummary,
-    UserTransformations,
-    identity_of,
-)
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -24,6 +24,7 @@ from openai_server import (
     OpenAIServer,
 )
 
+from rag_nodes.embedding import SectionSummary
 from rag_nodes.errors import (
     CancelledError,
     CredentialsError,
@@ -41,7 +42,6 @@ from rag_nodes.pipeline import IngestReport, ingest_documents
 from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store
-from rag_nodes.transforms import SectionSummary
 
 pytestmark = pytest.mark.usefixtures("no_configuration")
 
@@ -381,7 +381,7 @@ def test_a_refused_chunk_is_one_line_of_the_log_and_the_report_says_why(
     openai_server.fail(TOO_LONG, times=2)
     with caplog.at_level(logging.WARNING):
         report = ingested("first", store, models_at(openai_server, at_once=1))
-    [line] = [one for one in caplog.records if one.name.startswith("rag_nodes.pipeline")]
+    [line] = [one for one in caplog.records if one.name.startswith("rag_nodes.embedding")]
     assert line.exc_info is None
     assert "\n" not in line.getMessage()
     assert "make the chunks" in line.getMessage()

@@ -19,13 +19,13 @@ from pydantic import Field, PrivateAttr
 
 from rag_nodes import metadata as keys
 from rag_nodes.compare import Comparison
+from rag_nodes.embedding import identity_of
 from rag_nodes.errors import ConfigurationError, TransformationError
 from rag_nodes.models import Models
 from rag_nodes.models.asking import awaited
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest_documents
 from rag_nodes.store import Store, parser_collection
-from rag_nodes.transforms import identity_of
 
 
 class Letters(TransformComponent):
@@ -423,7 +423,7 @@ def test_a_component_that_cannot_say_what_it_is_is_refused() -> None:
 
 
 def test_a_failure_outside_of_an_ingest_is_raised_with_its_type() -> None:
-    from rag_nodes.transforms import UserTransformations
+    from rag_nodes.embedding import UserTransformations
 
     step = UserTransformations([Changing(change=lambda nodes: nodes[9])])
     with pytest.raises(TransformationError, match="Changing failed: IndexError"):

@@ -11,6 +11,7 @@ from fixtures_app import offline_settings
 from mcp.types import Tool
 from syrupy.assertion import SnapshotAssertion
 
+from rag_nodes.embedding import Progress
 from rag_nodes.errors import (
     CollectionMissingError,
     ConfigurationError,
@@ -21,7 +22,7 @@ from rag_nodes.operations import OPERATIONS, Operation, named
 from rag_nodes.operations.base import OWNER, Surface, model_for
 from rag_nodes.operations.run import Said
 from rag_nodes.parsers import get_parser, offered
-from rag_nodes.pipeline import Progress, ingest
+from rag_nodes.pipeline import ingest
 from rag_nodes.server.events import described
 from rag_nodes.server.failures import public
 from rag_nodes.server.limits import ServerLimits

@@ -16,13 +16,13 @@ from rag_nodes.columns import (
     is_placed,
 )
 from rag_nodes.compare.report import Column, ComparisonReport
+from rag_nodes.embedding import ParserOutcome
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.evaluation.columns import plain_parser
 from rag_nodes.keys import kind_of
 from rag_nodes.metadata import PARSER
 from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
-from rag_nodes.pipeline import ParserOutcome
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.query.chat import MAX_TURNS
 from rag_nodes.store import parser_collection
@@ -34,9 +34,9 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
     from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.embedding import FileOutcome
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import FileOutcome
     from rag_nodes.query import Answer
     from rag_nodes.query.preparing import QuestionVector
     from rag_nodes.store import Store

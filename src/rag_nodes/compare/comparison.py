@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any, Self
 from rag_nodes.columns import Placing
 from rag_nodes.compare.columns import ColumnEngines
 from rag_nodes.compare.streaming import ComparisonStream
+from rag_nodes.embedding import FileOutcome
 from rag_nodes.metadata import FILE_NAME, SOURCE, TOTAL_PAGES
-from rag_nodes.pipeline import FileOutcome, IngestReport, ingest, ingest_documents
+from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
 from rag_nodes.processes import unless_interrupted
 from rag_nodes.query.chat import Condensed, standalone
 from rag_nodes.query.preparing import check_question
@@ -28,9 +29,9 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
+    from rag_nodes.embedding import Progress
+    from rag_nodes.embedding.build import Parse
     from rag_nodes.ledger import Ledger
-    from rag_nodes.pipeline import Progress
-    from rag_nodes.pipeline.build import Parse
     from rag_nodes.readers import ReadResult
     from rag_nodes.store import Store
 

@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from rag_nodes.pipeline import FileOutcome, ParserOutcome
+    from rag_nodes.embedding import FileOutcome, ParserOutcome
     from rag_nodes.query import Answer
 
 SCHEMA_VERSION = 1

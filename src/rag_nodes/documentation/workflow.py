@@ -18,6 +18,7 @@ from rag_nodes import metadata as keys
 from rag_nodes.documentation.export import as_json, chunk_objects, chunk_rows
 from rag_nodes.documentation.pages import SplitPage, Splitting, process_pages
 from rag_nodes.documentation.statistics import Statistics
+from rag_nodes.embedding import SectionSummary
 from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
@@ -29,7 +30,6 @@ from rag_nodes.files import replacing, write_text
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import as_parser, get_parser
 from rag_nodes.readers import COLLECTIONS, Limits, readings
-from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

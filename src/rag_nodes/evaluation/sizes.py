@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, Document
 
+    from rag_nodes.embedding.build import Parse
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline.build import Parse
 
 TOLERANCE = 0.03
 """By how much the mean size may miss its target."""

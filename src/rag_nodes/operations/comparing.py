@@ -24,8 +24,9 @@ from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.embedding import FileOutcome
     from rag_nodes.operations.asking import AskRequest
-    from rag_nodes.pipeline import FileOutcome, IngestReport
+    from rag_nodes.pipeline import IngestReport
     from rag_nodes.query import QueryOptions
 
 NO_DOCUMENT = "no document yet; upload one first, or send a text"

@@ -80,7 +80,7 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     check_there([request.crawl])
     run.emit(Doing("Loading the workflow"))
     from rag_nodes.documentation import run as documented
-    from rag_nodes.transforms import SectionSummary
+    from rag_nodes.embedding import SectionSummary
 
     ((label, parser),) = run.parsers([_sized(request.parser, request.max_tokens)]).items()
     summary = None

@@ -24,8 +24,9 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
+    from rag_nodes.embedding import Progress
     from rag_nodes.executors import Pool, Ray
-    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.pipeline import IngestReport
 
 
 class Working(Request):

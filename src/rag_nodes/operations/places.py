@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.embedding import FileOutcome
     from rag_nodes.operations.run import Run
-    from rag_nodes.pipeline import FileOutcome
     from rag_nodes.store import Store
     from rag_nodes.upkeep import HeldCollection, Inventory
 

@@ -40,7 +40,7 @@ import argparse
 
 from rag_nodes.models import choose_models
 {import_parser}
-from rag_nodes.pipeline import build_pipeline
+from rag_nodes.embedding import build_pipeline
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings

@@ -9,19 +9,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.import_paths import lazy_getattr
-from rag_nodes.pipeline.report import (
-    ColumnStatus,
-    FileColumn,
-    FileOutcome,
-    FileStatus,
-    IngestReport,
-    ParserOutcome,
-    Progress,
-    Stage,
-)
+from rag_nodes.pipeline.report import IngestReport
 
 if TYPE_CHECKING:
-    from rag_nodes.pipeline.build import build_pipeline
     from rag_nodes.pipeline.ingesting import (
         aingest,
         aingest_documents,
@@ -29,27 +19,9 @@ if TYPE_CHECKING:
         ingest_documents,
     )
 
-__all__ = [
-    "ColumnStatus",
-    "FileColumn",
-    "FileOutcome",
-    "FileStatus",
-    "IngestReport",
-    "ParserOutcome",
-    "Progress",
-    "Stage",
-    "aingest",
-    "aingest_documents",
-    "build_pipeline",
-    "ingest",
-    "ingest_documents",
-]
+__all__ = ["IngestReport", "aingest", "aingest_documents", "ingest", "ingest_documents"]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
     __getattr__ = lazy_getattr(
-        __name__,
-        {
-            "build": ["build_pipeline"],
-            "ingesting": ["aingest", "aingest_documents", "ingest", "ingest_documents"],
-        },
+        __name__, {"ingesting": ["aingest", "aingest_documents", "ingest", "ingest_documents"]}
     )

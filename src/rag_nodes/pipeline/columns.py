@@ -14,9 +14,10 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import TYPE_CHECKING
 
+from rag_nodes.embedding.failures import HOPELESS, noted, said
 from rag_nodes.errors import CancelledError, LedgerError, StoreError
 from rag_nodes.ledger import StoredDocument, model_of, version_of
-from rag_nodes.pipeline.units import HOPELESS, in_brief, noted, said
+from rag_nodes.pipeline.units import in_brief
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:

@@ -13,21 +13,21 @@ from typing import TYPE_CHECKING, Any, cast
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
+from rag_nodes.embedding import EmbeddedText, SectionSummary
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.embedders import cutting_with
-from rag_nodes.transforms import EmbeddedText, SectionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, Document, TransformComponent
 
+    from rag_nodes.embedding.build import Parse
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline.build import Parse
     from rag_nodes.store import Point, Store
 
 

@@ -28,13 +28,14 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TransformComponent
 
+    from rag_nodes.embedding import Progress
+    from rag_nodes.embedding.build import Parse
     from rag_nodes.executors import Executor
     from rag_nodes.ledger import Ledger
     from rag_nodes.metadata import EmbeddedAs
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
-    from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.report import IngestReport, Progress
+    from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
 

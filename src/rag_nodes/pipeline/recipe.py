@@ -14,6 +14,7 @@ from importlib.metadata import version
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.code_identity import code_of
+from rag_nodes.embedding import SectionSummary, UserTransformations, identity_of
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.ledger import FILE_NAME, CollectionRow, version_of
 from rag_nodes.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH
@@ -23,7 +24,6 @@ from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.parsers.media import has_media
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
-from rag_nodes.transforms import SectionSummary, UserTransformations, identity_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -32,9 +32,9 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TransformComponent
 
+    from rag_nodes.embedding.build import Parse
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline.build import Parse
     from rag_nodes.pipeline.units import Tell
     from rag_nodes.readers import Limits
 

@@ -13,6 +13,7 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from rag_nodes.embedding import FileColumn, UserTransformations, embedded_as
 from rag_nodes.errors import ConfigurationError, ReaderCrashedError
 from rag_nodes.executors import Inline, LostUnit
 from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
@@ -26,25 +27,24 @@ from rag_nodes.pipeline.recipe import (
     collections_of,
     kept_beside,
 )
-from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentRead, FileUnit, UnitResult
 from rag_nodes.pipeline.work import work
 from rag_nodes.readers import Limits
-from rag_nodes.transforms import UserTransformations, embedded_as
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.embedding import Progress
+    from rag_nodes.embedding.build import Parse
     from rag_nodes.executors import Executor
     from rag_nodes.ledger import StoredDocument
     from rag_nodes.metadata import EmbeddedAs
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
-    from rag_nodes.pipeline.build import Parse
-    from rag_nodes.pipeline.report import IngestReport, Progress
+    from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.pipeline.units import DueFile
     from rag_nodes.readers import ListedFile
     from rag_nodes.store import Store

@@ -2,22 +2,14 @@
 
 from __future__ import annotations
 
-import logging
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.errors import (
-    CredentialsError,
-    DimensionError,
     EmptyFileError,
     MissingExtraError,
-    ModelConnectionError,
-    RagNodesError,
-    RateLimitedError,
-    StoreError,
-    UnknownModelError,
 )
-from rag_nodes.keys import trace_of, without_keys, words_of
+from rag_nodes.keys import without_keys, words_of
 from rag_nodes.ledger import DocumentRow, StoredDocument
 from rag_nodes.metadata import (
     BLANK_PAGES,
@@ -35,25 +27,14 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.embedding import Stage
     from rag_nodes.ledger import FileRow
-    from rag_nodes.pipeline.report import Stage
     from rag_nodes.readers import ListedFile
     from rag_nodes.store.engine import Point
 
     Tell = Callable[[Stage, str, int, int], object]
     """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""
 
-logger = logging.getLogger(__name__)
-
-HOPELESS = (
-    CredentialsError,
-    DimensionError,
-    ModelConnectionError,
-    RateLimitedError,
-    StoreError,
-    UnknownModelError,
-)
-"""Errors after which the next document would only fail the same way, slowly."""
 LONGEST = 1000
 """Characters of an error that a ledger keeps."""
 
@@ -258,20 +239,6 @@ class UnitResult:
     reads: list[list[DocumentRead]] = field(default_factory=list)
     steps: list[tuple[Stage, str, int, int]] = field(default_factory=list)
     broken: BaseException | None = None
-
-
-def noted(column: str, what: str, error: BaseException) -> str:
-    """Log an error of a column, and say it."""
-    # Where nobody configured logging, Python prints warnings, and with them any traceback.
-    logger.warning("%s: %s: %s", column, what, said(error))
-    if not isinstance(error, RagNodesError):  # ours say it all
-        logger.debug("%s: %s\n%s", column, what, trace_of(error))
-    return f"{what}: {said(error)}"
-
-
-def said(error: BaseException) -> str:
-    """An error in words; of those that are not ours the class alone."""
-    return words_of(error)
 
 
 def in_brief(error: str | None) -> str:

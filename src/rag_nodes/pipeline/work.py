@@ -14,6 +14,16 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import Document, MetadataMode
 
+from rag_nodes.embedding import SectionSummary
+from rag_nodes.embedding.build import (
+    behind_parser,
+    identify,
+    is_ready,
+    lacks_vector,
+    tokens_of,
+)
+from rag_nodes.embedding.failures import HOPELESS, noted, said
+from rag_nodes.embedding.requests import EmbeddedTokens, embed
 from rag_nodes.errors import (
     CancelledError,
     DimensionError,
@@ -31,39 +41,29 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.parsers.media import has_media
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
-from rag_nodes.pipeline.build import (
-    LeafEmbedding,
-    behind_parser,
-    identify,
-    is_ready,
-    lacks_vector,
-    tokens_of,
-)
-from rag_nodes.pipeline.embedding import EmbeddedTokens, embed_all
 from rag_nodes.pipeline.recipe import hashed, made_by
 from rag_nodes.pipeline.units import (
-    HOPELESS,
     ColumnResult,
     DocumentRead,
     DocumentResult,
     UnitResult,
-    noted,
-    said,
 )
 from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.store.payload import points_of
-from rag_nodes.transforms import SectionSummary
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import BaseNode
 
-    from rag_nodes.pipeline.embedding import Embedded, Waiting
+    from rag_nodes.embedding.requests import Embedded
     from rag_nodes.pipeline.recipe import IngestRecipe
     from rag_nodes.pipeline.units import DueFile, FileUnit, Tell
     from rag_nodes.store.engine import Point
+
+    Waiting = list[tuple[BaseNode, DocumentResult]]
+    """Nodes that are to be stored, each with the document it belongs to."""
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
@@ -83,7 +83,7 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
             for read in _reads(file, columns, recipe, tell):
                 result.reads[-1].append(read)
         working_on(None)
-        embed_all(columns, recipe)
+        recipe.has_embedded = embed(columns, recipe.models, has_answered=recipe.has_embedded)
     except BaseException as error:
         if not is_here:  # another process has nothing to keep
             raise
@@ -137,7 +137,6 @@ class ColumnWork:
         self, number: int, name: str, recipe: IngestRecipe, unit: FileUnit, tell: Tell
     ) -> None:
         self.name, self.result = name, ColumnResult(stopped=unit.stopped.get(name))
-        self.step = LeafEmbedding(embed_model=recipe.models.embedding)
         self.waiting: Waiting = []
         self.embedded = EmbeddedTokens(recipe.models.embedding)
         self._parser = recipe.parsers[name]
@@ -241,7 +240,7 @@ class ColumnWork:
             self._fail(self.waiting, why)
         return not why
 
-    def receive(self, embedded: Embedded) -> None:
+    def receive(self, embedded: Embedded[DocumentResult]) -> None:
         """Note what came of a request; no later failure costs its vectors."""
         for node, made, refusal in embedded.refused:
             made.fail(said(refusal))

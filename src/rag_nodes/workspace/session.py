@@ -33,8 +33,9 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.compare import Comparison
+    from rag_nodes.embedding import Progress
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport, Progress
+    from rag_nodes.pipeline import IngestReport
     from rag_nodes.query import QueryOptions
     from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings

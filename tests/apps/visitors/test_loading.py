@@ -21,10 +21,10 @@ from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.embedding import Progress
 from rag_nodes.errors import CancelledError, ConfigurationError, ParseTimeoutError, StoreError
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.isolation import cutting
-from rag_nodes.pipeline import Progress
 from rag_nodes.processes import Interrupt
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store

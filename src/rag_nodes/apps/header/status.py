@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.markup import count, file_name, left, render, seconds, title_of
+from rag_nodes.embedding.report import DOING
 from rag_nodes.models.prices import dollars
-from rag_nodes.pipeline.report import DOING
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from markupsafe import Markup
 
-    from rag_nodes.pipeline import FileOutcome, IngestReport, Progress
+    from rag_nodes.embedding import FileOutcome, Progress
+    from rag_nodes.pipeline import IngestReport
 
 _TOLD = 0.1
 """Share of the work from which the rest is estimated."""

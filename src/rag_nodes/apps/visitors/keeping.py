@@ -17,11 +17,10 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.kept import Kept, KeptWork, listed, made, plain
 from rag_nodes.apps.visitors.turns import SimilarityScale, Turn
 from rag_nodes.compare import Column, ComparisonReport
+from rag_nodes.embedding import FileColumn, FileOutcome, ParserOutcome
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.pipeline import FileOutcome, ParserOutcome
-from rag_nodes.pipeline.report import FileColumn
 from rag_nodes.processes import BackgroundThread
 from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.types import Excerpt, Mark

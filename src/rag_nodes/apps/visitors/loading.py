@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag_nodes.embedding import FileOutcome, Progress
 from rag_nodes.metadata import PAGE_STARTS, SOURCE
-from rag_nodes.pipeline import FileOutcome, Progress
 from rag_nodes.processes import shares_told_to
 
 if TYPE_CHECKING:
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.visitors.turns import SimilarityScale
     from rag_nodes.compare import Comparison
+    from rag_nodes.embedding import FileStatus
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.pipeline.report import FileStatus
     from rag_nodes.readers import ReadResult
 
 

@@ -24,10 +24,10 @@ from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.turns import scale_for
 from rag_nodes.compare import Comparison
+from rag_nodes.embedding import Progress
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
-from rag_nodes.pipeline import Progress
 from rag_nodes.query import QueryOptions
 from rag_nodes.readers import ReadResult
 
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.keeping import Restored
     from rag_nodes.apps.visitors.kept import Kept
+    from rag_nodes.embedding import FileOutcome
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
-    from rag_nodes.pipeline import FileOutcome, IngestReport
+    from rag_nodes.pipeline import IngestReport
     from rag_nodes.settings import Settings
 
 

@@ -20,8 +20,9 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rag_nodes.cli.invocation import Invocation
+    from rag_nodes.embedding import FileOutcome, ParserOutcome
     from rag_nodes.operations.ingesting import Ingested, IngestRequest
-    from rag_nodes.pipeline import FileOutcome, IngestReport, ParserOutcome
+    from rag_nodes.pipeline import IngestReport
 
 MOST_NAMES = 10
 """Documents that are named where they were removed."""

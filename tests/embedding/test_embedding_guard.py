@@ -7,11 +7,11 @@ from llama_index.core import Document
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
 
+from rag_nodes.embedding import EmbeddingGuard
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import EmbeddingGuard
 
 GUARD = EmbeddingGuard(max_tokens=100)
 LIMIT = 95

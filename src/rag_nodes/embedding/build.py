@@ -15,12 +15,12 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 from pydantic import Field
 
+from rag_nodes.embedding import EmbeddingGuard, UserTransformations, embedded_as, identity_of
 from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import EmbeddingGuard, UserTransformations, embedded_as, identity_of
 
 if TYPE_CHECKING:
     from llama_index.core.ingestion import IngestionCache

@@ -16,11 +16,11 @@ from pydantic import SecretStr
 from stored_nodes import embedded, passages
 
 from rag_nodes import SectionSummary, get_parser
+from rag_nodes.embedding import EmbeddedText
 from rag_nodes.models.asking import GIVE_UP_AFTER
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.text.tokens import count_tokens
-from rag_nodes.transforms import EmbeddedText
 
 TEXT = "The tank holds nine litres. Fill it before the first cup. Never use sand."
 SAID = "It is about the tank of the red machine."

@@ -1,7 +1,4 @@
-"""The requests of a unit to its embedding model, and the tokens they hold.
-
-One that is refused costs no other.
-"""
+"""Requests to an embedding model, and the tokens they hold; a refused chunk costs no other."""
 
 from __future__ import annotations
 
@@ -14,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from llama_index.core import instrumentation
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -24,6 +21,7 @@ from llama_index.core.instrumentation.events.embedding import (
 )
 from llama_index.core.schema import BaseNode, MetadataMode
 
+from rag_nodes.embedding.build import lacks_vector
 from rag_nodes.errors import (
     CancelledError,
     ModelRequestError,
@@ -32,88 +30,119 @@ from rag_nodes.errors import (
     UnknownModelError,
 )
 from rag_nodes.models import failure_of
-from rag_nodes.pipeline.build import lacks_vector
-from rag_nodes.pipeline.units import DocumentResult
 from rag_nodes.processes import BackgroundThread, current_interrupt
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+    from contextlib import AbstractContextManager
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
     from rag_nodes.models import Models
-    from rag_nodes.pipeline.build import LeafEmbedding
-    from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.work import ColumnWork
-
-    Asked = deque[tuple[ColumnWork, Future["Embedded"]]]
-    """Requests that were made and not taken, in order."""
 
 logger = logging.getLogger(__name__)
 MOST_AT_ONCE = 8
 """Columns whose requests to a server are under way at the same time."""
 GRACE = 5.0
-"""Seconds for which a unit that is given up waits for what it has asked for."""
+"""Seconds for which requests that are under way may still be answered after a cancellation."""
 _POLL = 0.1
 """Seconds after which a request that is waited for notices that it was given up."""
 
-Waiting = list[tuple[BaseNode, DocumentResult]]
-"""Nodes that are to be stored, each with the document it belongs to."""
+Owner = TypeVar("Owner")
+"""The document that a node belongs to, in whatever form a column knows it."""
 
 
-class Embedded(NamedTuple):
-    """What became of a request; what it asked for and was not refused has its vectors now.
+class Embedded(NamedTuple, Generic[Owner]):
+    """Outcome of a request: what it asked for and was not refused has its vectors now.
 
     `refused` is what the model refuses by itself, and why; `error` why there is no more.
     """
 
-    part: Waiting
-    refused: Sequence[tuple[BaseNode, DocumentResult, ModelRequestError]] = ()
+    part: list[tuple[BaseNode, Owner]]
+    refused: Sequence[tuple[BaseNode, Owner, ModelRequestError]] = ()
     error: Exception | None = None
 
 
-def embed_all(columns: Sequence[ColumnWork], recipe: IngestRecipe) -> None:
-    """Have all that waits embedded, by several requests at a time where a server does it.
+class EmbeddedColumn(Protocol[Owner]):
+    """Nodes of one parser that wait for their vectors, and what hears of their requests.
 
-    Columns take turns. What would refuse every request is asked once: the first one of each column
-    is waited for.
+    Attributes:
+        waiting: nodes, each with its owner; those that need no vector are left out.
+        embedded: counts the tokens.
+    """
+
+    waiting: list[tuple[BaseNode, Owner]]
+    embedded: EmbeddedTokens
+
+    def may_ask(self) -> bool:
+        """Return False if the model would refuse whatever it is asked.
+
+        Raises:
+            CancelledError: see `interruptible`.
+        """
+
+    def receive(self, embedded: Embedded[Owner]) -> None:
+        """Take down the outcome of a request."""
+
+    def timed(self, stage: str) -> AbstractContextManager[None]:
+        """Add the time of the block to a stage."""
+
+
+def embed(
+    columns: Sequence[EmbeddedColumn[Owner]], models: Models, *, has_answered: bool = False
+) -> bool:
+    """Give all nodes that wait their vectors, by several requests at a time to a server.
+
+    Columns take turns. What would refuse every request is asked once: unless the model
+    `has_answered` before, the first request of each column is waited for.
+
+    Returns:
+        True if the model has been asked by now.
+
+    Raises:
+        CancelledError: see `interruptible`; answers that came by then are taken down.
     """
     at_once = 0
-    if not recipe.models.offline:
-        at_once = (recipe.models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
-    asked: Asked = deque()
-    parts = [list(_requests(one.waiting, recipe.models)) for one in columns]
+    if not models.offline:
+        at_once = (models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
+    asked: deque[tuple[EmbeddedColumn[Owner], Future[Embedded[Owner]]]] = deque()
+    parts = [list(_requests(column.waiting, models)) for column in columns]
     try:
         for turn in zip_longest(*parts):
             for column, part in zip(columns, turn, strict=True):
                 _receive(asked, leaving=max(0, at_once - 1))
                 if part and column.may_ask():
-                    _ask(asked, column, part, recipe, is_threaded=bool(at_once))
-            if not recipe.has_embedded:
+                    asked.append((column, _ask(column, part, models, is_threaded=bool(at_once))))
+            if not has_answered:
                 _receive(asked)
-            recipe.has_embedded = True
+            has_answered = True
         _receive(asked)
     except (CancelledError, KeyboardInterrupt):
         wait([answer for _, answer in asked], GRACE)
-        for column, answer in filter(lambda one: one[1].done(), asked):
+        for column, answer in filter(lambda pair: pair[1].done(), asked):
             column.receive(answer.result())
         raise
+    return has_answered
 
 
 def _ask(
-    asked: Asked, column: ColumnWork, part: Waiting, recipe: IngestRecipe, *, is_threaded: bool
-) -> None:
+    column: EmbeddedColumn[Owner],
+    part: list[tuple[BaseNode, Owner]],
+    models: Models,
+    *,
+    is_threaded: bool,
+) -> Future[Embedded[Owner]]:
     """Make a request, in a thread of its own where a server answers it.
 
     Unlike a thread of an executor, it keeps no process alive if the server never answers.
     """
-    answer: Future[Embedded] = Future()
+    answer: Future[Embedded[Owner]] = Future()
 
     def run() -> None:
         try:
             with column.embedded.counting():
-                answer.set_result(_embed(part, column.step, recipe.models.embedding_name))
+                answer.set_result(_embed(part, models))
         except BaseException as error:
             if not is_threaded:
                 raise
@@ -125,10 +154,12 @@ def _ask(
     else:
         with column.timed("embed"):
             run()
-    asked.append((column, answer))
+    return answer
 
 
-def _receive(asked: Asked, leaving: int = 0) -> None:
+def _receive(
+    asked: deque[tuple[EmbeddedColumn[Owner], Future[Embedded[Owner]]]], leaving: int = 0
+) -> None:
     """Keep what came of the first requests: of those with an answer, and until few are left.
 
     Raises:
@@ -144,9 +175,11 @@ def _receive(asked: Asked, leaving: int = 0) -> None:
         column.receive(answer.result())
 
 
-def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
-    """What is to be embedded in runs that a server takes with one request; offline all at once."""
-    due = [(node, document) for node, document in waiting if lacks_vector(node)]
+def _requests(
+    waiting: Sequence[tuple[BaseNode, Owner]], models: Models
+) -> Iterator[list[tuple[BaseNode, Owner]]]:
+    """Yield what is to be embedded in runs that a server takes with one request; offline in one."""
+    due = [pair for pair in waiting if lacks_vector(pair[0])]
     if models.offline:
         if due:
             yield due
@@ -157,45 +190,46 @@ def _requests(waiting: Waiting, models: Models) -> Iterator[Waiting]:
     yield from requests_of(due, _text_of, model, model.embed_batch_size)
 
 
-def _text_of(one: tuple[BaseNode, DocumentResult]) -> str:
-    return one[0].get_content(MetadataMode.EMBED)
+def _text_of(pair: tuple[BaseNode, object]) -> str:
+    return pair[0].get_content(MetadataMode.EMBED)
 
 
-def _embed(part: Waiting, step: LeafEmbedding, model: str) -> Embedded:
+def _embed(part: list[tuple[BaseNode, Owner]], models: Models) -> Embedded[Owner]:
     """Give chunks their vectors; where a request is refused, each chunk goes alone.
 
     What was answered before something else failed is kept, as it was paid for.
     """
     try:
-        _run([node for node, _ in part], step, model)
+        _run([node for node, _ in part], models)
     except UnknownModelError as error:  # every chunk would be refused alike
         return Embedded(part, error=error)
     except ModelRequestError as error:
         if len(part) == 1:
             return Embedded(part, [(*part[0], error)])
         logger.info("a request was refused, embedding its chunks one by one")
-        refused: list[tuple[BaseNode, DocumentResult, ModelRequestError]] = []
+        refused: list[tuple[BaseNode, Owner, ModelRequestError]] = []
         for alone in part:
-            one = _embed([alone], step, model)
-            refused.extend(one.refused)
-            if one.error:
-                return Embedded(part, refused, one.error)
+            answer = _embed([alone], models)
+            refused.extend(answer.refused)
+            if answer.error:
+                return Embedded(part, refused, answer.error)
         return Embedded(part, refused)
     except Exception as error:  # noqa: BLE001 - whoever stores the others raises it
         return Embedded(part, error=error)
     return Embedded(part)
 
 
-def _run(nodes: list[BaseNode], step: LeafEmbedding, model: str) -> None:
+def _run(nodes: list[BaseNode], models: Models) -> None:
+    model, name = models.embedding, models.embedding_name
     try:
-        step(nodes)
+        model(nodes)
     except RagNodesError:
         raise
     except asyncio.CancelledError as error:  # by a client with a loop of its own; no `Exception`
-        raise ModelResponseError(f"{model}: its client gave the request up; try again") from error
+        raise ModelResponseError(f"{name}: its client gave the request up; try again") from error
     except Exception as error:
         # Any LlamaIndex embedding can be plugged in, and each raises its provider's errors.
-        raise failure_of(error, step.embed_model, name=model) from error
+        raise failure_of(error, model, name=name) from error
 
 
 class EmbeddedTokens:

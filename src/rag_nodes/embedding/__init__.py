@@ -1,0 +1,56 @@
+"""Chunks between parser and store: checked, embedded, counted and reported.
+
+Whoever embeds documents needs this room, whether their chunks are kept or not. All but the types of
+the report is imported when it is first asked for, because it brings LlamaIndex along.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from rag_nodes.embedding.report import (
+    ColumnStatus,
+    FileColumn,
+    FileOutcome,
+    FileStatus,
+    ParserOutcome,
+    Progress,
+    Stage,
+)
+from rag_nodes.import_paths import lazy_getattr
+
+if TYPE_CHECKING:
+    from rag_nodes.embedding.build import build_pipeline
+    from rag_nodes.embedding.embedded import EmbeddedText, embedded_as
+    from rag_nodes.embedding.guard import EmbeddingGuard
+    from rag_nodes.embedding.summary import SectionSummary
+    from rag_nodes.embedding.user import UserTransformations, identity_of
+
+__all__ = [
+    "ColumnStatus",
+    "EmbeddedText",
+    "EmbeddingGuard",
+    "FileColumn",
+    "FileOutcome",
+    "FileStatus",
+    "ParserOutcome",
+    "Progress",
+    "SectionSummary",
+    "Stage",
+    "UserTransformations",
+    "build_pipeline",
+    "embedded_as",
+    "identity_of",
+]
+
+if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
+    __getattr__ = lazy_getattr(
+        __name__,
+        {
+            "build": ["build_pipeline"],
+            "embedded": ["EmbeddedText", "embedded_as"],
+            "guard": ["EmbeddingGuard"],
+            "summary": ["SectionSummary"],
+            "user": ["UserTransformations", "identity_of"],
+        },
+    )

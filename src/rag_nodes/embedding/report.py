@@ -1,0 +1,132 @@
+"""Progress, and one row per file and per parser: the report of documents that were embedded."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+Stage = Literal["read", "parse", "embed", "store"]
+"""The stages of a run, in the order a document passes them."""
+DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
+"""What a parser does at its stages, for people."""
+FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
+"""How a file ended; "partial" means read, but with parts the reader could not take over, and
+"incomplete" read, but not stored whole by every parser."""
+ColumnStatus = Literal["stored", "unchanged", "incomplete"]
+"""How a file ended with one parser: stored by this run, stored before, or not stored whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """One step of a running ingest, for progress bars.
+
+    `name` is the file ("read") or the parser (all other stages); `done` counts files read, or
+    chunks that passed the stage, of `total` as far as known. A server has embedded `tokens` for the
+    parser so far, for `cost` US dollars, None when the price is unknown. `seconds_left` is an
+    estimate for all files ("read"); `share` of the file that is being read was read so far, always
+    0 in an ingest.
+    """
+
+    stage: Stage
+    name: str
+    done: int
+    total: int | None = None
+    tokens: int = 0
+    cost: float | None = 0.0
+    seconds_left: float | None = None
+    share: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class FileColumn:
+    """What one parser's collection holds of one file.
+
+    `chunks` were made of it, parents not counted, and `stored` of them are stored now. `superseded`
+    chunks of its former version are still there: they are deleted when all new ones are stored.
+    `error` says why it is incomplete, `choice` what a parser that decides per document chose for it
+    and why, where it was cut.
+    """
+
+    status: ColumnStatus
+    chunks: int
+    stored: int
+    superseded: int = 0
+    error: str | None = None
+    choice: str | None = None
+
+    @property
+    def lack(self) -> str | None:
+        """In words what the collection lacks of the file; why is in `error`. None where nothing."""
+        if self.status != "incomplete":
+            return None
+        if self.stored and self.stored == self.chunks:
+            if self.superseded:
+                return f"stored, but {self.superseded} former chunks could not be deleted"
+            return "stored without the summaries of some chunks"
+        lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
+        return f"{lack}, the {self.superseded} former ones are kept" if self.superseded else lack
+
+
+@dataclass(frozen=True, slots=True)
+class FileOutcome:
+    """How one file ended.
+
+    `path` is as its reader names it, or the document's source; `pages` None for formats without and
+    for failed files; `error` why it failed, or what a partial read left out; `seconds` those of
+    reading. `missing_extra` is the extra of rag-nodes that would read it, where that is all it
+    lacks; `columns` what is stored of it, by parser. `name` is what to call it: file name, or title
+    and URL of a web page; `source` where its text came from, such as that URL.
+    """
+
+    path: str
+    status: FileStatus
+    pages: int | None
+    characters: int
+    error: str | None
+    seconds: float
+    document_id: str | None = None
+    missing_extra: str | None = None
+    columns: dict[str, FileColumn] = field(default_factory=dict)
+    name: str = ""
+    source: str | None = None
+
+
+@dataclass(slots=True)
+class ParserOutcome:
+    """What one parser made of the documents: one column of a comparison.
+
+    `chunks` and their `tokens`, in the parser's encoding, are of all documents of the run, whether
+    `written` by it or `unchanged`; `max_tokens` is the largest. `parents` are above them, read in
+    their place and neither embedded nor ranked. `deleted` counts stale chunks and parents of
+    changed documents, `unplaced` chunks of a foreign splitter that do not stand in their document
+    for certain: they are found and read, and cited without offsets, pages and headings. `seconds`
+    are by the clock, by stage: "parse", "embed", "store". The model was given `embedding_tokens`,
+    counted here, 0 where it runs offline; `saved_tokens` needed no embedding, as they or their
+    vectors were stored. Costs are US dollars by the price table, None when the price is unknown.
+    """
+
+    parser: str
+    collection: str
+    chunks: int = 0
+    tokens: int = 0
+    max_tokens: int = 0
+    written: int = 0
+    unchanged: int = 0
+    deleted: int = 0
+    seconds: dict[str, float] = field(default_factory=dict)
+    error: str | None = None
+    parents: int = 0
+    embedding_tokens: int = 0
+    embedding_cost: float | None = 0.0
+    unplaced: int = 0
+    saved_tokens: int = 0
+    saved_cost: float | None = 0.0
+
+    @property
+    def mean_tokens(self) -> float:
+        """Tokens of a chunk on average; 0 without chunks."""
+        return self.tokens / self.chunks if self.chunks else 0.0
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain data, with the mean."""
+        return {**asdict(self), "mean_tokens": self.mean_tokens}
