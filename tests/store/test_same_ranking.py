@@ -60,18 +60,20 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
             assert one[1:] == pytest.approx(other[1:], rel=1e-3)
 
 
-def test_every_process_draws_the_same_sample_in_memory(
-    nodes: list[TextNode], collection: str, monkeypatch: pytest.MonkeyPatch
+def test_memory_draws_the_sample_of_a_folder_in_every_process(
+    nodes: list[TextNode], collection: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
-    for _ in range(2):
+    for location in (":memory:", ":memory:", tmp_path):
         monkeypatch.setattr(memory, "_shards", {})  # as a process has none when it begins
-        with open_store() as store:
+        with open_store(location) as store:
+            store.add("other", nodes[:20])
             store.add(collection, nodes)
             hits = store.search(
                 collection, Query(vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)
             )
             found.append({one.node.node_id: one.fused_score for one in hits})
-    assert list(found[0]) == list(found[1])
+    assert list(found[0]) == list(found[1]) == list(found[2])
     # The engine itself adds up BM25 scores in any order, in single precision.
     assert found[0] == pytest.approx(found[1], rel=1e-6)
+    assert found[0] == pytest.approx(found[2], rel=1e-6)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING
@@ -15,19 +14,18 @@ from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
 from rag_nodes.evaluation.sizes import chunk_statistics, token_counts
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
-from rag_nodes.pipeline import ingest_documents
-from rag_nodes.processes import current_interrupt
+from rag_nodes.query.indexing import indexed
 from rag_nodes.query.locations import document_of, span_of
 from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
-from rag_nodes.store import Layout, Store, parser_collection
+from rag_nodes.store import Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from llama_index.core.schema import BaseNode, TextNode
+    from llama_index.core.schema import BaseNode
 
     from rag_nodes.evaluation.columns import Variant
     from rag_nodes.evaluation.dataset import Question
@@ -36,7 +34,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Hit
     from rag_nodes.text.filling import Ranked
 
-_CORPUS, _HELD = "evaluation", "held"
+_CORPUS = "evaluation"
 _FLOAT = 4
 """Bytes of a number in a vector."""
 _SPARE = 1.5
@@ -45,20 +43,6 @@ _DEEPER = 4
 """How many times as many are retrieved where those did not fill it."""
 _LEAST = 20
 """Chunks retrieved at least; small parts at the ends of sections are below the mean."""
-
-
-class _ReadOnce(Store):
-    """The same store, whose chunks are read once: most are found for many questions."""
-
-    def __init__(self, store: Store) -> None:
-        super().__init__(store.engine)
-        self._nodes: dict[str, TextNode] = {}
-
-    def fetch(self, collection: str, node_ids: Sequence[str]) -> dict[str, TextNode]:
-        """As `Store.fetch`."""
-        if missing := [one for one in node_ids if one not in self._nodes]:
-            self._nodes |= super().fetch(collection, missing)
-        return {one: self._nodes[one] for one in node_ids if one in self._nodes}
 
 
 class Index:
@@ -87,9 +71,7 @@ class Index:
         else:
             assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
             self.collection = parser_collection(_CORPUS, parser, recipe.known.embedding_name)
-            nodes, counts = self._ingested(variant.name, parser), parser.tokenizer
-            if self.options.rerank is None:  # which may change the chunks it is handed
-                self._store = _ReadOnce(recipe.room)
+            nodes, counts = self._indexed(variant.name, parser), parser.tokenizer
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
         self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))
@@ -120,31 +102,22 @@ class Index:
             self.search(question, _LEAST)
         return list(column.store.nodes())
 
-    def _ingested(self, name: str, parser: SpanNodeParser) -> list[BaseNode]:
-        """The nodes of all documents, cut once and stored."""
-        recipe, started = self._recipe, time.perf_counter()
-        documents = recipe.dataset.documents
-        cut = {one.id_: parser([one]) for one in documents}
-        self._seconds = time.perf_counter() - started
-        nodes = [node for made in cut.values() for node in made]
-        if not nodes:
-            raise RagNodesError("it cut no chunk out of the documents; check its options")
-        # Beside an empty one: the store in memory is unmade with its last collection.
-        self._store.engine.create(_HELD, Layout(recipe.dimension()))
-        outcome = ingest_documents(
-            documents,
-            {name: parser},
-            self._store,
-            models=recipe.known,
-            corpus=_CORPUS,
-            progress=lambda _: current_interrupt().check("the evaluation"),
-            parse=lambda _, document: cut.pop(document.id_),
-        ).columns[0]
+    def _indexed(self, name: str, parser: SpanNodeParser) -> list[BaseNode]:
+        """The nodes of all documents, which are in the store from now on."""
+        recipe = self._recipe
+        documents, models = recipe.dataset.documents, recipe.known
+        made = indexed(self._store, self.collection, parser, documents, models, name=name)
+        outcome = made.outcome
         if outcome.error:
+            if outcome.written:
+                self.close()
             raise RagNodesError(outcome.error)
-        self._seconds += sum(outcome.seconds.values())
-        self._price = outcome.embedding_cost
-        return nodes
+        if not made.nodes:
+            raise RagNodesError("it cut no chunk out of the documents; check its options")
+        self._seconds = sum(outcome.seconds.values())
+        costs = outcome.embedding_cost, outcome.saved_cost
+        self._price = None if None in costs else sum(cost or 0.0 for cost in costs)
+        return made.nodes
 
     @property
     def mode(self) -> str:

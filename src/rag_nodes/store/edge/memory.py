@@ -65,8 +65,7 @@ class SharedCollection(Collection):
     def __init__(self, shared: _Shared, name: str) -> None:
         number = str(next(_numbers))
         match = edge.FieldCondition(key=_KEY, match=edge.MatchValue(value=number))
-        # Several collections may hold the same node, and the shard only one point of an id; the
-        # sample behind a ranking is drawn by ids, and is to be the same in every process.
+        # Several collections may hold the same node, and the shard only one point of an id.
         masks = (_mask(f"{same} {name}") for same in count())
         tenant = Tenant(match, next(one for one in masks if one not in shared.masks))
         shared.masks.add(tenant.mask)
@@ -104,7 +103,8 @@ class SharedCollection(Collection):
 
 
 def _mask(text: str) -> int:
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:16])
+    """Change the end of an id only: points stay in the order of their ids, as in a folder."""
+    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:8])
 
 
 class MemoryEdge(Edge):
