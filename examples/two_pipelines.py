@@ -14,7 +14,8 @@ from llama_index.embeddings.openai import OpenAIEmbedding
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 
-from rag_nodes import Comparison, evaluate, load_dataset, read
+from rag_nodes import evaluate, load_dataset, read
+from rag_nodes.apps import build_app
 from rag_nodes.parsers import HeadingHierarchyNodeParser, SentenceNodeParser
 
 CORPUS = Path(__file__).parent / "corpus"
@@ -36,5 +37,5 @@ report = evaluate(load_dataset(CORPUS / "ferry_questions.csv", documents), engin
 print(*report.said, sep="\n")
 
 mine = gr.Interface(lambda question: str(engines["by heading"].query(question)), "text", "text")
-compare = Comparison(engines, documents=documents).tab()
+compare = build_app(columns=engines, documents=documents)
 gr.TabbedInterface([mine, compare], ["Mine", "Compare"]).launch()

@@ -25,7 +25,7 @@ from rag_nodes import (
     open_store,
     read_all,
 )
-from rag_nodes.apps import build_app, page, tab_of
+from rag_nodes.apps import build_app, page
 from rag_nodes.cli import main
 from rag_nodes.columns import StoredCollection, offered_columns
 from rag_nodes.compare import ComparisonStream
@@ -148,10 +148,6 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
         "Comparison.stream(document_ids)": (
             "a",
             lambda one: told(comparison.stream("pump", document_ids=one).wait()),
-        ),
-        "Comparison.tab(documents)": (
-            "ab",
-            lambda one: world.captured_page(lambda: comparison.tab(one)),
         ),
         "ColumnEngines.engine(document_ids)": (
             "a",
@@ -279,8 +275,4 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             lambda one: world.read(read_all(["ab", "a", "b"], exclude=one)),
         ),
         "read_all(paths)": ("ab", lambda one: world.read(read_all(one))),
-        "tab_of(documents)": (
-            "ab",
-            lambda one: world.captured_page(lambda: tab_of(comparison, one)),
-        ),
     }

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         ask,
     )
     from rag_nodes.readers import RagNodesReader, read, read_all
+    from rag_nodes.server import launch
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
 
     __version__: str
@@ -116,6 +117,7 @@ __all__ = [
     "get_parser",
     "ingest",
     "ingest_documents",
+    "launch",
     "leaf_nodes",
     "load_dataset",
     "load_parser",
@@ -156,6 +158,7 @@ _HOMES = {
         "ask",
     ),
     "readers": ("RagNodesReader", "read", "read_all"),
+    "server": ("launch",),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
 }
 """Where a name is defined; all others are those of `parsers`."""

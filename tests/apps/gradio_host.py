@@ -24,15 +24,14 @@ def in_a_tab() -> gr.Blocks:
     return host
 
 
-def comparison_in_a_tab() -> gr.Blocks:
+def columns_in_a_tab() -> gr.Blocks:
     from llama_index.core import Document
 
-    from rag_nodes.compare import Comparison
+    from rag_nodes.apps import build_app
 
     documents = [Document(text=DOCUMENT, metadata={"file_name": "colours.md"})]
-    comparison = Comparison({"fixed": "fixed", "heading": "heading"}, documents=documents)
     with gr.Blocks() as host, gr.Tab("Chunking"):
-        comparison.tab()
+        build_app(columns={"fixed": "fixed", "heading": "heading"}, documents=documents)
     return host
 
 
@@ -51,7 +50,7 @@ def alone() -> gr.Blocks:
 
 WAYS = {
     "tab": in_a_tab,
-    "comparison": comparison_in_a_tab,
+    "columns": columns_in_a_tab,
     "tabbed": in_a_tabbed_interface,
     "mounted": alone,
 }

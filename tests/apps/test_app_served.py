@@ -11,7 +11,6 @@ import gradio as gr
 import pytest
 from gradio_client import Client, handle_file
 
-from rag_nodes import apps
 from rag_nodes.errors import ConfigurationError, FileMissingError
 from rag_nodes.server.serve import launch
 from rag_nodes.settings import Settings
@@ -63,11 +62,11 @@ def test_a_typed_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
     assert "canary" not in json.dumps(outputs, default=str)
 
 
-def test_the_app_is_launched_from_where_it_is_built_unless_a_document_is_not_there(
+def test_launch_refuses_a_document_that_does_not_exist(
     settings: Settings,
 ) -> None:
     with pytest.raises(FileMissingError, match=r"nowhere\.pdf"):
-        apps.launch(settings, documents=["nowhere.pdf"])
+        launch(settings, documents=["nowhere.pdf"])
 
 
 def test_a_port_in_use_is_said_with_the_remedy(app: gr.Blocks, settings: Settings) -> None:

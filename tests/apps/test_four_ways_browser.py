@@ -18,7 +18,6 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from rag_nodes.apps import build_app
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.compare import Comparison
 from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
@@ -145,17 +144,14 @@ def test_the_page_works_alike_however_it_is_shown_and_keeps_nothing_of_a_visit(
     assert (OWN in while_open, OWN in afterwards) == (shown.inside, shown.inside)
 
 
-def test_a_comparison_of_ones_own_is_the_same_page_and_keeps_nothing(
+def test_the_page_with_own_columns_keeps_nothing_in_the_browser(
     visitor: BrowserContext, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
     text = f"The machine is {CANARIES['answer']}. " + "It stands in the hall. " * 40
     document = Document(text=text, metadata={"file_name": f"{CANARIES['file name']}.md"})
     columns = {"mine": SentenceSplitter(chunk_size=64, chunk_overlap=8), "heading": "heading"}
-    with (
-        Comparison(columns, documents=[document]) as own,
-        leaks_collected(),
-        in_a_tab(own.tab) as shown,  # what it returns is what `build_app` does
-    ):
+    built = partial(build_app, columns=columns, documents=[document])
+    with leaks_collected(), in_a_tab(built) as shown:
         page = visitor.new_page()
         page.goto(shown.address)
         page.get_by_role("tab", name=PAGE_TAB).click()

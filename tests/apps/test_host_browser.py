@@ -94,7 +94,7 @@ def test_importing_the_page_adds_nothing_to_blocks_that_are_open(tmp_path: Path)
         ("tabbed", "ours"),
         ("mounted", "default"),
         ("mounted", "ours"),
-        ("comparison", "default"),
+        ("columns", "default"),
     ],
 )
 def test_in_a_host_every_visible_button_works_and_a_question_is_answered(
@@ -105,7 +105,7 @@ def test_in_a_host_every_visible_button_works_and_a_question_is_answered(
     with _host(tmp_path, way, theme) as address, _opened(browser, address) as page:
         for name in ("Processing", "Run", "Stop", "Cancel"):
             assert page.get_by_role("button", name=name, exact=True).count() == 0, name
-        if way != "comparison":
+        if way != "columns":
             page.set_input_files("#rn-files input[type=file]", str(document))
         page.locator("#rn-status .rn-dot").wait_for(state="attached")
         ask(page, QUESTION)

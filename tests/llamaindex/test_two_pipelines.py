@@ -1,4 +1,4 @@
-"""The card, literally: two stock pipelines with our parsers, compared in a tab and measured."""
+"""Two stock pipelines with our parsers, compared in a tab and measured."""
 
 import hashlib
 import runpy

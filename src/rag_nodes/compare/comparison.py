@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -25,7 +25,6 @@ from rag_nodes.store import open_store
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
-    import gradio as gr
     from llama_index.core.schema import Document
 
     from rag_nodes.compare.report import ComparisonReport
@@ -78,7 +77,6 @@ class Comparison(ColumnEngines):
         **options: Any,
     ) -> None:
         self._owned = store is None
-        self._ingested_last: Sequence[Document | str | Path] = ()
         super().__init__(store=store or open_store(), columns=columns, **options)
         if documents:
             self.ingest_documents(documents)
@@ -94,7 +92,7 @@ class Comparison(ColumnEngines):
     def close(self) -> None:
         """Forget what was ingested; a store that the caller gave stays open."""
         self.statistics = {}
-        self.files, self._ingested_last, self.turns = (), (), ()
+        self.files, self.turns = (), ()
         if self._owned:
             self.store.close()
 
@@ -112,7 +110,7 @@ class Comparison(ColumnEngines):
         For columns that find as they stand the files are read as well, to place in them what is
         found.
         """
-        self._ingested_last = wanted = list(several(paths))
+        wanted = list(several(paths))
         results: list[ReadResult] = []
         patterns = tuple(several(exclude))
         exclusion, skipped = Exclusion(patterns), Skipped()
@@ -135,32 +133,11 @@ class Comparison(ColumnEngines):
         """Cut, embed and store documents that are already read; see `ingest_documents`."""
         documents = several(documents)
         wanted = list(documents) if self.found else documents
-        self._ingested_last = list(wanted) if isinstance(wanted, Collection) else ()
         run = partial(ingest_documents, wanted, parse=parse)
         report = self._ingested(run, lambda: wanted, progress)
         if self.parsers:
             return report
         return replace(report, blank_pages=tuple(filter(None, map(blank_page, wanted))))
-
-    def tab(
-        self, documents: Document | str | Path | Sequence[Document | str | Path] | None = None
-    ) -> gr.Blocks:
-        """These columns as a page of the app: to launch, to mount, or as a tab of other blocks.
-
-        Every visitor starts with these columns, models and options, over chunks of their own in
-        memory: nothing they do reaches this comparison, which is to stay open. The first four
-        columns are ticked; a number of chunks means whole ones there, whatever the budget.
-
-        Args:
-            documents: that every visitor starts with, by path or as they are; None for those of
-                the last ingestion, unless these came from an iterator.
-
-        Raises:
-            MissingExtraError: Gradio is not installed.
-        """
-        from rag_nodes.apps import tab_of
-
-        return tab_of(self, self._ingested_last if documents is None else documents)
 
     def _ingested(
         self,
