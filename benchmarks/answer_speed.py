@@ -27,10 +27,10 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from measuring import markdown_table, ratio, save
 from qdrant_client import QdrantClient
 
+from rag_nodes.columns import StoredCollection
 from rag_nodes.compare import Comparison
 from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START, SOURCE
 from rag_nodes.models import Models, choose_models
-from rag_nodes.parsers import get_parser
 from rag_nodes.query import Delta, Failed, QueryOptions
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
@@ -89,17 +89,15 @@ class Immediate(CustomLLM):
         yield CompletionResponse(text="Yes [Source 1].", delta="Yes [Source 1].")
 
 
-def fill(comparison: Comparison, chunks: int) -> list[str]:
-    """Fill the collections of a comparison, each with that many chunks of different text."""
-    names = [comparison.collection(name) for name in comparison.parsers]
+def fill(store: Store, names: Sequence[str], embedding: BaseEmbedding, chunks: int) -> None:
+    """Fill collections of a store, each with that many chunks of different text."""
     text = text_of("plain", CHARACTERS * (chunks + 1))
     for number, name in enumerate(names):
         shift = number * CHARACTERS // len(names)
         nodes = [_node(text, index, shift + index * CHARACTERS) for index in range(chunks)]
         for node in nodes:
-            node.embedding = comparison.models.embedding.get_text_embedding(node.text)
-        comparison.store.vector_store(name).add(nodes)
-    return names
+            node.embedding = embedding.get_text_embedding(node.text)
+        store.vector_store(name).add(nodes)
 
 
 def _node(text: str, index: int, start: int) -> TextNode:
@@ -144,12 +142,10 @@ def stock(
     return engines
 
 
-def compared(
-    comparison: Comparison, names: Sequence[str], mode: str
-) -> dict[str, tuple[Work, Work]]:
+def compared(comparison: Comparison, store: Store, mode: str) -> dict[str, tuple[Work, Work]]:
     """What is timed, by name: LlamaIndex's way and ours, each with a question to ask."""
-    engines = stock(comparison.store, names, comparison.models, mode)
-    own = [comparison.engine(name) for name in comparison.parsers]
+    engines = stock(store, comparison.names, comparison.models, mode)
+    own = [comparison.engine(name) for name in comparison.names]
 
     def retrieve_stock(question: str) -> object:
         return [engine.retrieve(QueryBundle(question)) for engine in engines]
@@ -165,7 +161,7 @@ def compared(
 
     def first_tokens_ours(question: str) -> object:
         with comparison.stream(question) as events:
-            waiting = set(comparison.parsers)
+            waiting = set(comparison.names)
             for name, event in events:
                 if isinstance(event, Failed):
                     raise event.error
@@ -205,17 +201,17 @@ def measure(chunks: int, runs: int, waits: Sequence[float]) -> list[dict[str, An
         offline=True,
         prompt="{context}\n\n{question}",
     )
-    parsers = {f"fixed {size}": get_parser("fixed", chunk_size=size) for size in SIZES}
+    names = [f"fixed-{size}" for size in SIZES]
     rows: list[dict[str, Any]] = []
     with open_store() as store:
-        names = None
+        fill(store, names, embedding, chunks)
+        columns = {name: StoredCollection(store, name) for name in names}
         for mode in ("dense", "hybrid"):
             options = QueryOptions(budget=None, top_k=TOP_K, mode=mode, cache_ttl_hours=0)
-            comparison = Comparison(parsers, store=store, models=models, options=options)
-            names = names or fill(comparison, chunks)
+            comparison = Comparison(columns, models=models, options=options)
             for wait in waits:
                 embedding.seconds = wait
-                for kind, works in compared(comparison, names, mode).items():
+                for kind, works in compared(comparison, store, mode).items():
                     theirs, ours = (timed(work, runs) for work in works)
                     row = {"kind": kind, "mode": mode, "wait": wait, "stock": theirs, "ours": ours}
                     print(row, file=sys.stderr)  # it takes minutes: show that it goes on

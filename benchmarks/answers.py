@@ -18,10 +18,10 @@ from typing import NamedTuple
 
 from measuring import markdown_table, save
 
-from rag_nodes.compare import Comparison
 from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
+from rag_nodes.pipeline import ingest
 from rag_nodes.query import Answer, Citation, Hit, QueryOptions, RagNodesQueryEngine
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
@@ -157,19 +157,17 @@ def measure(documents: Path, strategies: Iterable[str], wanted: QueryOptions) ->
     asked = questions()
     models = offline()
     parsers = {name: get_parser(name) for name in strategies}
-    with (
-        open_store() as store,
-        Comparison(parsers, store=store, models=models, options=wanted) as comparison,
-    ):
+    with open_store() as store:
         paths = sorted({documents / one.file for one in asked})
-        failed = [file for file in comparison.ingest(paths).files if file.status == "failed"]
-        if failed:
-            raise SystemExit("\n".join(str(file.error) for file in failed))
+        report = ingest(paths, parsers, store, models=models)
+        if report.failed:
+            raise SystemExit("\n".join(str(file.error) for file in report.failed))
+        collections = {one.parser: one.collection for one in report.columns}
         found = []
         for name in parsers:
             engine = RagNodesQueryEngine(
                 store=store,
-                collection=comparison.collection(name),
+                collection=collections[name],
                 models=models,
                 options=wanted,
             )

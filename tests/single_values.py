@@ -59,7 +59,8 @@ class World:
         self.documents = [Document(id_=one, text=text) for one, text in TEXTS_BY_ID.items()]
         self.parser = get_parser("fixed", chunk_size=200, chunk_overlap=0)
         self.comparison = Comparison({"fixed": self.parser}, documents=self.documents)
-        self.store = self.comparison.store
+        assert self.comparison.index is not None
+        self.store = self.comparison.index.store
         [self.collection] = self.store.engine.names()
         self.ids = {one: next(iter(self.store.stored(self.collection, one))) for one in "ab"}
         self.ledger = Ledger(folder / "ledger.sqlite")
@@ -74,9 +75,9 @@ class World:
 
     def left_after_delete(self, node_ids: Any) -> list[str]:
         store = open_store()
-        ingest_documents(self.documents, {"fixed": self.parser}, store)
-        store.delete(self.collection, node_ids)
-        return [*store.documents(self.collection)]
+        report = ingest_documents(self.documents, {"fixed": self.parser}, store)
+        store.delete(report.columns[0].collection, node_ids)
+        return [*store.documents(report.columns[0].collection)]
 
     def read(self, result: Any) -> list[tuple[str, str]]:
         return [(str(one.path), one.document.text) for one in result]
@@ -123,27 +124,15 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     """By parameter: a single value, and what is made of it."""
     comparison, parsers, store = world.comparison, {"fixed": world.parser}, world.store
     inventory = Inventory(store, world.ledger)
-    [held] = inventory.collections(comparison.corpus)
+    [held] = inventory.collections("memory")
     return {
         "Comparison.aask(document_ids)": (
             "a",
             lambda one: told(asyncio.run(comparison.aask("pump", document_ids=one))),
         ),
-        "Comparison.aingest(paths)": (
-            "ab",
-            lambda one: world.ingested(asyncio.run(Comparison(parsers).aingest(one))),
-        ),
         "Comparison.ask(document_ids)": (
             "a",
             lambda one: told(comparison.ask("pump", document_ids=one)),
-        ),
-        "Comparison.ingest(exclude)": (
-            "x.txt",
-            lambda one: [Comparison(parsers).ingest(["ab", "a"], exclude=one).excluded],
-        ),
-        "Comparison.ingest(paths)": (
-            "ab",
-            lambda one: world.ingested(Comparison(parsers).ingest(one)),
         ),
         "Comparison.stream(document_ids)": (
             "a",

@@ -15,8 +15,8 @@ from rag_nodes.compare import Comparison
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import COMPARED
+from rag_nodes.readers import read
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
 
 ROOT = Path(__file__).parents[1]
 DEMO = dict(re.findall(r"^(DOC|ASK) \??:?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
@@ -30,9 +30,7 @@ TRUTHS = {
 def comparison() -> Comparison:
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     parsers = {name: get_parser(name) for name in COMPARED}
-    made = Comparison(store=open_store(":memory:"), models=models, columns=parsers)
-    made.ingest([ROOT / DEMO["DOC"]])
-    return made
+    return Comparison(parsers, documents=read(ROOT / DEMO["DOC"]), models=models)
 
 
 def right(comparison: Comparison, question: str) -> list[str]:

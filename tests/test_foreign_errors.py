@@ -19,6 +19,7 @@ from leaky import (
     LeakyStep,
     leak,
 )
+from llama_index.core import Document
 from plant import MANUAL, QUESTION, offline_models
 from tests.cli.conftest import invoked
 
@@ -32,8 +33,9 @@ from rag_nodes.errors import CredentialsError, RagNodesError
 from rag_nodes.keys import kind_of, trace_of
 from rag_nodes.models import Models, failure_of
 from rag_nodes.parsers import get_parser, offered
-from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query import QueryOptions
+from rag_nodes.readers import read
 from rag_nodes.server.failures import public
 from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
@@ -55,10 +57,11 @@ def manual(tmp_path: Path, no_configuration: Path) -> Path:
 
 def compared(manual: Path, columns: dict[str, object], **options: Any) -> list[dict[str, Any]]:
     """The columns of a report, as plain data."""
-    with Comparison(columns, **options) as comparison:
-        comparison.ingest([manual])
-        with comparison.stream(QUESTION) as stream:
-            columns_found: list[dict[str, Any]] = stream.wait().as_dict()["columns"]
+    with (
+        Comparison(columns, documents=read(manual), **options) as comparison,
+        comparison.stream(QUESTION) as stream,
+    ):
+        columns_found: list[dict[str, Any]] = stream.wait().as_dict()["columns"]
     return columns_found
 
 
@@ -79,11 +82,10 @@ def test_a_comparison_tells_the_class_of_a_foreign_exception_and_not_its_text(
         {"llm": LeakyLLM(), "embed_model": "lexical"},
         {"models": offline_models(), "options": QueryOptions(rerank=LeakyReranker())},
         {"models": offline_models(), "options": QueryOptions(rerank=leak)},
-        {"models": offline_models(), "transformations": [LeakyStep()]},
     ],
-    ids=["embedding", "LLM", "reranker", "function", "transformation"],
+    ids=["embedding", "LLM", "reranker", "function"],
 )
-def test_models_rerankers_and_transformations_tell_their_class_and_not_their_text(
+def test_models_and_rerankers_tell_their_class_and_not_their_text(
     manual: Path, caplog: pytest.LogCaptureFixture, options: dict[str, Any]
 ) -> None:
     caplog.set_level(logging.DEBUG)
@@ -216,3 +218,16 @@ def test_a_refused_key_is_explained_for_the_surface_where_it_is_told() -> None:
     assert "whoever runs the server has to check its key" in served
     for text in (page, served):
         assert "API_KEY" not in text
+
+
+def test_a_transformation_tells_its_class_and_not_its_text(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    caplog.set_level(logging.DEBUG)
+    parsers, steps = {"fixed": get_parser("fixed")}, [LeakyStep()]
+    with open_store() as store:
+        report = ingest_documents(
+            Document(text=MANUAL), parsers, store, models=offline_models(), transformations=steps
+        )
+    assert "LeakyError" in (report.columns[0].error or "")
+    assert CANARY not in json.dumps(report.as_dict(), default=str) + caplog.text

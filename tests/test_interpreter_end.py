@@ -30,8 +30,8 @@ documents = [Document(text=text, id_="a")]
 
 
 def ask():
-    comparison = Comparison({"a": get_parser("fixed"), "b": get_parser("retrieval")})
-    comparison.ingest_documents(documents)
+    columns = {"a": get_parser("fixed"), "b": get_parser("retrieval")}
+    comparison = Comparison(columns, documents=documents)
     assert comparison.ask("When does the horn sound?").columns
 
 

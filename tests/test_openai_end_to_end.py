@@ -9,8 +9,8 @@ from openai_server import OpenAIServer
 from rag_nodes.compare import Comparison
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.parsers import COMPARED, get_parser
+from rag_nodes.readers import read
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
 
 KEY = "sk-canary-5f1c"
 MANUAL = Path(__file__).parents[1] / "examples" / "corpus" / "manual.md"
@@ -38,7 +38,7 @@ def comparison(models: Models, *names: str) -> Comparison:
         name: get_parser(name, **({"embed_model": models.embedding} if name == "semantic" else {}))
         for name in names
     }
-    return Comparison(store=open_store(":memory:"), models=models, corpus="e2e", columns=parsers)
+    return Comparison(parsers, documents=read(MANUAL), models=models)
 
 
 def test_four_parsers_answer_with_citations_and_the_question_is_embedded_once(
@@ -46,7 +46,7 @@ def test_four_parsers_answer_with_citations_and_the_question_is_embedded_once(
 ) -> None:
     check_models(models)
     with comparison(models, *COMPARED) as compared:
-        assert not compared.ingest([MANUAL]).failed
+        assert not compared.loaded.failed
         asked_before = len(openai_server.asked("embeddings"))
         report = compared.ask(QUESTION)
     assert [column.name for column in report.columns] == list(COMPARED)

@@ -63,16 +63,41 @@ def test_an_engine_answers_beside_a_parser_or_alone(command: Command) -> None:
 
 
 @pytest.mark.usefixtures("evaluate")
-@pytest.mark.parametrize("parsers", [[], ["-p", "heading"]])
-def test_what_an_engine_finds_is_shown_where_the_store_is_kept(
-    command: Command, parsers: list[str]
+@pytest.mark.parametrize(
+    ("typed", "names"),
+    [
+        ([], ["heading", "fixed"]),
+        (["-p", "heading"], ["heading"]),
+        (["-p", "heading", "--column", "mine=my_engines:engine"], ["heading", "mine"]),
+    ],
+)
+def test_without_files_the_collections_of_a_store_are_asked(
+    command: Command, typed: list[str], names: list[str]
 ) -> None:
-    ended = command(
-        "compare", "manual.md", "--ask", "What starts the generator?", "--store", "kept",
-        "--column", "mine=my_engines:engine", *parsers, "--json",
-    )  # fmt: skip
+    kept = ("--store", "kept")
+    assert command("ingest", "manual.md", "-p", "heading", "-p", "fixed", *kept).code == 0
+    ended = command("compare", "--ask", "What starts the generator?", *kept, *typed, "--json")
     assert ended.code == 0, ended.stderr
-    assert QUOTE in ended.json["columns"][-1]["answer"]["hits"][0]["text"]
+    columns = {one["name"]: one["answer"] for one in ended.json["columns"]}
+    assert sorted(columns) == sorted(names)
+    assert all(QUOTE in answer["hits"][0]["text"] for answer in columns.values())
+
+
+@pytest.mark.parametrize(
+    ("typed", "remedy"),
+    [
+        (["manual.md", "--store", "kept"], "leave out the files to ask what is stored there"),
+        ([], "name files, or with --store the folder or URL of an ingest"),
+        (["--store", "missing"], "there is no store here"),
+    ],
+)
+@pytest.mark.usefixtures("evaluate")
+def test_files_and_a_store_are_not_compared_at_once(
+    command: Command, typed: list[str], remedy: str
+) -> None:
+    ended = command("compare", *typed, "--ask", "What starts the generator?")
+    assert ended.code != 0
+    assert remedy in " ".join(ended.stderr.split())
 
 
 @pytest.mark.usefixtures("evaluate")

@@ -15,7 +15,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from memory_clients import memory_client
 from plant import MANUAL, QUESTION
 
-from rag_nodes import Comparison, Filter, QueryOptions, get_embedding, get_parser
+from rag_nodes import Comparison, Filter, QueryOptions, get_embedding, get_parser, read
 from rag_nodes.columns import StoredCollection
 from rag_nodes.compare import Column, ComparisonReport
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
@@ -281,10 +281,10 @@ def test_a_vector_store_without_texts_is_refused_with_its_remedy() -> None:
         Comparison({"mine": object()})
 
 
-def test_files_are_read_for_placing_what_others_find(tmp_path: Any) -> None:
+def test_what_others_find_is_placed_in_the_files(tmp_path: Any) -> None:
     (tmp_path / "manual.md").write_text(MANUAL)
-    with Comparison({"mine": Made(scored(BATTERY)), "ours": "sentence"}) as compared:
-        compared.ingest([tmp_path / "manual.md"])
+    columns = {"mine": Made(scored(BATTERY)), "ours": "sentence"}
+    with Comparison(columns, documents=read(tmp_path / "manual.md")) as compared:
         mine, ours = compared.ask(QUESTION).columns
     [citation] = answered(mine).citations
     assert citation.source == str(tmp_path / "manual.md")

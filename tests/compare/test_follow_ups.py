@@ -10,25 +10,24 @@ from rag_nodes.compare import Comparison
 from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
 from rag_nodes.query import QueryOptions
+from rag_nodes.readers import read
 from rag_nodes.text.tokens import count_tokens
 
 FOLLOW_UP = "How much power does it make?"
 
 
-def ingested(manual: Path, models: Models) -> Comparison:
-    comparison = Comparison({"fixed": "fixed"}, models=models)
-    comparison.ingest([manual])
-    return comparison
+def over(manual: Path, models: Models) -> Comparison:
+    return Comparison({"fixed": "fixed"}, documents=read(manual), models=models)
 
 
 def test_a_question_to_a_comparison_stands_alone_by_default(manual: Path) -> None:
-    with ingested(manual, offline_models()) as comparison:
+    with over(manual, offline_models()) as comparison:
         comparison.ask(QUESTION)
         assert comparison.ask("Why is it?").question == "Why is it?"
 
 
 def test_without_an_llm_the_previous_question_stands_before_a_follow_up(manual: Path) -> None:
-    with ingested(manual, offline_models()) as comparison:
+    with over(manual, offline_models()) as comparison:
         comparison.ask(QUESTION)
         second = comparison.ask(FOLLOW_UP, follow_up=True)
         assert second.question == f"{QUESTION} {FOLLOW_UP}"
@@ -40,7 +39,7 @@ def test_without_an_llm_the_previous_question_stands_before_a_follow_up(manual: 
 
 def test_an_llm_condenses_a_follow_up_with_the_answer_before(manual: Path) -> None:
     models = scripted_models("A battery.", "How much power does the generator make?", "Two MW.")
-    with ingested(manual, models) as comparison:
+    with over(manual, models) as comparison:
         comparison.ask(QUESTION)
         report = comparison.ask(FOLLOW_UP, follow_up=True)
         assert report.question == "How much power does the generator make?"
@@ -53,8 +52,10 @@ def test_an_llm_condenses_a_follow_up_with_the_answer_before(manual: Path) -> No
 def test_every_answer_counts_what_condensing_the_follow_up_took(manual: Path) -> None:
     models = scripted_models("A battery.", "How much power does the generator make?", "Two MW.")
     options = QueryOptions(prices={"scripted-1": (1.0, 1.0)})
-    with Comparison({"fixed": "fixed"}, models=models, options=options) as comparison:
-        comparison.ingest([manual])
+    document = read(manual)
+    with Comparison(
+        {"fixed": "fixed"}, documents=document, models=models, options=options
+    ) as comparison:
         comparison.ask(QUESTION)
         [column] = comparison.ask(FOLLOW_UP, follow_up=True).columns
     _, condensing, last = models.llm.prompts
@@ -64,14 +65,14 @@ def test_every_answer_counts_what_condensing_the_follow_up_took(manual: Path) ->
 
 
 def test_a_stream_that_was_read_to_its_end_can_be_followed_up(manual: Path) -> None:
-    with ingested(manual, offline_models()) as comparison:
+    with over(manual, offline_models()) as comparison:
         with comparison.stream(QUESTION) as stream:
             assert [*stream]
         assert comparison.ask("Why?", follow_up=True).question == f"{QUESTION} Why?"
 
 
 def test_a_question_is_noted_once_however_often_it_is_reported(manual: Path) -> None:
-    with ingested(manual, offline_models()) as comparison:
+    with over(manual, offline_models()) as comparison:
         with comparison.stream(QUESTION) as stream:
             stream.wait()
             stream.report()
@@ -80,7 +81,7 @@ def test_a_question_is_noted_once_however_often_it_is_reported(manual: Path) -> 
 
 def test_a_question_that_no_column_has_answered_cannot_be_followed_up(manual: Path) -> None:
     models = scripted_models(*[ConnectionError("gone")] * 4)
-    with ingested(manual, models) as comparison:
+    with over(manual, models) as comparison:
         with comparison.stream(QUESTION) as stream:
             assert [*stream]
         with pytest.raises(ConfigurationError, match="no earlier question"):
@@ -88,7 +89,7 @@ def test_a_question_that_no_column_has_answered_cannot_be_followed_up(manual: Pa
 
 
 def test_a_follow_up_needs_an_earlier_question(manual: Path) -> None:
-    with ingested(manual, offline_models()) as comparison:
+    with over(manual, offline_models()) as comparison:
         with pytest.raises(ConfigurationError, match="no earlier question here to follow up"):
             comparison.ask(FOLLOW_UP, follow_up=True)
         with pytest.raises(ConfigurationError, match="follow_up is empty"):
@@ -96,15 +97,7 @@ def test_a_follow_up_needs_an_earlier_question(manual: Path) -> None:
 
 
 def test_a_follow_up_that_cannot_be_condensed_says_which_model_failed(manual: Path) -> None:
-    with ingested(manual, scripted_models("A battery.", ConnectionError("gone"))) as comparison:
+    with over(manual, scripted_models("A battery.", ConnectionError("gone"))) as comparison:
         comparison.ask(QUESTION)
         with pytest.raises(ModelConnectionError, match="ScriptedLLM"):
             comparison.stream(FOLLOW_UP, follow_up=True)
-
-
-def test_patterns_that_can_be_read_once_leave_files_out_of_a_comparison(tmp_path: Path) -> None:
-    for name in ("draft.txt", "final.txt"):
-        (tmp_path / name).write_text("Green tea takes eighty degrees.")
-    with Comparison({"fixed": "fixed"}, models=offline_models()) as comparison:
-        report = comparison.ingest(tmp_path, exclude=(one for one in ["draft*"]))
-        assert [file.name for file in report.files] == ["final.txt"]

@@ -10,6 +10,7 @@ from rag_nodes.compare import Comparison
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.readers import read
 from rag_nodes.store import Store
 
 
@@ -24,11 +25,10 @@ def foreign() -> dict[str, object]:
 
 
 def test_any_splitter_answers_beside_ours_and_cites_what_the_document_says(
-    manual: Path, store: Store, models: Models
+    manual: Path, models: Models
 ) -> None:
     parsers = {"ours": get_parser("sentence"), **foreign()}
-    with Comparison(store=store, models=models, columns=parsers) as comparison:
-        comparison.ingest([manual])
+    with Comparison(parsers, documents=read(manual), models=models) as comparison:
         report = comparison.ask(QUESTION)
     assert [column.error for column in report.columns] == [None] * 6
     for column in report.columns:

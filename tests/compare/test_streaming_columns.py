@@ -25,7 +25,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     Retrieved,
 )
-from rag_nodes.store import open_store
+from rag_nodes.readers import read
 
 KEY = "sk-canary-77aa"
 
@@ -33,11 +33,7 @@ KEY = "sk-canary-77aa"
 def made(models: Models, manual: Path, *names: str) -> Comparison:
     parsers = {name: get_parser(name) for name in names}
     hybrid = QueryOptions(mode="hybrid")
-    comparison = Comparison(
-        store=open_store(":memory:"), models=models, columns=parsers, options=hybrid
-    )
-    assert not comparison.ingest([manual]).failed
-    return comparison
+    return Comparison(parsers, documents=read(manual), models=models, options=hybrid)
 
 
 @pytest.fixture

@@ -180,7 +180,7 @@ def test_models_next_to_one_of_their_parts_is_refused() -> None:
     with open_store() as store:
         for use in (
             lambda: ingest_documents([], PARSERS, store, models=models, embed_model="lexical"),
-            lambda: Comparison(store=store, columns=PARSERS, models=models, llm="extractive"),
+            lambda: Comparison(PARSERS, models=models, llm="extractive"),
             lambda: RagNodesQueryEngine(
                 store=store, collection="x", models=models, embed_model="lexical"
             ),

@@ -33,7 +33,7 @@ def store() -> Iterator[Store]:
 
 
 @pytest.fixture
-def script(store: Store, settings: Settings) -> Callable[..., str]:
+def script(settings: Settings) -> Callable[..., str]:
     """The script of one parser under some settings."""
 
     def write(
@@ -43,9 +43,7 @@ def script(store: Store, settings: Settings) -> Callable[..., str]:
         if not models.offline and "embed_model" in PRESETS[name].parser.model_fields:
             parser["embed_model"] = models.embedding
         parsers = {name: get_parser(name, **parser)}
-        return script_of(
-            Comparison(store=store, models=models, columns=parsers, options=options), name
-        )
+        return script_of(Comparison(parsers, models=models, options=options), name)
 
     return write
 
@@ -211,9 +209,9 @@ def test_options_of_the_answers_are_those_of_the_session(script: Callable[..., s
     assert "cache_ttl_hours=0" in whole
 
 
-def test_an_unknown_parser_is_refused(store: Store, settings: Settings) -> None:
+def test_an_unknown_parser_is_refused(settings: Settings) -> None:
     parsers = {"fixed": get_parser("fixed")}
-    comparison = Comparison(store=store, models=choose_models(settings), columns=parsers)
+    comparison = Comparison(parsers, models=choose_models(settings))
     with pytest.raises(ConfigurationError, match="choose another"):
         script_of(comparison, "heading")
 

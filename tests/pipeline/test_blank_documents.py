@@ -1,8 +1,5 @@
 """A document without text is a failed row, and asking afterwards says what is true (S0-44)."""
 
-from collections.abc import Iterator
-
-import pytest
 from llama_index.core import Document
 
 from rag_nodes.compare import Comparison
@@ -20,29 +17,24 @@ REASON = (
 Parsers = dict[str, SpanNodeParser]
 
 
-@pytest.fixture
-def comparison(store: Store, models: Models, parsers: Parsers) -> Iterator[Comparison]:
-    with Comparison(store=store, models=models, columns=parsers) as made:
-        yield made
-
-
 def test_a_blank_document_fails_and_stops_no_other_and_asking_says_so(
-    comparison: Comparison,
+    models: Models, parsers: Parsers
 ) -> None:
-    comparison.ingest_documents([BLANK])
-    answered = comparison.ask("How much does the tank hold?")
+    with Comparison(parsers, documents=BLANK, models=models) as comparison:
+        answered = comparison.ask("How much does the tank hold?")
     expected = f"there is nothing to search, because nothing could be read: {REASON}"
     assert [column.error for column in answered.columns] == [expected, expected]
-    report = comparison.ingest_documents([BLANK, TEA])
-    assert [(one.status, one.error) for one in report.files] == [("failed", REASON), ("read", None)]
-    assert all(column.answer for column in comparison.ask("How much does the tank hold?").columns)
+    with Comparison(parsers, documents=[BLANK, TEA], models=models) as comparison:
+        rows = [(one.status, one.error) for one in comparison.loaded.files]
+        answered = comparison.ask("How much does the tank hold?")
+    assert rows == [("failed", REASON), ("read", None)]
+    assert all(column.answer for column in answered.columns)
 
 
 def test_nothing_is_found_any_more_of_a_document_that_turned_blank(
-    comparison: Comparison, store: Store, models: Models, parsers: Parsers
+    store: Store, models: Models, parsers: Parsers
 ) -> None:
     ingest_documents([TEA], parsers, store, models=models)
-    report = comparison.ingest_documents([Document(text="", id_="tea")])
+    report = ingest_documents([Document(text="", id_="tea")], parsers, store, models=models)
     assert [file.status for file in report.files] == ["failed"]
-    assert {store.count(comparison.collection(name)) for name in parsers} == {0}
-    assert not any(column.answer for column in comparison.ask("How much is it?").columns)
+    assert {store.count(column.collection) for column in report.columns} == {0}

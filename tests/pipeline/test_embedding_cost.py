@@ -71,12 +71,12 @@ def test_progress_says_what_was_spent_so_far_and_how_long_it_will_take(
 
 
 def test_a_question_is_charged_once_and_not_where_it_is_known(
-    store: Store, served: Models, prices: Prices
+    served: Models, prices: Prices
 ) -> None:
     parsers = {"fixed": get_parser("fixed"), "heading": get_parser("heading")}
     options = QueryOptions(prices=prices)
-    compared = Comparison(store=store, models=served, columns=parsers, options=options)
-    compared.ingest_documents([Document(text=TEXT, id_="tank")])
+    document = Document(text=TEXT, id_="tank")
+    compared = Comparison(parsers, documents=document, models=served, options=options)
     first, second = (compared.ask(QUESTION).columns[0].answer for _ in range(2))
     assert first
     assert second

@@ -88,8 +88,8 @@ def test_no_message_about_a_page_names_its_id(
 
 def test_a_comparison_of_engines_alone_counts_blank_pages() -> None:
     given = pages("/a/tea.pdf", "Boil the water.", "")
-    with Comparison({"nothing": Nothing()}) as comparison:
-        assert comparison.ingest_documents(given).blank_pages == ("tea.pdf, page 2",)
+    with Comparison({"nothing": Nothing()}, documents=given) as comparison:
+        assert comparison.loaded.blank_pages == ("tea.pdf, page 2",)
 
 
 def test_blank_pages_of_a_pdf_are_named_and_no_node_inherits_them(

@@ -18,13 +18,13 @@ from openai_server import Fault, OpenAIServer
 from pydantic import Field, PrivateAttr
 
 from rag_nodes import metadata as keys
-from rag_nodes.compare import Comparison
 from rag_nodes.embedding import identity_of
 from rag_nodes.errors import ConfigurationError, TransformationError
 from rag_nodes.models import Models
 from rag_nodes.models.asking import awaited
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.query import RagNodesQueryEngine
 from rag_nodes.store import Store, parser_collection
 
 
@@ -99,17 +99,14 @@ def test_what_sync_and_async_transformations_add_is_stored_and_answered_with(
     store: Store, models: Models
 ) -> None:
     awaited = Awaited()
-    with Comparison(
-        store=store,
-        models=models,
-        columns={"fixed": PARSER},
-        transformations=[Letters(), awaited, TitleExtractor(llm=MockLLM(max_tokens=3))],
-    ) as comparison:
-        report = comparison.ingest_documents(documents())
-        assert report.columns[0].error is None
-        [column] = comparison.ask("Which part is steel?").columns
-    assert column.answer is not None
-    hit = column.answer.hits[0].node
+    steps = [Letters(), awaited, TitleExtractor(llm=MockLLM(max_tokens=3))]
+    report = ingest_documents(
+        documents(), {"fixed": PARSER}, store, models=models, transformations=steps
+    )
+    assert report.columns[0].error is None
+    engine = RagNodesQueryEngine(store=store, parser=PARSER, models=models)
+    answer = engine.answer("Which part is steel?")
+    hit = answer.hits[0].node
     assert hit.metadata["letters"] == hit.get_content().count("e")
     assert hit.metadata["document_title"]
     assert hit.metadata["thread"] != threading.current_thread().name

@@ -15,12 +15,11 @@ from rag_nodes.apps.header.status import done
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.cli.program import run
 from rag_nodes.compare import Comparison
+from rag_nodes.embedding import DocumentsReport
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import IngestReport
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
 
 NAMES = [f"tank | Docs ({SITE}/tank)", f"colour | Docs ({SITE}/colour)"]
 LINKS = [f"{SITE}/tank", "https://elsewhere.test"]
@@ -45,22 +44,19 @@ def documents(crawl: Path) -> list[Document]:
 
 
 @pytest.fixture
-def comparison(no_configuration: Path) -> Iterator[Comparison]:
+def comparison(documents: list[Document], no_configuration: Path) -> Iterator[Comparison]:
     del no_configuration
-    parsers = {"heading": get_parser("heading")}
-    with (
-        open_store() as store,
-        Comparison(store=store, models=choose_models(Settings()), columns=parsers) as made,
-    ):
+    parsers, models = {"heading": get_parser("heading")}, choose_models(Settings())
+    with Comparison(parsers, documents=documents, models=models) as made:
         yield made
 
 
 @pytest.fixture
-def report(comparison: Comparison, crawl: Path) -> IngestReport:
-    return comparison.ingest([crawl])
+def report(comparison: Comparison) -> DocumentsReport:
+    return comparison.loaded
 
 
-def test_the_rows_of_an_ingest_name_title_and_url_of_each_page(report: IngestReport) -> None:
+def test_the_rows_of_documents_name_title_and_url_of_each_page(report: DocumentsReport) -> None:
     assert [(file.name, file.source) for file in report.files] == [
         (NAMES[0], f"{SITE}/tank"),
         (NAMES[1], f"{SITE}/colour"),

@@ -13,7 +13,6 @@ from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.readers import read
 from rag_nodes.settings import Settings
-from rag_nodes.store import open_store
 
 THIRTY_EIGHT = "Invoice 2041, see the attached scan. x"
 ENOUGH = "Invoice 2041, see the attached scan of the contract."
@@ -46,8 +45,8 @@ def test_report_page_and_command_line_show_the_warning(
 ) -> None:
     models = choose_models(Settings())
     parsers = {"fixed": get_parser("fixed")}
-    with open_store() as store, Comparison(store=store, models=models, columns=parsers) as made:
-        report = made.ingest([slip])
+    with Comparison(parsers, documents=read(slip), models=models) as made:
+        report = made.loaded
     assert [(file.status, file.error) for file in report.files] == [("partial", WARNING)]
     assert WARNING in done(report)
     run(["ingest", str(slip), "--store", ":memory:", "--parser", "fixed", "--quiet"])

@@ -183,7 +183,7 @@ async def test_an_agent_hears_how_far_its_comparison_is(address: str) -> None:
 
     async with _connected(address) as session:
         _data(await session.call_tool("compare", arguments, progress_callback=hear))
-    assert [words for *_, words in heard[-2:]] == ["store: fixed", "store: heading"]
+    assert [words for *_, words in heard[-2:]] == ["embed: heading", "store: heading"]
     assert heard[-1][:2] == (1, 1)
 
 

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
     from gradio.events import Dependency
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
-    from llama_index.core.schema import Document, TransformComponent
+    from llama_index.core.schema import Document
 
     from rag_nodes.apps.header.panel import Header
     from rag_nodes.apps.tabs import TabView
@@ -75,7 +75,7 @@ _FOLDS = """() => {
 buttons has the name of a translation for a name."""
 
 
-def build_app(  # noqa: PLR0913 - options of one page, all with defaults
+def build_app(
     settings: Settings | None = None,
     *,
     columns: Mapping[str, Any] | str | Sequence[str] = (),
@@ -85,7 +85,6 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
     local_models: bool = False,
     data: str | Path | None = None,
     answering: QueryOptions | None = None,
-    transformations: Sequence[TransformComponent] = (),
 ) -> GuardedBlocks:
     """The app as Gradio blocks.
 
@@ -109,7 +108,6 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
             key; whoever opens the page sees a list of all of them. None keeps nothing.
         answering: how questions are answered but for what a visitor chooses; budget, number of
             chunks and cutoff come of the settings. None for all as they say.
-        transformations: of LlamaIndex between parser and embedding, the same for every parser.
 
     Raises:
         ConfigurationError: one of the columns cannot be used.
@@ -131,7 +129,6 @@ def build_app(  # noqa: PLR0913 - options of one page, all with defaults
         documents=given,
         data=Path(data) if data else None,
         answering=answering,
-        transformations=transformations,
     )
     app = GuardedBlocks(
         title=TITLE, fill_width=True, analytics_enabled=False, delete_cache=_CACHE_SECONDS

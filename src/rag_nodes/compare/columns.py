@@ -16,7 +16,7 @@ from rag_nodes.columns import (
     is_placed,
 )
 from rag_nodes.compare.report import Column, ComparisonReport
-from rag_nodes.embedding import ParserOutcome
+from rag_nodes.embedding import DocumentsReport, ParserOutcome
 from rag_nodes.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.evaluation.columns import plain_parser
 from rag_nodes.keys import kind_of
@@ -25,19 +25,17 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.query.chat import MAX_TURNS
-from rag_nodes.store import parser_collection
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
-    from llama_index.core.schema import TransformComponent
 
-    from rag_nodes.embedding import FileOutcome
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query import Answer
+    from rag_nodes.query.documents import DocumentIndex
     from rag_nodes.query.preparing import QuestionVector
     from rag_nodes.store import Store
 
@@ -45,45 +43,36 @@ logger = logging.getLogger(__name__)
 
 
 class ColumnEngines:
-    """Several parsers over one corpus in one store, each with a collection and an engine.
+    """Several parsers over the same documents, and what finds as it stands, each with an engine.
 
     For arguments and errors see `Comparison`.
 
     Attributes:
-        parsers: what cuts, by name.
-        statistics: what each parser made of the last documents.
+        parsers: what splits, by name.
         names: of what is compared, in order.
         found: of these, what finds as it stands, by name.
         placing: the documents in which its chunks are placed.
-        files: how the files of the last ingestion ended.
+        loaded: how documents and parsers ended.
+        statistics: what each parser made of the documents.
     """
 
-    def __init__(  # noqa: PLR0913 - options of one comparison, all but two with defaults
+    def __init__(
         self,
-        *,
-        store: Store,
         columns: Mapping[str, object],
+        *,
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
         llm: LLM | str | None = None,
-        transformations: Sequence[TransformComponent] = (),
-        corpus: str = "default",
         prompt: str | None = None,
         options: QueryOptions | None = None,
     ) -> None:
         if not columns:
             raise ConfigurationError("nothing to compare: name at least one column")
-        self.store = store
         self.models = settled(models, embed_model, llm)
         self.names = tuple(columns)
         self.found = {name: one for name, one in columns.items() if finds(one)}
-        self.parsers: dict[str, SpanNodeParser] = {
-            name: get_parser(one) if isinstance(one, str) else as_parser(one)
-            for name, one in columns.items()
-            if name not in self.found
-        }
+        self.parsers = _parsers_of(columns, self.found)
         self.placing = Placing()
-        self.corpus = corpus
         chosen = options or QueryOptions()
         # What is compared are chunks, so they are read as they are unless sentences are asked for.
         self.options = replace(
@@ -91,19 +80,13 @@ class ColumnEngines:
             step_factor=chosen.step_factor or 1.0,
             granularity=chosen.granularity or "chunks",
         )
-        self.transformations = [*transformations]
         self.vectors = QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
         self.prompt = prompt
+        self.index: DocumentIndex | None = None
+        self.loaded = DocumentsReport((), (), 0.0, self.models.describe())
         self.statistics: dict[str, ParserOutcome] = {}
-        self.files: tuple[FileOutcome, ...] = ()
         self.turns: Sequence[tuple[str, str]] = ()
         """The last questions as they were searched for, with the first answer to each."""
-        self.within: Sequence[str] | None = None
-        """Documents that parsers search where a question names none; None for all of the corpus."""
-
-    def collection(self, name: str) -> str:
-        """The collection that holds the chunks of the parser called `name`."""
-        return parser_collection(self.corpus, self.parsers[name], self.models.embedding_name)
 
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding for all parsers, remembered or fresh.
@@ -123,18 +106,16 @@ class ColumnEngines:
             document_ids: search only these documents; None for all.
 
         Raises:
-            StoreError: ingestion left the parser without a single stored chunk, and why.
+            StoreError: no chunk of the parser can be found, and why.
         """
-        store, collection, given = self.store, name, self.found.get(name)
-        options = self.options
+        given, options = self.found.get(name), self.options
+        store: Store
         if given is None:
-            if why := self._nothing_stored(name):
-                raise StoreError(why)
-            collection = self.collection(name)
-        elif isinstance(given, BaseQueryEngine) and not self.options.retrieval_only:
+            store, collection = self._searchable(name)
+        elif isinstance(given, BaseQueryEngine) and not options.retrieval_only:
             return AnsweringEngine(given, self.placing)
         else:
-            store = found_store(given, self.placing)
+            store, collection = found_store(given, self.placing), name
             if not store.embeds:
                 options = replace(options, mode="sparse")
         return RagNodesQueryEngine(
@@ -142,8 +123,7 @@ class ColumnEngines:
             collection=collection,
             models=self.models,
             parser_name=name,
-            # Others have no more than they are asked for, and maybe under ids of their own.
-            document_ids=self.within if document_ids is None and given is None else document_ids,
+            document_ids=document_ids,
             prompt=self.prompt,
             options=options,
             vectors=self.vectors,
@@ -167,7 +147,7 @@ class ColumnEngines:
             name=name,
             title=preset.title if preset else name,
             parser=plain_parser(self.parsers[name]),
-            statistics=self._statistics_of(name),
+            statistics=self.statistics.get(name) or ParserOutcome(name, ""),
             answer=answer,
             error=error,
             seconds={**(answer.seconds if answer else {}), **seconds},
@@ -199,9 +179,8 @@ class ColumnEngines:
         """One question's columns with what is known about all of them."""
         return ComparisonReport(
             question=question,
-            corpus=self.corpus,
             models=self.models.describe(),
-            files=self.files,
+            files=self.loaded.files,
             columns=columns,
             seconds=seconds,
         )
@@ -215,30 +194,44 @@ class ColumnEngines:
         """
         self.turns = (*self.turns, (question, answer))[-MAX_TURNS:]
 
-    def _nothing_stored(self, name: str) -> str | None:
-        """Why there is nothing to search; None where this or an earlier run stored something."""
-        known = self.statistics.get(name)
-        if known is None:
-            return None
-        why = known.error
-        if not known.chunks:
-            failed = [file.error for file in self.files if file.status == "failed"]
-            if why or not failed:
-                return why
-            why = f"there is nothing to search, because nothing could be read: {failed[0]}"
-        return why if why and not self.store.count(self.collection(name)) else None
+    def _searchable(self, name: str) -> tuple[Store, str]:
+        """Return the store and the collection of a parser.
 
-    def _statistics_of(self, name: str) -> ParserOutcome:
-        """The chunks of this run; without one, at least how many are stored."""
-        known = self.statistics.get(name)
-        if known is not None:
-            return known
-        collection = self.collection(name)
-        try:
-            chunks = self.store.count(collection)
-        except RagNodesError as error:
-            return ParserOutcome(name, collection, error=str(error))
-        return ParserOutcome(name, collection, chunks=chunks, unchanged=chunks)
+        Raises:
+            StoreError: no chunk of it can be found, and why.
+        """
+        outcome = self.statistics.get(name)
+        if self.index is None or outcome is None:
+            raise StoreError("there is nothing to search: give the comparison documents")
+        if not (outcome.written or outcome.unchanged):
+            failed = [file.error for file in self.loaded.failed]
+            why = f"nothing could be read: {failed[0]}" if failed else "it made no chunk"
+            raise StoreError(outcome.error or f"there is nothing to search, because {why}")
+        return self.index.store, outcome.collection
+
+
+def _parsers_of(
+    columns: Mapping[str, object], found: Mapping[str, object]
+) -> dict[str, SpanNodeParser]:
+    """Return the columns that split documents, as parsers of ours.
+
+    Raises:
+        ConfigurationError: two have the same configuration.
+    """
+    parsers: dict[str, SpanNodeParser] = {}
+    names: dict[tuple[str, str], str] = {}
+    for name, given in columns.items():
+        if name in found:
+            continue
+        parser = get_parser(given) if isinstance(given, str) else as_parser(given)
+        other = names.setdefault((parser.class_name(), parser.fingerprint), name)
+        if other != name:
+            raise ConfigurationError(
+                f"parsers {other!r} and {name!r} have the same configuration; "
+                "change an option of one, or leave one out"
+            )
+        parsers[name] = parser
+    return parsers
 
 
 def as_failure(name: str, error: Exception) -> RagNodesError:

@@ -21,7 +21,7 @@ class Column:
         name: name the caller gave the parser.
         title: for display.
         parser: its configuration as plain data, with "class" and "fingerprint".
-        statistics: its chunks, tokens and times of ingestion.
+        statistics: its chunks, tokens and times.
         answer: its answer; None when it failed.
         error: why it failed; None when it answered.
         partial: what had arrived of an answer that broke off or was cancelled; "" otherwise.
@@ -58,16 +58,14 @@ class ComparisonReport:
 
     Attributes:
         question: as it was searched for; a follow-up question stands alone here.
-        corpus: the corpus that was asked.
         models: which models ran, and where.
-        files: the files ingested by this comparison, if any.
+        files: the documents of this comparison, if any.
         columns: one per parser, in the order they were given.
         seconds: wall-clock time of answering.
         schema_version: version of `as_dict()`.
     """
 
     question: str
-    corpus: str
     models: str
     files: tuple[FileOutcome, ...]
     columns: tuple[Column, ...]
@@ -79,7 +77,6 @@ class ComparisonReport:
         return {
             "schema_version": self.schema_version,
             "question": self.question,
-            "corpus": self.corpus,
             "models": self.models,
             "files": [asdict(outcome) for outcome in self.files],
             "columns": [column.as_dict() for column in self.columns],

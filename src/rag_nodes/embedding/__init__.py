@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.embedding.report import (
     ColumnStatus,
+    DocumentsReport,
     FileColumn,
     FileOutcome,
     FileStatus,
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnStatus",
+    "DocumentsReport",
     "EmbeddedText",
     "EmbeddingGuard",
     "FileColumn",

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+from typing import TYPE_CHECKING
 
 from rag_nodes.errors import (
     CredentialsError,
     DimensionError,
+    EmptyFileError,
     ModelConnectionError,
     RagNodesError,
     RateLimitedError,
@@ -14,6 +16,10 @@ from rag_nodes.errors import (
     UnknownModelError,
 )
 from rag_nodes.keys import trace_of, words_of
+from rag_nodes.parsers.media import has_media
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import Document
 
 logger = logging.getLogger(__name__)
 
@@ -40,3 +46,13 @@ def noted(column: str, what: str, error: BaseException) -> str:
 def said(error: BaseException) -> str:
     """An error in words; of those that are not ours the class alone."""
     return words_of(error)
+
+
+def without_text(document: Document, path: str) -> EmptyFileError:
+    """Return the error of a document that has no text."""
+    nothing = "the document has no text, so nothing of it is stored"
+    remedy = "check what made it"
+    if has_media(document):
+        nothing = "the document is an image, sound or film without text, so it is not stored"
+        remedy = "give it a text that can be found, such as a caption"
+    return EmptyFileError(path, nothing, remedy)

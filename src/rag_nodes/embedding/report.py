@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 Stage = Literal["read", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them."""
@@ -130,3 +133,45 @@ class ParserOutcome:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with the mean."""
         return {**asdict(self), "mean_tokens": self.mean_tokens}
+
+
+@dataclass(frozen=True, slots=True)
+class DocumentsReport:
+    """One row per file and one per parser: how documents were split, embedded and stored.
+
+    `files` are in the order they were read, `columns` in the order the parsers were given, `models`
+    says which ran. `blank_pages` names the pages without text, such as "report.pdf, page 7":
+    nothing of them can be found.
+    """
+
+    files: tuple[FileOutcome, ...]
+    columns: tuple[ParserOutcome, ...]
+    seconds: float
+    models: str
+    blank_pages: tuple[str, ...] = ()
+
+    @property
+    def failed(self) -> tuple[FileOutcome, ...]:
+        """The files that could not be read."""
+        return tuple(outcome for outcome in self.files if outcome.status == "failed")
+
+    @property
+    def embedding_tokens(self) -> int:
+        """Tokens that were embedded for all parsers together."""
+        return sum(outcome.embedding_tokens for outcome in self.columns)
+
+    @property
+    def embedding_cost(self) -> float | None:
+        """US dollars for them; None when the price is unknown."""
+        return summed(outcome.embedding_cost for outcome in self.columns)
+
+    @property
+    def pages(self) -> int:
+        """Pages of all documents together; formats without pages count none."""
+        return sum(outcome.pages or 0 for outcome in self.files)
+
+
+def summed(costs: Iterable[float | None]) -> float | None:
+    """Return the sum of costs; None when one of them is unknown."""
+    known = list(costs)
+    return None if None in known else sum(cost or 0.0 for cost in known)

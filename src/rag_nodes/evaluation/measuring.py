@@ -18,7 +18,6 @@ import numpy as np
 
 from rag_nodes.errors import CancelledError, EngineError
 from rag_nodes.evaluation.basis import NOT_MEASURABLE, not_located
-from rag_nodes.evaluation.cache import cached
 from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import outcome_of
@@ -33,6 +32,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.query import QuestionVectors
+from rag_nodes.query.cache import VectorCache
 from rag_nodes.store import open_store
 from rag_nodes.text.filling import fill
 
@@ -98,7 +98,7 @@ class Recipe:
         if self.opened is not None:
             return
         self.opened = opened = ExitStack()  # as long as this process, or until it is closed
-        self.known = cached(self.models, self.cache, opened)
+        self.known = opened.enter_context(VectorCache(self.cache)).of(self.models)
         self.room = opened.enter_context(open_store())
         self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
         options = self.plan.options

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Request, Result, visitors
 from rag_nodes.operations.evaluating import Columns, check_names, finders
 from rag_nodes.operations.fields import (
@@ -18,15 +18,17 @@ from rag_nodes.operations.fields import (
     ParserSpec,
     Searching,
 )
-from rag_nodes.operations.places import check_there, concluded, reasons_of
+from rag_nodes.operations.places import check_there, concluded, must_exist, reasons_of
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
+    from llama_index.core.schema import Document
+
     from rag_nodes.compare import Comparison, ComparisonReport
-    from rag_nodes.embedding import FileOutcome
+    from rag_nodes.embedding import DocumentsReport, FileOutcome
+    from rag_nodes.models import Models
     from rag_nodes.operations.asking import AskRequest
-    from rag_nodes.pipeline import IngestReport
     from rag_nodes.query import QueryOptions
 
 NO_DOCUMENT = "no document yet; upload one first, or send a text"
@@ -52,42 +54,47 @@ class FollowUps(Request):
 class CompareRequest(FollowUps, Searching, Columns, OfText):
     """Compare the answers of several parsers to one question.
 
-    Nothing is kept, unless --store, the environment or rag_nodes.toml names a store.
+    Files are compared in memory, and nothing of them is kept. Without files the collections of
+    --store are asked: those of each --parser, or all of the corpus.
     """
 
-    paths: Annotated[
-        list[Path], OWNER, Flag(argument=True, metavar="PATH", required=True, stdin="text")
-    ] = Field(default_factory=list)
-    """Files, and folders to walk; crawls are named."""
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH", stdin="text")] = Field(
+        default_factory=list
+    )
+    """Files, and folders to walk; crawls are named. None to ask what is stored."""
     question: Annotated[Question, Flag("--ask", short="-a", stdin="text")]
     """The question for every parser."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
+    cache: Annotated[Path | None, OWNER, Flag(metavar="FOLDER")] = None
+    """Folder that keeps the embeddings of a paid model: no text is paid for twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Result):
     """What every parser found; no `report` where no file could be read.
 
-    `files` are how each ended, `ingested` is None where they were sent before.
+    `files` are how each ended, `loaded` is None where they were sent or stored before; `skipped`
+    and `excluded` count files of folders that were left out.
     """
 
     reply: ClassVar[str] = "replies:ComparedReply"
     files: Sequence[FileOutcome]
     report: ComparisonReport | None
     options: QueryOptions
-    ingested: IngestReport | None = None
+    loaded: DocumentsReport | None = None
+    skipped: Mapping[str, int] = field(default_factory=dict)
+    excluded: int = 0
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
         files = [asdict(one) for one in self.files]
         shown = self.report.as_dict() if self.report else {"files": files, "columns": []}
-        left_out = self.ingested
         return {
             **shown,
-            "skipped": dict(left_out.skipped) if left_out else {},
-            "excluded": left_out.excluded if left_out else 0,
-            "blank_pages": list(left_out.blank_pages) if left_out else [],
+            "skipped": dict(self.skipped),
+            "excluded": self.excluded,
+            "blank_pages": list(self.loaded.blank_pages) if self.loaded else [],
         }
 
     def reasons(self) -> Sequence[str]:
@@ -106,51 +113,132 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         options = run.options(request)
         report = compare_sent(request, run, request.parsers, options)
         return Compared(files=report.files, report=report, options=options)
+    settings = run.settings
+    if request.paths and settings.store != MEMORY:
+        raise ConfigurationError(
+            f"files are compared in memory, and --store {settings.store} is named as well; leave "
+            f"out the files to ask what is stored there, or add --store {MEMORY}"
+        )
+    if not request.paths and settings.store == MEMORY:
+        raise ConfigurationError(
+            "nothing to compare: name files, or with --store the folder or URL of an ingest"
+        )
     check_there(request.paths)
     typed = "parsers" in request.model_fields_set or not request.column
     labels = {one.label for one in request.parsers} if typed else set()
     check_names(labels, (), request.column)
     run.emit(Doing("Loading parsers and models"))
+    columns = finders(request.column)
+    models = run.models()
+    run.note(models.describe())
+    if request.paths:
+        parsers = run.parsers(request.parsers, models) if typed else {}
+        return _of_files(request, run, {**parsers, **columns}, models)
+    return _of_store(request, run, columns, models)
+
+
+def _of_files(
+    request: CompareRequest, run: Run, columns: Mapping[str, object], models: Models
+) -> Compared:
+    """Split files in memory and ask each column."""
     from rag_nodes.compare import Comparison
 
-    options, settings = run.options(request), run.settings
-    found = finders(request.column)
-    models = run.models()
-    parsers = run.parsers(request.parsers, models) if typed else {}
-    run.note(models.describe())
-    made = Comparison(
-        {**parsers, **found},
-        store=run.session.store,
+    options = run.options(request)
+    documents, files = _read(request, run)
+    if not documents:
+        outcome = concluded(run, files, {})
+        return Compared(outcome=outcome, files=files, report=None, options=options)
+    with Comparison(
+        columns,
+        documents=documents,
+        cache=request.cache,
         models=models,
-        corpus=settings.corpus,
         options=options,
-    )
-    with made as comparison:
-        ingested = comparison.ingest(
-            request.paths,
-            limits=run.limits(),
-            progress=run.emit,
-            ledger=settings.ledger,
-            exclude=settings.exclude,
-        )
-        run.tell_skipped(ingested.skipped, ingested.excluded)
-        files = ingested.files
-        if parsers and len(ingested.failed) == len(files):
-            outcome = concluded(run, files, {})
-            return Compared(
-                outcome=outcome, files=files, report=None, options=options, ingested=ingested
-            )
-        own = [file.document_id for file in files if file.document_id]
-        # A store that is kept may hold other documents of the corpus.
-        comparison.within = None if settings.store == MEMORY else own
+        progress=run.emit,
+    ) as comparison:
+        rows = {row.document_id: row for row in comparison.loaded.files}
+        files = [
+            replace(rows[row.document_id], seconds=row.seconds) if row.document_id in rows else row
+            for row in files
+        ]
+        comparison.loaded = replace(comparison.loaded, files=tuple(files))
         report = _answers(run, comparison, request)
     return Compared(
-        outcome=concluded(run, report.files, _errors(report)),
-        files=report.files,
+        outcome=concluded(run, files, _errors(report)),
+        files=files,
         report=report,
         options=options,
-        ingested=ingested,
+        loaded=comparison.loaded,
+        skipped=run.skipped,
+        excluded=run.excluded,
     )
+
+
+def _read(request: CompareRequest, run: Run) -> tuple[list[Document], list[FileOutcome]]:
+    """Read files and folders; one that cannot be read is a row and stops nothing."""
+    from rag_nodes.embedding import Progress
+    from rag_nodes.query.documents import row_of
+
+    documents, files = [], []
+    for number, result in enumerate(run.results(request.paths), 1):
+        run.emit(Progress("read", result.path.name, number))
+        if result.document is not None:
+            documents.append(result.document)
+        files.append(row_of(result))
+    return documents, files
+
+
+def _of_store(
+    request: CompareRequest, run: Run, columns: Mapping[str, object], models: Models
+) -> Compared:
+    """Ask collections of a store as they stand."""
+    from rag_nodes.compare import Comparison
+
+    options = run.options(request)
+    stored = _collections(request, run, models) if not columns or _names_parsers(request) else {}
+    with Comparison({**stored, **columns}, models=models, options=options) as comparison:
+        report = _answers(run, comparison, request)
+    outcome = concluded(run, (), _errors(report))
+    return Compared(outcome=outcome, files=(), report=report, options=options)
+
+
+def _names_parsers(request: CompareRequest) -> bool:
+    return "parsers" in request.model_fields_set
+
+
+def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str, object]:
+    """The collections of the parsers that are named, by label; else all of the corpus.
+
+    Raises:
+        CollectionMissingError: none was embedded by this model.
+    """
+    from rag_nodes.columns import StoredCollection
+    from rag_nodes.operations.parsers import make_parsers
+    from rag_nodes.parsers import PRESETS
+    from rag_nodes.store import is_embedded_by, parser_collection
+
+    must_exist(run.settings.store)
+    store, corpus, model = run.stored.store, run.settings.corpus, models.embedding_name
+    specs = (
+        request.parsers if _names_parsers(request) else [ParserSpec(name=one) for one in PRESETS]
+    )
+    labels = {
+        parser_collection(corpus, parser, model): label
+        for label, parser in make_parsers(specs, lambda: models.sentence_model).items()
+    }
+    if _names_parsers(request):
+        return {label: StoredCollection(store, name) for name, label in labels.items()}
+    found = {
+        labels.get(one.name, one.name): StoredCollection(store, one.name)
+        for one in store.collections()
+        if one.points and one.corpus == corpus and is_embedded_by(one, model)
+    }
+    if not found:
+        raise CollectionMissingError(
+            f"{store.location}: {model} embedded no collection of corpus {corpus!r}; ingest "
+            "documents first, or name another --corpus or --embedding"
+        )
+    return {**found}
 
 
 def compare_sent(

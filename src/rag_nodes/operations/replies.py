@@ -84,7 +84,7 @@ _HIDDEN = {
     Answer: {"sources", "left_out_tokens", "budget"},
     Citation: {"source"},
     Column: {"parser"},
-    ComparisonReport: {"corpus", "files", "schema_version"},
+    ComparisonReport: {"files", "schema_version"},
 }
 """Fields that strangers do not see: paths, corpora, and what a view or one run alone needs."""
 _MODELS: dict[Any, Any] = {Hit: HitReply}

@@ -38,9 +38,9 @@ Run it as often as you like: the id of a chunk follows from its text, so nothing
 import argparse
 {imports_standard}import sys
 
+from rag_nodes import build_pipeline
 from rag_nodes.models import choose_models
 {import_parser}
-from rag_nodes.embedding import build_pipeline
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
 from rag_nodes.settings import Settings

@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.embedding.report import DocumentsReport, summed
 from rag_nodes.ledger import utc_time
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping
 
-    from rag_nodes.embedding import FileOutcome, ParserOutcome
     from rag_nodes.ledger import CollectionRow
 
 _SUPERSEDED = ("name", "parser", "model", "documents", "chunks")
@@ -26,7 +26,7 @@ class Pruned:
 
 
 @dataclass(frozen=True, slots=True)
-class IngestReport:
+class IngestReport(DocumentsReport):
     """Everything one ingest run did.
 
     `files` has a row per file, in the order they were read; of more than 10,000 documents that
@@ -48,10 +48,6 @@ class IngestReport:
     would decide where to cut, and words were compared in its place.
     """
 
-    files: tuple[FileOutcome, ...]
-    columns: tuple[ParserOutcome, ...]
-    seconds: float
-    models: str
     corpus: str = "default"
     superseded: tuple[CollectionRow, ...] = ()
     pruned: Pruned | None = None
@@ -64,27 +60,11 @@ class IngestReport:
     unhashable: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     excluded: int = 0
-    blank_pages: tuple[str, ...] = ()
 
     @property
     def documents(self) -> int:
         """How many there were, with those that have no row."""
         return len(self.files) + self.omitted
-
-    @property
-    def failed(self) -> tuple[FileOutcome, ...]:
-        """The files that could not be read."""
-        return tuple(outcome for outcome in self.files if outcome.status == "failed")
-
-    @property
-    def embedding_tokens(self) -> int:
-        """Tokens that were embedded for all parsers together."""
-        return sum(outcome.embedding_tokens for outcome in self.columns)
-
-    @property
-    def embedding_cost(self) -> float | None:
-        """US dollars for them; None when the price is unknown."""
-        return _sum(outcome.embedding_cost for outcome in self.columns)
 
     @property
     def embedding_cache_hit_rate(self) -> float | None:
@@ -100,12 +80,7 @@ class IngestReport:
     @property
     def saved_cost(self) -> float | None:
         """US dollars that they would have cost; None when the price is unknown."""
-        return _sum(outcome.saved_cost for outcome in self.columns)
-
-    @property
-    def pages(self) -> int:
-        """Pages of all documents together; formats without pages count none."""
-        return sum(outcome.pages or 0 for outcome in self.files)
+        return summed(outcome.saved_cost for outcome in self.columns)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
@@ -130,8 +105,3 @@ class IngestReport:
             "failed": len(self.failed),
             "incomplete": sum(one.status == "incomplete" for one in self.files),
         }
-
-
-def _sum(costs: Iterable[float | None]) -> float | None:
-    found = list(costs)
-    return None if None in found else sum(cost or 0.0 for cost in found)

@@ -22,12 +22,11 @@ from rag_nodes.embedding.build import (
     lacks_vector,
     tokens_of,
 )
-from rag_nodes.embedding.failures import HOPELESS, noted, said
+from rag_nodes.embedding.failures import HOPELESS, noted, said, without_text
 from rag_nodes.embedding.requests import EmbeddedTokens, embed
 from rag_nodes.errors import (
     CancelledError,
     DimensionError,
-    EmptyFileError,
     ModelError,
 )
 from rag_nodes.executors import working_on
@@ -39,7 +38,6 @@ from rag_nodes.metadata import (
     SUMMARY_ERROR,
     page_name,
 )
-from rag_nodes.parsers.media import has_media
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 from rag_nodes.pipeline.recipe import hashed, made_by
 from rag_nodes.pipeline.units import (
@@ -115,16 +113,9 @@ def _documents(
         if document.text.strip():
             yield document, None, 0.0
             return
-        nothing, remedy = (
-            "the document has no text, so nothing of it is stored",
-            "check what made it",
-        )
-        if has_media(document):
-            nothing = "the document is an image, sound or film without text, so it is not stored"
-            remedy = "give it a text that can be found, such as a caption"
         # Its chunks of before go; what is not text has none.
         blank = Document(id_=document.id_, metadata=document.metadata)
-        yield blank, EmptyFileError(file.path, nothing, remedy), 0.0
+        yield blank, without_text(document, file.path), 0.0
     elif file.file is not None:
         for one in read_listed(file.file, limits=recipe.limits):
             yield one.document, one.error, one.seconds

@@ -35,8 +35,9 @@ if TYPE_CHECKING:
     from rag_nodes.compare import Comparison
     from rag_nodes.embedding import Progress
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline import IngestReport
     from rag_nodes.query import QueryOptions
+    from rag_nodes.query.cache import VectorCache
+    from rag_nodes.query.documents import DocumentIndex
     from rag_nodes.readers import ReadResult
     from rag_nodes.settings import Settings
     from rag_nodes.store import Store
@@ -77,8 +78,9 @@ class Session:
         self._over = False
         self._store: Store | None = None
         self._documents: list[Document] = []
+        self._index: DocumentIndex | None = None
+        self._vectors: VectorCache | None = None
         self._comparison: Comparison | None = None
-        self._cut_for: object = None
         self._checked: Settings | None = None
 
     def __enter__(self) -> Self:
@@ -176,7 +178,9 @@ class Session:
                     f"a session holds at most {most} documents; send fewer, or begin another"
                 )
             self._documents += documents
-            self._cut_for = None
+            if self._index is not None:
+                self._index.close()
+            self._index = None
 
     def models(
         self, *, answers: bool = True, check: bool = True, settings: Settings | None = None
@@ -204,7 +208,7 @@ class Session:
         *,
         progress: Callable[[Progress], None] = lambda _: None,
     ) -> Comparison:
-        """The parsers over the documents; what was cut for the question before stays.
+        """The parsers over the documents; what was split for the question before stays.
 
         Args:
             parsers: by label.
@@ -215,29 +219,42 @@ class Session:
         Raises:
             RagNodesError: the models do not answer.
         """
-        from rag_nodes.compare import Comparison
-
-        names = [(name, one.fingerprint) for name, one in parsers.items()]
-        asked = (names, models.embedding_name)
-        before = self._comparison if asked == self._cut_for else None
-        made = Comparison(
-            parsers,
-            store=self.store,
-            models=models,
-            corpus=self._settings.corpus,
-            options=options,
-        )
+        self._index = self._index or self._indexing(self._documents)
+        made = self._compared(parsers, self._index, models, options, progress)
         if self._comparison:
-            made.turns = self._comparison.turns
-        if before:
-            made.statistics = before.statistics
-            made.vectors = before.vectors
-        else:
-            self._ingest(made, self._documents, progress)
-            self._drop_unused(made)
-        complete = not any(one.error for one in made.statistics.values())
-        self._comparison, self._cut_for = made, asked if complete else None
+            made.turns, made.vectors = self._comparison.turns, self._comparison.vectors
+        self._drop_unused(made)
+        self._comparison = made
         return made
+
+    def _indexing(self, documents: Sequence[Document]) -> DocumentIndex:
+        """Documents in memory, which no parser has split yet."""
+        from rag_nodes.query.cache import VectorCache
+        from rag_nodes.query.documents import DocumentIndex
+
+        self._vectors = self._vectors or VectorCache()
+        return DocumentIndex(documents, self._vectors)
+
+    @staticmethod
+    def _compared(
+        parsers: Mapping[str, object],
+        index: DocumentIndex,
+        models: Models,
+        options: QueryOptions,
+        progress: Callable[[Progress], None],
+    ) -> Comparison:
+        """Split documents in time by parsers that have not done so."""
+        from rag_nodes.compare import Comparison
+        from rag_nodes.parsers.isolation import cutting
+
+        return Comparison(
+            parsers,
+            documents=index,
+            models=models,
+            options=options,
+            progress=progress,
+            parse=cutting.within(CUT_SECONDS),
+        )
 
     def _tried(self, models: Models, settings: Settings, *, answers: bool = True) -> Models:
         """The models, of which a tiny request was answered."""
@@ -261,19 +278,6 @@ class Session:
         )
         return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
 
-    @staticmethod
-    def _ingest(
-        comparison: Comparison,
-        documents: Sequence[Document],
-        progress: Callable[[Progress], None],
-    ) -> IngestReport:
-        """Cut documents in time and store the chunks; what is stored already stays."""
-        from rag_nodes.parsers.isolation import cutting
-
-        return comparison.ingest_documents(
-            documents, progress=progress, parse=cutting.within(CUT_SECONDS)
-        )
-
     def _opened(self) -> Store:
         key = self._settings.store_api_key if self.location != MEMORY else None
         options = ServerOptions.of(self._settings.store_options)
@@ -281,17 +285,17 @@ class Session:
 
     def _forget(self) -> None:
         """Close the store and be as new; under the lock."""
-        if self._store is not None:
-            self._store.close()
-        self._store, self._comparison, self._documents = None, None, []
+        for opened in (self._store, self._index, self._vectors):
+            if opened is not None:
+                opened.close()
+        self._store, self._index, self._vectors = None, None, None
+        self._comparison, self._documents = None, []
 
     def _drop_unused(self, comparison: Comparison) -> None:
         """Options that were left behind leave no chunks."""
-        current = {comparison.collection(name) for name in comparison.parsers}
         try:
-            for info in comparison.store.collections():
-                if info.name not in current:
-                    comparison.store.drop(info.name)
+            if comparison.index:
+                comparison.index.keep({one.collection for one in comparison.statistics.values()})
         except StoreError:
             # Only memory is at stake; the answers do not depend on it.
             logger.warning("unused collections could not be dropped", exc_info=True)

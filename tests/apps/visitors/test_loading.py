@@ -117,8 +117,9 @@ def test_other_options_that_are_cancelled_leave_the_ones_before(
     assert "red" in answers(session)
     session.load([], changed, ignore)
     assert session.comparison is not None
-    assert [one.name for one in session.comparison.store.collections()] == [
-        session.comparison.collection("fixed")
+    assert session.comparison.index is not None
+    assert [one.name for one in session.comparison.index.store.collections()] == [
+        session.comparison.statistics["fixed"].collection
     ]
 
 

@@ -17,7 +17,6 @@ from rag_nodes.embedding import Progress
 from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError, StoreError
 from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
-from rag_nodes.workspace.limits import MEMORY
 
 TWO = Choice(("fixed", "heading"))
 
@@ -55,8 +54,8 @@ def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
     report = session.load([], changed, ignore)
     assert len(session.turns) == 1
     assert [column.written for column in report.columns] == [1, 0]
-    assert session._store is not None
-    assert len(session._store.collections()) == 2
+    assert session._index is not None
+    assert len(session._index.store.collections()) == 2
 
 
 def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
@@ -219,7 +218,9 @@ def test_what_is_loaded_for_a_session_that_has_ended_is_not_held(
     session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Store] = []
-    monkeypatch.setattr(session, "_opened", lambda: opened.append(open_store(MEMORY)) or opened[-1])
+    monkeypatch.setattr(
+        "rag_nodes.query.documents.open_store", lambda: opened.append(open_store()) or opened[-1]
+    )
     session.close()
     with pytest.raises(SessionEndedError, match="bring your documents again"):
         session.start_loading([red], TWO).result()

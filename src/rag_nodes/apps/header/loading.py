@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.jobs import Job
     from rag_nodes.apps.visitors.session import PageSession, Steps
     from rag_nodes.apps.visitors.sessions import PageSessions
-    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.embedding import DocumentsReport
 
 logger = logging.getLogger(__name__)
 
@@ -272,7 +272,7 @@ class LoadingEvents:
         return failure
 
     def _look(
-        self, session: PageSession, loading: Job[Steps, IngestReport] | None
+        self, session: PageSession, loading: Job[Steps, DocumentsReport] | None
     ) -> Generator[tuple[Any, ...], None, str | None]:
         """Show how far loading is, and what came of it; whoever stops looking ends nothing."""
         if loading is None:
@@ -304,7 +304,7 @@ class LoadingEvents:
         return None
 
     def _failed(
-        self, session: PageSession, failure: str, report: IngestReport | None
+        self, session: PageSession, failure: str, report: DocumentsReport | None
     ) -> tuple[Any, ...]:
         panel = status.failed(failure, report)
         return self._ended(session, panel, "Try again", again=True)

@@ -13,8 +13,7 @@ if TYPE_CHECKING:
 
     from markupsafe import Markup
 
-    from rag_nodes.embedding import FileOutcome, Progress
-    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.embedding import DocumentsReport, FileOutcome, Progress
 
 _TOLD = 0.1
 """Share of the work from which the rest is estimated."""
@@ -28,12 +27,12 @@ def idle() -> Markup:
     return _status(None)
 
 
-def failed(message: str, report: IngestReport | None) -> Markup:
+def failed(message: str, report: DocumentsReport | None) -> Markup:
     """Nothing new could be processed; `report` is what was before and still answers."""
     return _status(report, "error", message)
 
 
-def cancelled(report: IngestReport | None) -> Markup:
+def cancelled(report: DocumentsReport | None) -> Markup:
     """Loading was ended before it was done; `report` is what was before and still answers."""
     if report is None:
         said = "Cancelled; nothing was kept. Upload a document to go on."
@@ -42,7 +41,7 @@ def cancelled(report: IngestReport | None) -> Markup:
     return _status(report, "info", said)
 
 
-def done(report: IngestReport) -> Markup:
+def done(report: DocumentsReport) -> Markup:
     """What the last run made."""
     return _status(report)
 
@@ -83,12 +82,12 @@ def _share(step: Progress | None) -> float:
     return step.done / step.total if step and step.stage == "store" and step.total else 0.0
 
 
-def _status(report: IngestReport | None, kind: str = "", message: str = "") -> Markup:
+def _status(report: DocumentsReport | None, kind: str = "", message: str = "") -> Markup:
     made = _made(report) if report else None
     return render("status", kind=kind, message=message, report=made)
 
 
-def _made(report: IngestReport) -> dict[str, Any]:
+def _made(report: DocumentsReport) -> dict[str, Any]:
     """A report as it is shown; a row per document, of many those that went well are folded."""
     read = sum(one.status != "failed" for one in report.files)
     files = [_file(one, pages=read > 0 and len(report.files) > 1) for one in report.files]

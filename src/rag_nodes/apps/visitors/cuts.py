@@ -6,6 +6,7 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.columns import StoredCollection
 from rag_nodes.metadata import CHUNK_INDEX, PAGE_STARTS, SOURCE, display_name
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
 from rag_nodes.parsers.recovery import recovery_in_words
@@ -95,12 +96,12 @@ class Cuts:
         return recovery_in_words(lost, chunks, always=True)
 
     def _all(self, strategy: str, document: str) -> tuple[TextNode, ...]:
-        if strategy not in self.comparison.parsers:
+        index, made = self.comparison.index, self.comparison.statistics.get(strategy)
+        if index is None or made is None:
             return ()
         if (strategy, document) not in self._nodes:
-            store, collection = self.comparison.store, self.comparison.collection(strategy)
-            found = store.fetch(collection, list(store.stored(collection, document)))
-            leaves = leaf_nodes(list(found.values()))
+            collection = StoredCollection(index.store, made.collection)
+            leaves = leaf_nodes(collection.nodes_of(document))
             nodes = sorted(leaves, key=_in_order)
             self._nodes[strategy, document] = tuple(nodes)
         return self._nodes[strategy, document]

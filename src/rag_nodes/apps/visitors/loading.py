@@ -17,8 +17,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.visitors.turns import SimilarityScale
     from rag_nodes.compare import Comparison
-    from rag_nodes.embedding import FileStatus
-    from rag_nodes.pipeline import IngestReport
+    from rag_nodes.embedding import DocumentsReport, FileStatus
     from rag_nodes.readers import ReadResult
 
 
@@ -34,7 +33,7 @@ class Loaded:
     documents: list[Document]
     files: Mapping[str, FileOutcome]
     comparison: Comparison
-    report: IngestReport
+    report: DocumentsReport
     scale: SimilarityScale
 
 
@@ -77,7 +76,7 @@ def _outcome(result: ReadResult) -> tuple[str, FileOutcome]:
     return source, FileOutcome(name, status, pages or None, characters, why, result.seconds)
 
 
-def outcomes(files: Mapping[str, FileOutcome], report: IngestReport) -> tuple[FileOutcome, ...]:
+def outcomes(files: Mapping[str, FileOutcome], report: DocumentsReport) -> tuple[FileOutcome, ...]:
     """How each file ended, in the words of the ingest where it got that far."""
     ingested = {outcome.path: outcome for outcome in report.files}
     return tuple(

@@ -23,7 +23,6 @@ from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.turns import scale_for
-from rag_nodes.compare import Comparison
 from rag_nodes.embedding import Progress
 from rag_nodes.errors import ConfigurationError, RagNodesError
 from rag_nodes.models import choose_models
@@ -35,15 +34,14 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
     from pathlib import Path
 
-    from llama_index.core.schema import Document, TransformComponent
+    from llama_index.core.schema import Document
 
     from rag_nodes.apps.visitors.choice import Choice
     from rag_nodes.apps.visitors.keeping import Restored
     from rag_nodes.apps.visitors.kept import Kept
-    from rag_nodes.embedding import FileOutcome
+    from rag_nodes.embedding import DocumentsReport, FileOutcome
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
-    from rag_nodes.pipeline import IngestReport
     from rag_nodes.settings import Settings
 
 
@@ -62,7 +60,6 @@ class PageSession(AnsweringSession):
         offer: parsers to choose from; None for the presets.
         documents: that can be loaded without a file, by the path they go by.
         answering: how questions are answered where nothing is chosen; None for the settings' way.
-        transformations: between parser and embedding, whatever is chosen.
         loads: held while documents are loaded, as not all visitors' can be at once.
         answers: held while a question is answered, likewise.
         **options: of `AnsweringSession`, as are further attributes.
@@ -90,7 +87,6 @@ class PageSession(AnsweringSession):
         offer: Mapping[str, Preset] | None = None,
         documents: Mapping[Path, Document] = MappingProxyType({}),
         answering: QueryOptions | None = None,
-        transformations: Sequence[TransformComponent] = (),
         loads: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds nothing
         answers: AbstractContextManager[Any] = nullcontext(),  # noqa: B008
         **options: Any,
@@ -100,13 +96,12 @@ class PageSession(AnsweringSession):
         self._offer = offer
         self._given_documents = documents
         self._usual = answering or QueryOptions(**settings.answering())
-        self._transformations = transformations
         self._loads = loads
         self._files: Mapping[str, FileOutcome] = {}
-        self._loading: Job[Steps, IngestReport] | None = None
+        self._loading: Job[Steps, DocumentsReport] | None = None
         self.questions = Questions()
         self.decider = Decider(self)
-        self.report: IngestReport | None = None
+        self.report: DocumentsReport | None = None
         self.paths: tuple[Path, ...] = ()
         self.choice: Choice | None = None
         self.shown: dict[str, Any] = {}
@@ -126,7 +121,7 @@ class PageSession(AnsweringSession):
         return self._loading is not None and not self._loading.done
 
     @property
-    def last_loading(self) -> Job[Steps, IngestReport] | None:
+    def last_loading(self) -> Job[Steps, DocumentsReport] | None:
         """The loading that runs or ran last; None where there was none, or it was cancelled."""
         return self._loading
 
@@ -145,7 +140,7 @@ class PageSession(AnsweringSession):
         paths: Sequence[Path],
         choice: Choice,
         progress: Callable[[Progress], None] = lambda _: None,
-    ) -> IngestReport:
+    ) -> DocumentsReport:
         """Like `start_loading`, and wait for it.
 
         Raises:
@@ -159,7 +154,7 @@ class PageSession(AnsweringSession):
         paths: Sequence[Path],
         choice: Choice,
         progress: Callable[[Progress], None] = lambda _: None,
-    ) -> Job[Steps, IngestReport]:
+    ) -> Job[Steps, DocumentsReport]:
         """Read documents and cut them with every chosen parser.
 
         Other documents than before start over: new store, no history. The same documents
@@ -182,7 +177,7 @@ class PageSession(AnsweringSession):
         if not choice.parsers:
             raise ConfigurationError("no parser chosen: tick at least one")
         self.wanted, self._wanted_paths = choice.parsers, wanted
-        loading: Job[Steps, IngestReport] = Job("upload the documents again to load them")
+        loading: Job[Steps, DocumentsReport] = Job("upload the documents again to load them")
         # In one step: whoever looks sees that another run took over, not that nothing is loaded.
         before, self._loading = self._loading, loading
         if before is not None:
@@ -262,9 +257,9 @@ class PageSession(AnsweringSession):
         self,
         wanted: tuple[Path, ...],
         choice: Choice,
-        loading: Job[Steps, IngestReport],
+        loading: Job[Steps, DocumentsReport],
         step: Callable[[Progress], None],
-    ) -> IngestReport:
+    ) -> DocumentsReport:
         """Load, and answer from it from then on, unless that was cancelled."""
         loaded = self._loaded(wanted, choice, loading, step)
         try:
@@ -274,8 +269,8 @@ class PageSession(AnsweringSession):
                 self.choice = choice
                 self._give_back()
         finally:
-            if loaded.comparison.store is not self._store:
-                loaded.comparison.store.close()  # nobody waits for it any longer
+            if (index := loaded.comparison.index) and index is not self._index:
+                index.close()  # nobody waits for it any longer
         self.decider.start()
         return loaded.report
 
@@ -298,7 +293,7 @@ class PageSession(AnsweringSession):
         self,
         wanted: tuple[Path, ...],
         choice: Choice,
-        loading: Job[Steps, IngestReport],
+        loading: Job[Steps, DocumentsReport],
         step: Callable[[Progress], None],
     ) -> Loaded:
         """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
@@ -311,22 +306,15 @@ class PageSession(AnsweringSession):
         if not known:
             documents, files = read_documents(wanted, self.read, step)
             loading.began_anew()
-        store = self.store if known else self._opened()
+        index = self._index if known and self._index else self._indexing(documents)
         options = query_options(self._usual, choice)
         try:
-            comparison = Comparison(
-                parsers,
-                store=store,
-                models=models,
-                corpus=self._settings.corpus,
-                options=options,
-                transformations=self._transformations,
-            )
-            report = self._ingest(comparison, documents, step)
+            comparison = self._compared(parsers, index, models, options, step)
         except BaseException:
-            if not known:
-                store.close()
+            if index is not self._index:
+                index.close()
             raise
+        report = comparison.loaded
         mode = options.search_mode(by_meaning=models.embeds_meaning)
         ran = f"{report.models} · {mode} search"
         seconds = time.perf_counter() - started
@@ -336,9 +324,9 @@ class PageSession(AnsweringSession):
 
     def _take_over(self, loaded: Loaded) -> None:
         """Answer from what was loaded from now on."""
-        if loaded.comparison.store is not self._store:
+        if loaded.comparison.index is not self._index:
             self._forget()
-        self._store = loaded.comparison.store
+        self._index = loaded.comparison.index
         self._documents, self._files = loaded.documents, loaded.files
         self.paths, self.report, self._scale = loaded.paths, loaded.report, loaded.scale
         self._comparison = loaded.comparison if loaded.documents else None

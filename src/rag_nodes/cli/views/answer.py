@@ -113,11 +113,11 @@ def compared_view(
         else:
             yield from _section(*some[0], width, request.chunks)
     yield _statistics(styled)
-    if found.ingested:
-        took = [seconds(one.seconds) for one in (found.ingested, report)]
+    if found.loaded:
+        took = [seconds(one.seconds) for one in (found.loaded, report)]
         words = "parsers answer at the same time, so their times overlap"
-        yield plain(f"Ingested in {took[0]}, answered in {took[1]}; {words}.", "dim")
-        if spent := embedding_spent(found.ingested):
+        yield plain(f"Split and embedded in {took[0]}, answered in {took[1]}; {words}.", "dim")
+        if spent := embedding_spent(found.loaded):
             yield plain(spent, "dim")
 
 

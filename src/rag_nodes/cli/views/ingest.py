@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.embedding import FileOutcome, ParserOutcome
+    from rag_nodes.embedding import DocumentsReport, FileOutcome, ParserOutcome
     from rag_nodes.operations.ingesting import Ingested, IngestRequest
     from rag_nodes.pipeline import IngestReport
 
@@ -155,7 +155,7 @@ def _spent(report: IngestReport) -> Iterator[RenderableType]:
     yield plain(f"Done in {seconds(report.seconds)}.", "dim")
 
 
-def embedding_spent(report: IngestReport) -> str:
+def embedding_spent(report: DocumentsReport) -> str:
     """What embedding took, by parser and together; "" where nothing was embedded by a server."""
     if not report.embedding_tokens:
         return ""

@@ -1,4 +1,4 @@
-"""Vectors that were paid for: a run that was ended pays for none of them again."""
+"""Vectors that were paid for: nobody pays for the same text again."""
 
 from __future__ import annotations
 
@@ -6,9 +6,8 @@ import hashlib
 import sqlite3
 import threading
 from collections.abc import Iterator, MutableMapping
-from contextlib import ExitStack, closing
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from llama_index.core.storage.kvstore.types import MutableMappingKVStore
@@ -29,41 +28,57 @@ Vector = dict[str, list[float]]
 """As LlamaIndex keeps them: one vector under any name."""
 
 
-def cached(models: Models, folder: Path | None, opened: ExitStack) -> Models:
-    """The same models, of which the embedding model is asked for no text twice.
+class VectorCache:
+    """Vectors of paid models by text, so that nobody pays for a text twice.
 
     Models that run offline are left as they are: to make a vector is faster than to keep it.
 
     Args:
-        models: of a run.
         folder: keeps vectors, made where it is missing; None for memory. Keys are hashes: no text
             of a document is kept.
-        opened: closes the file.
 
     Raises:
         DatasetError: the folder cannot be written.
     """
-    try:
-        if folder is not None:
-            folder.mkdir(parents=True, exist_ok=True)
-        file = folder / _FILE if folder else ":memory:"
-        opened_file = sqlite3.connect(file, timeout=_BUSY, check_same_thread=False)
-        database = opened.enter_context(closing(opened_file))
-        if folder is not None:
-            database.execute("pragma journal_mode = wal")
-        database.execute(_TABLE)
-    except (OSError, sqlite3.Error) as error:
-        raise DatasetError(
-            f"the cache {folder} cannot be used ({error}); name another folder, or delete it"
-        ) from error
-    if models.embeds_offline:
-        return models
-    code = code_of(models.embedding)
-    vectors: MutableMapping[str, Vector] = {}
-    if not code.unhashable:  # else the vectors are kept for this run alone
-        vectors = _Vectors(database, models.embedding_name + (code.digest if code.is_own else ""))
-    kept = MutableMappingKVStore(mapping_factory=lambda: vectors)
-    return replace(models, embedding=models.embedding.model_copy(update={"embeddings_cache": kept}))
+
+    def __init__(self, folder: Path | None = None) -> None:
+        try:
+            if folder is not None:
+                folder.mkdir(parents=True, exist_ok=True)
+            file = folder / _FILE if folder else ":memory:"
+            self._database = sqlite3.connect(file, timeout=_BUSY, check_same_thread=False)
+            if folder is not None:
+                self._database.execute("pragma journal_mode = wal")
+            self._database.execute(_TABLE)
+        except (OSError, sqlite3.Error) as error:
+            raise DatasetError(
+                f"the cache {folder} cannot be used ({error}); name another folder, or delete it"
+            ) from error
+
+    def __enter__(self) -> Self:
+        """The cache itself."""
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Close the file."""
+        self.close()
+
+    def close(self) -> None:
+        """Close the file; models that were made with it embed no more."""
+        self._database.close()
+
+    def of(self, models: Models) -> Models:
+        """Return the same models, of which the embedding model is asked for no text twice."""
+        if models.embeds_offline:
+            return models
+        code = code_of(models.embedding)
+        vectors: MutableMapping[str, Vector] = {}
+        if not code.unhashable:  # else the vectors are kept for these models alone
+            own = code.digest if code.is_own else ""
+            vectors = _Vectors(self._database, models.embedding_name + own)
+        kept = MutableMappingKVStore(mapping_factory=lambda: vectors)
+        embedding = models.embedding.model_copy(update={"embeddings_cache": kept})
+        return replace(models, embedding=embedding)
 
 
 class _Vectors(MutableMapping[str, Vector]):

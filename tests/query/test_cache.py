@@ -2,13 +2,12 @@
 
 import importlib
 import sys
-from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
-from rag_nodes.evaluation.cache import cached
 from rag_nodes.models import Models
+from rag_nodes.query.cache import VectorCache
 
 MODEL = """
 from llama_index.core import MockEmbedding
@@ -29,7 +28,7 @@ def test_vectors_of_a_model_whose_source_was_edited_are_made_again(
         monkeypatch.delitem(sys.modules, "own_cached_model", raising=False)
         importlib.invalidate_caches()
         model = importlib.import_module("own_cached_model").Model(embed_dim=2)
-        with ExitStack() as opened:
-            models = cached(Models.of(embed_model=model), tmp_path / "cache", opened)
+        with VectorCache(tmp_path / "cache") as cache:
+            models = cache.of(Models.of(embed_model=model))
             kept.append(models.embedding.get_text_embedding("tea"))
     assert kept == [[3.0, 1.0], [3.0, 1.0], [3.0, 2.0]]

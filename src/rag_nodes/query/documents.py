@@ -1,0 +1,195 @@
+"""`DocumentIndex`: documents in memory, searchable by any number of parsers while it is open."""
+
+from __future__ import annotations
+
+import threading
+from contextlib import ExitStack, suppress
+from dataclasses import replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from rag_nodes.embedding.failures import without_text
+from rag_nodes.embedding.report import FileOutcome, ParserOutcome
+from rag_nodes.errors import CollectionMissingError, MissingExtraError
+from rag_nodes.metadata import BLANK_PAGES, FILE_PATH, READ_WARNINGS, SOURCE, TOTAL_PAGES, page_name
+from rag_nodes.processes import current_interrupt
+from rag_nodes.query.cache import VectorCache
+from rag_nodes.query.indexing import indexed
+from rag_nodes.readers import blank_page
+from rag_nodes.store import open_store, parser_collection
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+
+    from llama_index.core.schema import Document
+
+    from rag_nodes.embedding.build import Parse
+    from rag_nodes.embedding.report import FileColumn, FileStatus, Progress
+    from rag_nodes.models import Models
+    from rag_nodes.models.prices import Prices
+    from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.query.indexing import Indexed
+    from rag_nodes.readers import ReadResult
+    from rag_nodes.store import Store
+
+_CORPUS = "memory"
+_POLL = 0.1
+"""Seconds after which whoever waits for another thread notices a cancellation."""
+
+
+class DocumentIndex:
+    """Documents in memory; each parser that is added gets a collection of their chunks.
+
+    Args:
+        documents: of several with the same id the last.
+        cache: vectors of paid models, which stays the caller's; None for one that ends with this.
+
+    Attributes:
+        documents: with different ids.
+        store: of the collections, in memory.
+    """
+
+    def __init__(self, documents: Sequence[Document], cache: VectorCache | None = None) -> None:
+        self.documents = tuple({document.id_: document for document in documents}.values())
+        self._opened = ExitStack()
+        self.store: Store = self._opened.enter_context(open_store())
+        self._cache = cache or self._opened.enter_context(VectorCache())
+        self._adding = threading.Lock()
+        self._whole: dict[str, Indexed] = {}
+
+    def close(self) -> None:
+        """Forget all chunks."""
+        self._opened.close()
+
+    def collection(self, parser: SpanNodeParser, models: Models) -> str:
+        """Return the name of the collection that holds the chunks of a parser."""
+        return parser_collection(_CORPUS, parser, models.embedding_name)
+
+    def add(
+        self,
+        name: str,
+        parser: SpanNodeParser,
+        models: Models,
+        *,
+        parse: Parse | None = None,
+        progress: Callable[[Progress], None] = lambda _: None,
+        prices: Prices = MappingProxyType({}),
+    ) -> tuple[ParserOutcome, Mapping[str, FileColumn]]:
+        """Make the documents searchable by a parser, unless an equal one did.
+
+        See `indexed` for the arguments; the outcome of an equal parser says that nothing was done.
+
+        Raises:
+            CancelledError: see `interruptible`.
+        """
+        collection = self.collection(parser, models)
+        while not self._adding.acquire(timeout=_POLL):
+            current_interrupt().check(name)
+        try:
+            if known := self._whole.get(collection):
+                return _unchanged(name, known)
+            with suppress(CollectionMissingError):
+                self.store.drop(collection)
+            made = indexed(
+                self.store,
+                collection,
+                parser,
+                self.documents,
+                self._cache.of(models),
+                name=name,
+                parse=parse,
+                progress=progress,
+                prices=prices,
+            )
+            if not made.outcome.error:  # else the next time may go better
+                self._whole[collection] = made._replace(nodes=[])
+        finally:
+            self._adding.release()
+        return made.outcome, made.documents
+
+    def keep(self, collections: Collection[str]) -> None:
+        """Forget the chunks in all other collections."""
+        with self._adding:
+            for info in self.store.collections():
+                if info.name not in collections:
+                    self._whole.pop(info.name, None)
+                    self.store.drop(info.name)
+
+
+def rows_of(
+    documents: Iterable[Document], made: Mapping[str, Mapping[str, FileColumn]]
+) -> tuple[FileOutcome, ...]:
+    """Return a row for each document but blank pages, with what each parser made of it.
+
+    Args:
+        documents: of a `DocumentIndex`.
+        made: by parser and id of the document, as `DocumentIndex.add` returns it.
+    """
+    return tuple(
+        _row(document, {name: rows[document.id_] for name, rows in made.items()})
+        for document in documents
+        if not blank_page(document)
+    )
+
+
+def row_of(result: ReadResult) -> FileOutcome:
+    """Return the row of a file that no parser has split yet, or that could not be read."""
+    if result.document is not None:
+        return replace(_row(result.document, {}), path=str(result.path), seconds=result.seconds)
+    error = result.error
+    cause = error.__cause__ if error else None
+    extra = cause.extra if isinstance(cause, MissingExtraError) else None
+    words = str(error) if error else None
+    return FileOutcome(
+        str(result.path), "failed", None, 0, words, result.seconds, missing_extra=extra
+    )
+
+
+def blank_pages(documents: Iterable[Document]) -> Iterator[str]:
+    """Yield the names of pages without text, such as "report.pdf, page 7"."""
+    for document in documents:
+        name = page_name(document.metadata)
+        for number in document.metadata.get(BLANK_PAGES) or ():
+            yield f"{name}, page {number}"
+        if page := blank_page(document):
+            yield page
+
+
+def _unchanged(name: str, known: Indexed) -> tuple[ParserOutcome, Mapping[str, FileColumn]]:
+    outcome = replace(
+        known.outcome,
+        parser=name,
+        written=0,
+        unchanged=known.outcome.chunks,
+        seconds={},
+        embedding_tokens=0,
+        embedding_cost=0.0,
+    )
+    return outcome, {key: replace(one, status="unchanged") for key, one in known.documents.items()}
+
+
+def _row(document: Document, columns: dict[str, FileColumn]) -> FileOutcome:
+    facts = document.metadata
+    source = facts.get(SOURCE) or facts.get(FILE_PATH)
+    path = str(source or document.id_)
+    error = "; ".join(facts.get(READ_WARNINGS) or ()) or None
+    statuses = {column.status for column in columns.values()}
+    status: FileStatus = "partial" if error else "read"
+    if "incomplete" in statuses:
+        status = "incomplete"
+    elif statuses == {"unchanged"}:
+        status = "unchanged"
+    if not document.text.strip():
+        status, error = "failed", str(without_text(document, path))
+    return FileOutcome(
+        path=path,
+        status=status,
+        pages=facts.get(TOTAL_PAGES),
+        characters=len(document.text),
+        error=error,
+        seconds=0.0,
+        document_id=document.id_,
+        columns=columns,
+        name=page_name(facts),
+        source=source,
+    )
