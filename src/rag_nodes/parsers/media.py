@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from llama_index.core.schema import BaseNode, ImageNode, IndexNode, TextNode
+from llama_index.core.schema import BaseNode, Document, ImageNode, IndexNode, TextNode
 
 from rag_nodes.parsers.source import ChunkSpan
 
 _IMAGE = ("image", "image_path", "image_url")
+_WITHOUT_IMAGE = (Document, TextNode)
+"""Classes that have no field of `_IMAGE`; pydantic takes long to say so of each field."""
 _RESOURCES = ("image_resource", "audio_resource", "video_resource")
 _TEXT = TextNode(text="")
 _NO_TEXT = (ChunkSpan(0, 0),)
@@ -31,8 +33,10 @@ def span_without_text(source: BaseNode, text: str) -> tuple[ChunkSpan, ...]:
     Its only node stands for it. Nothing is returned if there is a text to split, or if there is
     nothing else either.
     """
+    if text and not text.isspace():  # most often; to look for what else there is costs more
+        return ()
     is_more = isinstance(source, IndexNode) or has_media(source)
-    return _NO_TEXT if is_more and not text.strip() else ()
+    return _NO_TEXT if is_more else ()
 
 
 def has_media(source: BaseNode) -> bool:
@@ -48,6 +52,8 @@ def _image_of(source: BaseNode) -> dict[str, Any]:
         path, url = (str(one) if one else None for one in (resource.path, resource.url))
         found = {"image": data, "image_path": path, "image_url": url}
         mimetype = resource.mimetype
+    elif type(source) in _WITHOUT_IMAGE:
+        return {}
     else:
         found = {name: getattr(source, name, None) for name in _IMAGE}
         mimetype = getattr(source, "image_mimetype", None)

@@ -27,6 +27,7 @@ class Format(StrEnum):
     """Paragraphs, and titles underlined as in reStructuredText; nothing else is a mark."""
 
 
+_FORMATS = frozenset(Format)
 _BY_SUFFIX = {
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mdx", ".mkd"), Format.MARKDOWN),
     **dict.fromkeys((".rest", ".rst"), Format.PLAIN),
@@ -34,12 +35,12 @@ _BY_SUFFIX = {
 _SAMPLE = 32_000
 """Characters the format is judged from."""
 _MARKS = {
-    "#": {"\n\n# ": 1, "\n## ": 1, "\n### ": 1},
-    "`": {"\n```": 1, ":`": -1},
-    "]": {"](": 1},
-    "|": {"|---": 1, "| ---": 1, "|:-": 1, "| :-": 1},
-    ".": {"\n.. ": -1},
-    ":": {"::\n": -1},
+    "#": ((1, re.compile(r"\n(?:\n# |##{1,2} )")),),
+    "`": ((1, re.compile(r"\n```")), (-1, re.compile(r":`"))),
+    "]": ((1, re.compile(r"\]\(")),),
+    "|": ((1, re.compile(r"\| ?(?:---|:-)")),),
+    ".": ((-1, re.compile(r"\n\.\. ")),),
+    ":": ((-1, re.compile(r"::\n")),),
 }
 """What speaks for Markdown, and, with -1, for reStructuredText: roles, directives, literal text. By
 a character of each mark, which is looked for first: that is far quicker than counting."""
@@ -55,14 +56,14 @@ def format_of(text: str, file_name: str = "") -> Format:
     reStructuredText; where neither prevail, a file is plain text, and a text without a file is
     Markdown, in which what has no mark is read the same.
     """
-    suffix = PurePath(file_name).suffix.lower()
+    suffix = PurePath(file_name).suffix.lower() if file_name else ""
     if suffix in _BY_SUFFIX:
         return _BY_SUFFIX[suffix]
     sample = "\n\n" + text[:_SAMPLE]
     if "\r" in sample:
         sample = sample.replace("\r\n", "\n").replace("\r", "\n")
-    marks = [one for character, own in _MARKS.items() if character in sample for one in own.items()]
-    balance = sum(weight * sample.count(mark) for mark, weight in marks)
+    marks = [one for character, own in _MARKS.items() if character in sample for one in own]
+    balance = sum(weight * len(mark.findall(sample)) for weight, mark in marks)
     balance -= sum(_underlines(sample, line) for line in _LINE.finditer(sample))
     return Format.MARKDOWN if balance > 0 or (balance == 0 and not suffix) else Format.PLAIN
 
@@ -81,7 +82,7 @@ def _underlines(sample: str, line: re.Match[str]) -> bool:
 def format_in(metadata: Mapping[str, Any], text: str) -> Format:
     """What the metadata of a text say about its format, else what it and its file name show."""
     stated = metadata.get(keys.TEXT_FORMAT)
-    if stated in set(Format):
+    if stated in _FORMATS:
         return Format(stated)
     return format_of(text, str(metadata.get(keys.FILE_NAME) or ""))
 

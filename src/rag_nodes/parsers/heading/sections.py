@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import takewhile
 from math import inf
@@ -151,8 +151,7 @@ def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:
     """One section per heading up to `max_level`, and one for what stands above the first."""
     blocks = packer.blocks
     headings = [one for one in packer.headings.headings if one.block.level <= max_level]
-    starts = [block.start for block in blocks]
-    opens = [bisect_left(starts, heading.block.start) for heading in headings]
+    opens = [number for number, block in enumerate(blocks) if 0 < block.level <= max_level]
     first = opens[0] if opens else len(blocks)
     if first:
         opening = title or _opening_words(packer)
