@@ -3,7 +3,6 @@
 import threading
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from pathlib import Path
 
 import pytest
 from visits import Request
@@ -28,11 +27,10 @@ def warmed(monkeypatch: pytest.MonkeyPatch) -> list[IsolatedCutting]:
 def test_building_the_app_starts_no_thread_and_no_process(
     warmed: list[IsolatedCutting],
     leaks_collected: Callable[[], AbstractContextManager[None]],
-    tmp_path: Path,
 ) -> None:
     before = set(threading.enumerate())
     with leaks_collected():
-        build_app(Settings(embedding="lexical", llm="extractive"), data=tmp_path)
+        build_app(Settings(embedding="lexical", llm="extractive"))
     assert set(threading.enumerate()) <= before
     assert warmed == []
 

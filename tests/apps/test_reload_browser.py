@@ -9,7 +9,7 @@ from typing import Any
 import gradio as gr
 import pytest
 from app_process import app_process
-from browser_page import open_drawer, unfold_parsers
+from browser_page import unfold_parsers
 from cut_network import CutNetwork
 from fixtures_app import offline_settings
 from openai_server import Fault, OpenAIServer
@@ -185,46 +185,31 @@ def test_answers_are_shown_in_the_order_in_which_they_are_sent(
 
 
 @pytest.mark.usefixtures("_gradio")
-def test_what_is_kept_outlives_the_server_and_is_opened_in_another_tab(
+def test_after_a_restart_the_page_says_that_documents_have_to_be_loaded_again(
     browser: Browser,
     tmp_path: Path,
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> None:
-    visitor = browser.new_context()
-    visitor.set_default_timeout(PATIENCE)
-    page = visitor.new_page()
-    with app_process(tmp_path, "--data", "kept") as app:
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    document = written(tmp_path / "red.md", "The machine is red.")
+    with app_process(tmp_path) as app:
         page.goto(app.address)
-        document = written(tmp_path / "red.md", "The machine is red.")
+        page.wait_for_selector("#rn-status :text('No document yet')")
         page.set_input_files("#rn-files input[type=file]", str(document))
         page.wait_for_selector("#rn-status .rn-dot")
-        page.fill("#rn-question textarea:enabled", QUESTION)
-        page.keyboard.press("Enter")
-        page.wait_for_selector(".rn-turn")
-        page.goto("about:blank")  # or it may load itself anew while the test does
+        page.goto("about:blank")  # or it may load itself again while the test does
     port = int(app.address.rsplit(":", 1)[1].strip("/"))
     with leaks_collected():
-        again = build_app(offline_settings(), data=tmp_path / "kept")
+        again = build_app(offline_settings())
         again.launch(server_port=port, prevent_thread_lock=True, quiet=True)
     try:
         page.goto(app.address)
-        page.wait_for_selector(".rn-turn")
+        page.wait_for_selector("#rn-status :text('Load your documents again')")
+        page.set_input_files("#rn-files input[type=file]", str(document))
         page.wait_for_selector("#rn-status :text('red.md')")
-        page.get_by_role("tab", name="Document").click()
-        page.wait_for_selector(".rn-sheet")
-        page.reload()
-        page.wait_for_selector(".rn-sheet")  # the tab that was open
-
-        other = visitor.new_page()
-        other.goto(app.address)
-        open_drawer(other, "Kept on this computer")
-        other.get_by_label("Earlier work").click()
-        other.get_by_role("option", name="red.md").click()
-        other.get_by_role("button", name="Open", exact=True).click()
-        other.wait_for_selector(".rn-turn", state="attached")  # in whichever tab was open
-        page.reload()
-        page.wait_for_selector("#rn-status :text('No document yet')")
-        visitor.close()
+        assert "again" not in page.inner_text("#rn-status")
+        page.close()
     finally:
         with leaks_collected():
             again.close()

@@ -393,7 +393,6 @@ def test_the_app_gets_settings_address_and_documents(
         "host": "127.0.0.1",
         "port": 8080,
         "documents": [manual],
-        "data": None,
         "access": Access(proxy="10.0.0.7"),
         "mcp": False,
         "local_models": False,

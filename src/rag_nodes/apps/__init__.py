@@ -31,7 +31,7 @@ def build_app(
     """The app as Gradio blocks, safe to launch, to mount, or to be a tab of other blocks.
 
     The options are those of `rag_nodes.apps.page.build_app`: `embed_model`, `llm`, `local_models`,
-    `data`, `answering`.
+    `answering`.
 
     Raises:
         MissingExtraError: Gradio is not installed.

@@ -83,7 +83,6 @@ def build_app(
     embed_model: BaseEmbedding | None = None,
     llm: LLM | None = None,
     local_models: bool = False,
-    data: str | Path | None = None,
     answering: QueryOptions | None = None,
 ) -> GuardedBlocks:
     """The app as Gradio blocks.
@@ -104,8 +103,6 @@ def build_app(
         llm: model of LlamaIndex that answers, likewise. It writes as it was made to: temperature
             and longest answer of the page are for models that the settings name.
         local_models: visitors may type in addresses behind this machine's firewall.
-        data: folder in which documents, questions and answers of every browser tab are kept, but no
-            key; whoever opens the page sees a list of all of them. None keeps nothing.
         answering: how questions are answered but for what a visitor chooses; budget, number of
             chunks and cutoff come of the settings. None for all as they say.
 
@@ -127,7 +124,6 @@ def build_app(
         embed_model=embed_model,
         llm=llm,
         documents=given,
-        data=Path(data) if data else None,
         answering=answering,
     )
     app = GuardedBlocks(
@@ -138,7 +134,7 @@ def build_app(
         add_style()
         hear_every_answer(app)
         header = build_header(
-            settings, example_document(), sessions.offer, list(columns), sessions, answering
+            settings, example_document(), sessions.offer, list(columns), answering
         )
         _build_page(app, sessions, paths, header)
         app.load(None, js=_FOLDS, api_visibility="private")

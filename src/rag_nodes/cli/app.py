@@ -41,8 +41,6 @@ class AppRequest(Request):
         default_factory=list
     )
     """Splitter (module:Class) that visitors can choose, repeatable."""
-    data: Annotated[Path | None, Flag(metavar="DIR")] = None
-    """Keep documents, questions and answers, but no key, in this folder; they outlive the app."""
     behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None
     """Believe X-Forwarded-For of the proxy at this address, such as 127.0.0.1."""
     budget: Annotated[int | None, Field(ge=1)] = None
@@ -87,7 +85,6 @@ def app(request: AppRequest, run: Run) -> Closed:
         mcp=request.mcp,
         local_models=request.local_models,
         parsers=request.parser,
-        data=request.data,
     )
     return Closed()
 

@@ -42,7 +42,6 @@ def launch(
     port: int = 7860,
     announce: Callable[[str], None] | None = None,
     access: Access | None = None,
-    data: str | Path | None = None,
     **options: Any,
 ) -> None:
     """Serve the app until it is interrupted.
@@ -53,19 +52,13 @@ def launch(
         port: port to listen on; 0 for any that is free.
         announce: told the address once the app answers; None writes it to stderr.
         access: token and password to ask for; None for neither.
-        data: folder that keeps what is done on the page, see `build_app`; None keeps nothing.
         **options: `documents`, `mcp`, `local_models` and `parsers` of `make_server`.
 
     Raises:
-        ConfigurationError: the port is taken, the address is not one of this machine, or others
-            could read what is kept.
+        ConfigurationError: the port is taken, or the address is not one of this machine.
         FileMissingError: a document does not exist.
         MissingExtraError: Gradio is not installed.
     """
-    if data is not None and not is_loopback(host):
-        raise ConfigurationError(
-            f"--data keeps the work of one user, and {host} lets others in; leave one of both out"
-        )
     for document in several(options.get("documents", ())):
         if not Path(document).exists():
             raise FileMissingError(document)
@@ -80,7 +73,7 @@ def launch(
     if not is_loopback(host):
         _warn(host, access)
     with _listening(host, port) as listener:
-        app = make_server(settings, access=access, data=data, **options)
+        app = make_server(settings, access=access, **options)
         config = uvicorn.Config(
             app,
             log_config=None,
@@ -103,7 +96,6 @@ def make_server(
     mcp: bool = False,
     local_models: bool = False,
     parsers: Mapping[str, Any] | str | Sequence[str] = (),
-    data: str | Path | None = None,
 ) -> FastAPI:
     """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
 
@@ -116,7 +108,6 @@ def make_server(
         local_models: visitors may type in addresses behind this machine's firewall.
         parsers: what visitors can choose besides presets: splitters of other packages
             by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
-        data: folder that keeps what is done on the page, see `build_app`; None keeps nothing.
 
     Raises:
         ConfigurationError: one of the parsers cannot be used.
@@ -135,9 +126,7 @@ def make_server(
     access, limits = access or Access(), limits or ServerLimits()
     served = ServedOperations.of(settings, offered(parsers), limits)
     tools = make_mcp(served) if mcp else None
-    page = build_app(
-        settings, documents=documents, local_models=local_models, columns=parsers, data=data
-    )
+    page = build_app(settings, documents=documents, local_models=local_models, columns=parsers)
     server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools, page.at_end))
     server.mount("/api", make_api(served, access))
     if tools is not None:

@@ -14,7 +14,7 @@ import gradio as gr
 
 from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import Drawn, for_scripts, is_uploaded, now
-from rag_nodes.apps.visitors.sessions import KNOWN_BY, session_of
+from rag_nodes.apps.visitors.sessions import KNOWN, KNOWN_BY, session_of
 from rag_nodes.errors import CancelledError, RagNodesError
 from rag_nodes.keys import trace_of
 
@@ -158,9 +158,10 @@ class LoadingEvents:
         """
 
         def arrive(token: str, request: gr.Request, *values: Any) -> list[Any]:
-            session = session_of(self._sessions, request, str(token))
+            session = session_of(self._sessions, request, token.removeprefix(KNOWN))
             chosen = session.chosen
             if chosen is None:
+                session.is_lost = token.startswith(KNOWN)
                 choice = self._choice(session, values)
                 if documents:
                     session.start_loading(documents, choice)
@@ -174,7 +175,7 @@ class LoadingEvents:
     def look(self, request: gr.Request) -> Iterator[tuple[Any, ...]]:
         """Show how far loading is, if there is any, and what there is."""
         session = session_of(self._sessions, request)
-        if session.last_loading or session.ready or session.trouble:
+        if session.last_loading or session.ready or session.is_lost:
             yield from self._look(session, session.last_loading)
         else:  # so every page begins; said late, it would hide what was loaded meanwhile
             yield (gr.skip(),) * len(self.outputs)
@@ -320,9 +321,9 @@ class LoadingEvents:
         """The page when nothing is loaded any more."""
         at = now()
         if panel is None:
-            panel = status.done(session.report) if session.report else status.idle()
-            if session.trouble:
-                panel = status.failed(session.trouble, session.report)
+            panel = status.lost() if session.is_lost else status.idle()
+            if session.report:
+                panel = status.done(session.report)
         button = gr.Button(name, interactive=again, variant="secondary")
         shown = panel, *self._follower.afterwards(session), button, gr.Button(visible=False)
         return Drawn(at, shown)

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import gradio as gr
 
@@ -15,8 +14,6 @@ from rag_nodes.apps.header.controls import (
     build_columns,
     build_parameters,
 )
-from rag_nodes.apps.visitors.sessions import session_of
-from rag_nodes.errors import RagNodesError
 from rag_nodes.parsers import offered
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
@@ -24,7 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
-    from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.parsers import Preset
     from rag_nodes.query import QueryOptions
     from rag_nodes.settings import Settings
@@ -46,9 +42,6 @@ _MORE = """() => {
   const open = document.querySelector('#rn-header').classList.toggle('rn-open');
   document.querySelector('#rn-more').setAttribute('aria-expanded', open);
 }"""
-_LONGEST = 80
-"""Characters of a name."""
-_RELOAD = "() => location.reload()"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +65,6 @@ def build_header(
     example: Path | None,
     offer: Mapping[str, Preset] | None = None,
     own: Sequence[str] = (),
-    sessions: PageSessions | None = None,
     answering: QueryOptions | None = None,
 ) -> Header:
     """Build the header inside the blocks that are open; `LoadingEvents.wire` makes it work.
@@ -82,7 +74,6 @@ def build_header(
         example: offered to visitors who have no document at hand; None for no offer.
         offer: what can be compared; None for the presets.
         own: names of those that are ticked at first; () for the usual ones.
-        sessions: of which a list is shown where they are kept; None for no list.
         answering: see `build_answering`.
     """
     offer = offered() if offer is None else offer
@@ -125,65 +116,8 @@ def build_header(
         gr.HTML("<h2>Models and options</h2>", js_on_load=_CLOSE_DRAWER, apply_default_css=False)
         parameters = build_parameters(offer, own)
         answered = build_answering(settings, answering)
-        if sessions is not None:
-            _build_reopening(sessions)
     controls = Controls(offer, *columns, *parameters, answered)
     controls.wire()
     drawer.click(None, js=_OPEN_DRAWER, api_visibility="private")
     more.click(None, js=_MORE, api_visibility="private")
     return Header(files, tried, panel, cancel, controls, process)
-
-
-def _build_reopening(sessions: PageSessions) -> None:
-    """The list and its buttons, inside the blocks that are open; nothing where nothing is kept."""
-    if not sessions.keeps:
-        return
-    with gr.Accordion("Kept on this computer", open=False, elem_id="rn-kept") as part:
-        chosen = gr.Dropdown([], label="Earlier work", elem_id="rn-kept-list")
-        with gr.Row():
-            opens = gr.Button("Open", size="sm", min_width=60)
-            deletes = gr.Button("Delete", size="sm", min_width=60, variant="stop")
-        name = gr.Textbox(
-            label="Name of what is open",
-            max_length=_LONGEST,
-            submit_btn="Rename",
-            elem_id="rn-kept-name",
-        )
-
-    def show(request: gr.Request) -> tuple[Any, Any]:
-        own = session_of(sessions, request)
-        key = own.kept.folder.name if own.kept else ""
-        choices = [
-            (f"{one.name}, {time.strftime('%d %b %H:%M', time.localtime(one.saved))}", one.key)
-            for one in sessions.kept()
-            if one.key != key
-        ]
-        return gr.Dropdown(choices, value=None), gr.Textbox(value=own.name)
-
-    def reopen(key: str | None, request: gr.Request) -> None:
-        _do(lambda: sessions.reopen(request.session_hash, str(key or "")))
-
-    def delete(key: str | None) -> None:
-        _do(lambda: sessions.discard(str(key or "")))
-
-    def rename(text: str, request: gr.Request) -> None:
-        session_of(sessions, request).name = str(text or "").strip()[:_LONGEST]
-        gr.Info("Renamed")
-
-    common: dict[str, Any] = {"show_progress": "hidden", "api_visibility": "private"}
-    part.expand(show, outputs=[chosen, name], **common)
-    opens.click(reopen, chosen, **common).success(None, js=_RELOAD, **common)
-    deletes.click(delete, chosen, **common).success(show, outputs=[chosen, name], **common)
-    name.submit(rename, name, **common)
-
-
-def _do(work: Any) -> None:
-    """Do it, and say in words why not.
-
-    Raises:
-        gr.Error: it cannot be done.
-    """
-    try:
-        work()
-    except RagNodesError as error:
-        raise gr.Error(str(error), print_exception=False) from error

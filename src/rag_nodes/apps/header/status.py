@@ -27,6 +27,16 @@ def idle() -> Markup:
     return _status(None)
 
 
+def lost() -> Markup:
+    """The tab had a session before, of which the server knows nothing any more."""
+    return _status(
+        None,
+        "info",
+        "This server no longer has the documents and answers of this tab: it was restarted, or "
+        "the tab was idle for too long. Load your documents again.",
+    )
+
+
 def failed(message: str, report: DocumentsReport | None) -> Markup:
     """Nothing new could be processed; `report` is what was before and still answers."""
     return _status(report, "error", message)

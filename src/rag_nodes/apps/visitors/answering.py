@@ -77,11 +77,6 @@ class AnsweringSession(Session):
         """Questions and answers, oldest first."""
         return list(self.history.all)
 
-    @property
-    def asked(self) -> int:
-        """Number of the last question."""
-        return self._asked
-
     def ask(self, question: str, *, follow_up: bool = False) -> Turn:
         """Answer with every parser and remember the turn; failures are part of it."""
         for _ in self.stream(question, follow_up=follow_up):

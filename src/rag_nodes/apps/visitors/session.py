@@ -10,7 +10,6 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.inside_gradio import is_uploaded
 from rag_nodes.apps.visitors.answering import AnsweringSession
 from rag_nodes.apps.visitors.choice import (
     effective_settings,
@@ -24,7 +23,7 @@ from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.turns import scale_for
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
 from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.query import QueryOptions
@@ -37,8 +36,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.apps.visitors.choice import Choice
-    from rag_nodes.apps.visitors.keeping import Restored
-    from rag_nodes.apps.visitors.kept import Kept
     from rag_nodes.embedding import DocumentsReport, FileOutcome
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
@@ -73,9 +70,7 @@ class PageSession(AnsweringSession):
         shown: what each tab shows, as JSON, so that it can show it again.
         chosen: what the page shows as chosen, whether or not it was loaded with that.
         wanted: parsers of the last loading.
-        kept: where it is on disk; None where it is in memory alone.
-        name: that the visitor gave it; "" for the names of the documents.
-        trouble: why what was kept could not be opened; "" where it could.
+        is_lost: the tab had a session before that this server no longer has.
         key_is_hidden: the page was loaded again and shows no key; that of `chosen` holds.
     """
 
@@ -108,11 +103,7 @@ class PageSession(AnsweringSession):
         self.chosen: Choice | None = None
         self.wanted: tuple[str, ...] = ()
         self._wanted_paths: tuple[Path, ...] = ()
-        self._copies: dict[Path, Path] = {}
-        self._restored: Restored | None = None
-        self.kept: Kept | None = None
-        self.name = ""
-        self.trouble = ""
+        self.is_lost = False
         self.key_is_hidden = False
 
     @property
@@ -169,9 +160,7 @@ class PageSession(AnsweringSession):
         Raises:
             ConfigurationError: no document, or no parser was chosen.
         """
-        wanted = self._copied(tuple(dict.fromkeys(paths))) or self.paths
-        if not wanted and self._restored:
-            wanted = self._restored.paths
+        wanted = tuple(dict.fromkeys(paths)) or self.paths
         if not wanted:
             raise ConfigurationError("no document yet: upload one first")
         if not choice.parsers:
@@ -193,24 +182,10 @@ class PageSession(AnsweringSession):
         loading.start(partial(self._load, wanted, choice, loading, step), self._loads)
         return loading
 
-    def restore(self, restored: Restored, choice: Choice) -> None:
-        """Load what was loaded before, and then have back what was asked."""
-        self._restored = restored
-        self.start_loading(restored.paths, choice)
-
     @property
     def uploads(self) -> tuple[Path, ...]:
-        """The files that are loaded, or being loaded, as they were uploaded."""
-        paths = self._wanted_paths if self.loading else self.paths
-        return tuple(self._copies.get(one, one) for one in paths)
-
-    def _copied(self, paths: tuple[Path, ...]) -> tuple[Path, ...]:
-        """Where the files stay: uploads do not."""
-        if self.kept is None:
-            return paths
-        copies = {self.kept.file(one) if is_uploaded(one) else one: one for one in paths}
-        self._copies |= copies
-        return tuple(copies)
+        """The files that are loaded, or being loaded."""
+        return self._wanted_paths if self.loading else self.paths
 
     def read(self, path: Path) -> Iterator[ReadResult]:
         """The documents of one file, or the one that was given for it."""
@@ -267,27 +242,11 @@ class PageSession(AnsweringSession):
                 loading.settle()
                 self._take_over(loaded)
                 self.choice = choice
-                self._give_back()
         finally:
             if (index := loaded.comparison.index) and index is not self._index:
                 index.close()  # nobody waits for it any longer
         self.decider.start()
         return loaded.report
-
-    def _give_back(self) -> None:
-        """What was asked before, where it was about these documents."""
-        restored, self._restored = self._restored, None
-        if restored is None or restored.paths != self.paths:
-            return
-        self._asked = restored.asked
-        self.shown = {**restored.shown, "left": restored.shown.get("tab")}
-        for turn in restored.turns:
-            self.history.add(turn)
-        try:
-            if restored.questions:
-                self.questions.add(restored.questions, self._documents)
-        except RagNodesError as error:  # a file that is read in place has changed
-            self.trouble = f"The labelled questions could not be opened: {error}"
 
     def _loaded(
         self,

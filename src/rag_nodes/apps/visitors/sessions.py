@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.visitors.keeping import Keeper
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.parsers import offered
@@ -20,9 +19,7 @@ from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
-    from pathlib import Path
 
-    from rag_nodes.apps.visitors.kept import KeptWork
     from rag_nodes.parsers import Preset
     from rag_nodes.settings import Settings
 
@@ -31,16 +28,20 @@ AT_ONCE = 8
 TOKEN = re.compile(r"[0-9a-f]{48}")
 """What a browser tab is known by: 24 random bytes it made itself and tells nobody else."""
 KNOWN_BY = """(_, ...chosen) => {
-  let token = '';
+  let token = '', before = '';
   try { token = sessionStorage.getItem('rag_nodes') || ''; } catch { /* it may be forbidden */ }
-  if (!/^[0-9a-f]{48}$/.test(token)) {
+  if (/^[0-9a-f]{48}$/.test(token)) before = 'known ';
+  else {
     const bytes = crypto.getRandomValues(new Uint8Array(24));
     token = Array.from(bytes, (one) => one.toString(16).padStart(2, '0')).join('');
     try { sessionStorage.setItem('rag_nodes', token); } catch { /* a reload begins anew then */ }
   }
-  return [token, ...chosen];
+  return [before + token, ...chosen];
 }"""
-"""Finds or makes it: it outlives a reload, and no other tab has it."""
+"""Finds the token of the tab, behind `KNOWN`, or makes one. It outlives a reload, and no other tab
+has it."""
+KNOWN = "known "
+"""Prefix of the token of a tab that has had the page before."""
 _TAB = "tab "
 """Begins the keys of sessions that a token leads to; no id of a page may be one."""
 _MOST_PAGES = 10_000
@@ -60,7 +61,6 @@ class PageSessions(Sessions[PageSession]):
         offer: parsers that visitors can choose; None for the presets.
         idle_seconds: see `Sessions`.
         most: see `Sessions`.
-        data: folder in which sessions are kept; None for memory alone.
         clock: see `Sessions`.
         **own: models and documents of whoever serves, see `PageSession`.
 
@@ -75,7 +75,6 @@ class PageSessions(Sessions[PageSession]):
         offer: Mapping[str, Preset] | None = None,
         idle_seconds: float = 2 * 3600,
         most: int = 100,
-        data: Path | None = None,
         clock: Callable[[], float] = time.monotonic,
         **own: Any,
     ) -> None:
@@ -91,7 +90,6 @@ class PageSessions(Sessions[PageSession]):
         )
         super().__init__(make, idle_seconds=idle_seconds, most=most, clock=clock)
         self._tabs: dict[str, str] = {}
-        self._keeper = Keeper(data, self) if data else None
 
     def of(self, page: str | None) -> PageSession:
         """The session of a page: that of its tab, once `attach` has said which that is.
@@ -104,10 +102,7 @@ class PageSessions(Sessions[PageSession]):
             raise ConfigurationError("this id is that of a tab: reload the page")
         with self._lock:
             key = self._tabs.get(page or "", page)
-            session = self._used(key)
-        if self._keeper and key and key.startswith(_TAB):
-            self._keeper.open(key.removeprefix(_TAB), session)
-        return session
+            return self._used(key)
 
     def attach(self, page: str | None, token: str, user: str = "") -> PageSession:
         """The session of a tab, which the page belongs to from now on.
@@ -141,68 +136,6 @@ class PageSessions(Sessions[PageSession]):
         """A page was left, or its network cut; a tab may come back, a script does not."""
         if page not in self._tabs:
             self.end(page)
-
-    @property
-    def keeps(self) -> bool:
-        """Whether sessions outlive the server."""
-        return self._keeper is not None
-
-    def kept(self) -> list[KeptWork]:
-        """What is kept of all tabs, the one saved last first."""
-        return self._keeper.listed() if self._keeper else []
-
-    def reopen(self, page: str | None, key: str) -> None:
-        """Have a page go on with what another tab did, which begins anew.
-
-        Args:
-            page: Gradio's id of it.
-            key: of what `kept` listed.
-
-        Raises:
-            BusyError: one of both is working.
-            ConfigurationError: there is no such thing.
-        """
-        tab = self._tabs.get(page or "")
-        if self._keeper is None or tab is None:
-            raise ConfigurationError("nothing is kept here; start the app with --data")
-        self._release(tab, key)
-        self._keeper.take(tab.removeprefix(_TAB), key)
-
-    def discard(self, key: str) -> None:
-        """Delete what is kept.
-
-        Raises:
-            BusyError: it is working.
-            ConfigurationError: there is no such thing.
-        """
-        self._release(None, key)
-        if self._keeper:
-            self._keeper.delete(key)
-
-    def close(self) -> None:
-        """Free all of them; what is kept is written first."""
-        if self._keeper:
-            self._keeper.close()
-        super().close()
-
-    def every(self) -> list[PageSession]:
-        """The sessions there are."""
-        with self._lock:
-            return [session for _, session in self._sessions.values()]
-
-    def _release(self, tab: str | None, key: str) -> None:
-        """Close the session of a tab, and the one that has what is kept under a key."""
-        keeper = self._keeper
-        other = keeper.tab_of(key) if keeper else None
-        with self._lock:
-            there = {one for one in (tab, other and _TAB + other) if one in self._sessions}
-            if any(self._working(one) for one in there):
-                raise BusyError("something is being loaded or answered there; wait for it")
-            ended = [self._sessions.pop(one)[1] for one in there]
-        for session in ended:
-            if keeper:
-                keeper.save(session)
-            session.close()
 
 
 def session_of(
