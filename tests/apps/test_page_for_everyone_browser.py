@@ -178,20 +178,3 @@ def test_all_text_stands_out_from_its_ground(page: Page, tab: str, scheme: str) 
     faults = left(page, pale())
     page.evaluate("document.body.classList.remove('dark')")
     assert faults == []
-
-
-def test_all_text_of_the_report_stands_out_and_is_no_wider_than_a_phone(
-    page: Page, tmp_path: Path
-) -> None:
-    page.set_viewport_size(DESK)
-    _open(page, "Compare")
-    with page.expect_download() as made:
-        page.locator("#rn-report").click()
-    made.value.save_as(tmp_path / "report.html")
-    report = page.context.browser.new_page(viewport=PHONE)
-    report.goto((tmp_path / "report.html").as_uri())
-    for scheme in ("light", "dark"):
-        report.emulate_media(color_scheme=scheme)
-        assert report.evaluate(pale()) == []
-    assert report.evaluate(WIDER) == []
-    report.close()

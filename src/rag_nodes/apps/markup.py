@@ -107,11 +107,6 @@ def part(name: str, *values: Any) -> Markup:
     return made
 
 
-def whole_page(name: str, **values: Any) -> str:
-    """A template as a file of its own, which no component of Gradio shows; see `render`."""
-    return _template(name).render(values)
-
-
 def _template(name: str) -> Template:
     return TEMPLATES.get_template(f"{name}.html")
 

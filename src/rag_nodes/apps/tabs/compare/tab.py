@@ -21,7 +21,6 @@ from rag_nodes.apps.tabs.compare.events import (
     history,
     while_loading,
 )
-from rag_nodes.apps.tabs.report import report_button
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 
 if TYPE_CHECKING:
@@ -192,7 +191,6 @@ def _layout(sessions: PageSessions, events: CompareEvents) -> CompareTab:
                     scale=0,
                     elem_id="rn-follow-up",
                 )
-                report_button(sessions)
                 clear = gr.Button("Clear", size="sm", scale=0, min_width=72, elem_id="rn-clear")
     return CompareTab(
         sessions=sessions,
