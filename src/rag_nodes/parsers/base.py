@@ -29,6 +29,7 @@ from rag_nodes.parsers.misfits import misfit
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
+from rag_nodes.processes import current_interrupt
 from rag_nodes.several import several
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.sentences import AUTO
@@ -284,7 +285,8 @@ class SpanNodeParser(NodeParser):
         self, origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan]
     ) -> list[TextNode]:
         name = f"{self.class_name()}:{self.fingerprint}"
-        return build_nodes(origin, source, cuts, parser=name, inherit=self.include_metadata)
+        checked = _until_cancelled(cuts)
+        return build_nodes(origin, source, checked, parser=name, inherit=self.include_metadata)
 
     def _finish(self, nodes: list[TextNode]) -> list[BaseNode]:
         link_neighbours(nodes, relate=self.include_prev_next_rel)
@@ -297,6 +299,18 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
+
+
+def _until_cancelled(cuts: Iterable[ChunkSpan]) -> Iterator[ChunkSpan]:
+    """Yield the cuts of a document, unless the work that they are part of is to end.
+
+    Raises:
+        CancelledError: the work was cancelled, see `interruptible`.
+    """
+    interrupt = current_interrupt()
+    for cut in cuts:
+        interrupt.check("splitting the document")
+        yield cut
 
 
 def counted(items: Iterable[_T], total: int, *, show_progress: bool) -> Iterable[_T]:
