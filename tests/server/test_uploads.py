@@ -195,6 +195,7 @@ def test_a_file_that_is_not_what_it_says_is_a_row_with_its_reason(
     ("limit", "name", "content", "reason"),
     [
         ({"read_characters": 20}, "long.md", b"# " + b"a" * 30, "32 characters, over the limit"),
+        ({"visitor_characters": 20}, "a.md", b"# " + b"a" * 30, "32 characters, over the limit"),
         ({"read_file_mb": 1}, "big.md", b"a" * (1024 * 1024 + 1), "bytes, over the limit"),
         ({"read_pages": 1}, "pages.pdf", None, "6 pages, over the limit of 1 pages"),
     ],

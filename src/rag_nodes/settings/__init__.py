@@ -180,6 +180,8 @@ class Settings(BaseSettings):
     """Pages that one file may have."""
     read_characters: int = Field(100_000_000, ge=1)
     """Characters of text that one document may have."""
+    visitor_characters: int = Field(5_000_000, ge=1)
+    """Characters that one document of a visitor of the page, REST or MCP may have."""
     answer_preset: AnswerPreset | None = None
     """Answer model, temperature, length and retrieval of a source document, where nothing else is
     set: see `ANSWER_PRESETS`."""

@@ -159,7 +159,12 @@ class Session:
         from rag_nodes.readers import Limits, read_all
 
         limits = Limits(**self._settings.reading())
-        return read_all([path], limits=replace(limits, seconds=min(limits.seconds, FILE_SECONDS)))
+        limits = replace(
+            limits,
+            seconds=min(limits.seconds, FILE_SECONDS),
+            characters=min(limits.characters, self._settings.visitor_characters),
+        )
+        return read_all([path], limits=limits)
 
     def take(self, documents: Sequence[Document], *, most: int) -> None:
         """Add documents; the next question cuts them.
