@@ -10,29 +10,23 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
 from rag_nodes.parsers.source import ChunkSpan, SourceText
+from rag_nodes.processes import pause
 
 
 class HangingNodeParser(SpanNodeParser):
-    """Never ends, with the interpreter locked; writes its process id into `note` before."""
+    """Works until it is cancelled; there is a file `note` meanwhile."""
 
-    note: str = ""
-
-    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        if self.note:
-            noted(self.note)
-        total = sum(range(10**15))
-        raise AssertionError(f"{total} takes years; {source}")
-
-
-class DyingNodeParser(SpanNodeParser):
-    """Ends its process."""
+    note: str
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        del source
-        os._exit(7)
+        noted(self.note)
+        try:
+            pause(3600)
+        finally:
+            Path(self.note).unlink()
+        raise AssertionError(f"not cancelled: {source}")
 
 
 class PoisonedNodeParser(FixedSizeNodeParser):
@@ -61,20 +55,6 @@ class PoisonedNodeParser(FixedSizeNodeParser):
         return super().spans(source)
 
 
-class RefusingNodeParser(SpanNodeParser):
-    """Raises an error of ours."""
-
-    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        raise ConfigurationError(f"{len(source.text)} characters are refused")
-
-
-class FailingNodeParser(SpanNodeParser):
-    """Raises what nobody thought of."""
-
-    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        raise LookupError(f"nothing in {len(source.text)} characters")
-
-
 def noted(note: str) -> None:
     """Write the process id into a file, at once as a whole."""
     Path(f"{note}.new").write_text(str(os.getpid()), encoding="ascii")
@@ -82,12 +62,20 @@ def noted(note: str) -> None:
 
 
 def wait_for(note: Path, seconds: float = 60) -> int:
-    """The process id that a `HangingNodeParser` notes once it hangs."""
+    """The process id that a parser notes once it hangs."""
     deadline = time.monotonic() + seconds
     while not note.exists():
         assert time.monotonic() < deadline
         time.sleep(0.02)
     return int(note.read_text(encoding="ascii"))
+
+
+def wait_until_cancelled(note: Path, seconds: float = 60) -> None:
+    """Fail if a `HangingNodeParser` still works after some time."""
+    deadline = time.monotonic() + seconds
+    while note.exists():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
 
 
 def started_at_the_gate(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:

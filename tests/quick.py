@@ -24,7 +24,6 @@ SLOW = (
     "parsers/test_cache_keys.py",
     "parsers/test_foreign.py",
     "parsers/test_growth.py",
-    "parsers/test_isolated.py",
     "parsers/test_llama_index_settings.py",
     "parsers/test_parent_child.py",
     "pipeline/test_ingest.py",

@@ -21,11 +21,11 @@ from leaky import (
 )
 from llama_index.core import Document
 from plant import MANUAL, QUESTION, offline_models
+from rag_nodes.apps.tabs.report import report_of
 from tests.cli.conftest import invoked
 
 from rag_nodes.apps.header.status import failed as failed_panel
 from rag_nodes.apps.tabs.compare.events import history
-from rag_nodes.apps.tabs.report import report_of
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.compare import Comparison

@@ -25,8 +25,6 @@
     │   ├── ReadTimeoutError          reading it takes longer than the limit
     │   └── ReaderCrashedError        the process that read it died
     ├── ParseError                    a document could not be cut
-    │   ├── ParseTimeoutError         cutting it takes longer than the limit
-    │   └── ParserCrashedError        the process that cut it died
     ├── SessionEndedError             a visitor's session is over, or never was
     ├── TransformationError           a transformation of the user failed
     ├── ModelError                    an embedding model or LLM failed
@@ -239,14 +237,6 @@ class ReaderCrashedError(ReadError):
 
 class ParseError(RagNodesError):
     """A document could not be cut."""
-
-
-class ParseTimeoutError(ParseError):
-    """Cutting a document takes longer than the limit."""
-
-
-class ParserCrashedError(ParseError):
-    """The process that cut a document died."""
 
 
 class SessionEndedError(RagNodesError):

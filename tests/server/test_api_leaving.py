@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from app_server import PATIENCE, Api, hanging_up
-from hostile_parsers import HangingNodeParser, is_running, wait_for, wait_until_gone
+from hostile_parsers import HangingNodeParser, wait_for, wait_until_cancelled
 from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 
@@ -42,12 +42,17 @@ def address(api: Api) -> Iterator[str]:
 
 
 @pytest.fixture
-def process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
-    """Every parser of the server hangs; gives its process once it does."""
+def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
+    """Every parser of the server hangs; gives a file that is there meanwhile, once it does."""
     note = tmp_path / "process"
     parser = HangingNodeParser(note=str(note))
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    return lambda: wait_for(note)
+
+    def started() -> Path:
+        wait_for(note)
+        return note
+
+    return started
 
 
 def _settings(openai_server: OpenAIServer) -> Settings:
@@ -121,28 +126,32 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
         ("/compare", QUESTION, MEDIA_TYPE),
     ],
 )
-def test_a_client_that_left_ends_the_process_that_cuts_its_document(
-    path: str, body: dict[str, Any], accept: str, address: str, api: Api, process: Callable[[], int]
+def test_a_client_that_left_ends_the_parser_of_its_document(
+    path: str,
+    body: dict[str, Any],
+    accept: str,
+    address: str,
+    api: Api,
+    hanging: Callable[[], Path],
 ) -> None:
     with _client(address) as client:
         client.headers["Accept"] = accept
         with hanging_up(f"{address}{path}", body, client.headers):
-            cutting = process()
-            assert is_running(cutting)
+            note = hanging()
         api.rest()
-        wait_until_gone(cutting)
+        wait_until_cancelled(note)
         assert client.get("/status").json()["documents"]
 
 
-def test_clearing_ends_the_process_that_cuts_for_a_question(
-    address: str, api: Api, process: Callable[[], int]
+def test_clearing_ends_the_parser_of_a_question(
+    address: str, api: Api, hanging: Callable[[], Path]
 ) -> None:
     with _client(address) as client, ThreadPoolExecutor(1) as threads:
         asking = threads.submit(_status, client, QUESTION)
-        cutting = process()
+        note = hanging()
         assert client.post("/clear").status_code == 200
         assert asking.result(PATIENCE) == 404
-        wait_until_gone(cutting)
+        wait_until_cancelled(note)
         api.rest()
 
 

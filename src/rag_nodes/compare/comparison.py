@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.compare.report import ComparisonReport
     from rag_nodes.embedding import FileColumn, Progress
-    from rag_nodes.embedding.build import Parse
 
 
 class Comparison(ColumnEngines):
@@ -50,7 +49,6 @@ class Comparison(ColumnEngines):
         cache: folder that keeps the vectors of paid models; None pays for each text once, and keeps
             them no longer than this.
         progress: called after every step.
-        parse: makes the nodes of a document by a parser; None to have the parser do it.
         **options: `models`, embedding model and LLM, the same for every parser; or `embed_model`
             and `llm`, any of LlamaIndex, where None is that of LlamaIndex's `Settings` where it was
             set, else offline, see `Models.of`. `prompt`, a template with `{context}` and
@@ -75,7 +73,6 @@ class Comparison(ColumnEngines):
         documents: Document | Sequence[Document] | DocumentIndex = (),
         cache: str | Path | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
-        parse: Parse | None = None,
         **options: Any,
     ) -> None:
         super().__init__(columns, **options)
@@ -90,10 +87,10 @@ class Comparison(ColumnEngines):
                     opened.callback(self.index.close)
             if self.found:
                 self.placing = Placing(self.documents)
-            self._load(parse, progress)
+            self._load(progress)
             self._opened = opened.pop_all()
 
-    def _load(self, parse: Parse | None, progress: Callable[[Progress], None]) -> None:
+    def _load(self, progress: Callable[[Progress], None]) -> None:
         """Have every parser split the documents."""
         started = time.perf_counter()
         rows: dict[str, Mapping[str, FileColumn]] = {}
@@ -104,7 +101,6 @@ class Comparison(ColumnEngines):
                 name,
                 parser,
                 self.models,
-                parse=parse,
                 progress=progress,
                 prices=self.options.prices,
             )

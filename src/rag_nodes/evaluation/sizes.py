@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, Document
 
-    from rag_nodes.embedding.build import Parse
     from rag_nodes.parsers import SpanNodeParser
 
 TOLERANCE = 0.03
@@ -91,21 +90,13 @@ def without_overlap(parser: SpanNodeParser) -> SpanNodeParser:
     return type(parser)(**{**options, "chunk_overlap": 0}) if "chunk_overlap" in options else parser
 
 
-def matched(
-    parser: SpanNodeParser,
-    documents: Sequence[Document],
-    target: int,
-    *,
-    cut: Parse | None = None,
-) -> Matched:
-    """The size at which a parser's chunks have a mean of `target` tokens, by bisection.
+def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) -> Matched:
+    """Find the size at which a parser's chunks have a mean of `target` tokens, by bisection.
 
     Args:
         parser: any that has a size.
         documents: what it cuts.
         target: tokens of a chunk on average.
-        cut: makes the nodes of a document by a parser, such as in a process that can be ended;
-            None to have the parser do it.
 
     Returns:
         The nearest there is: chunks that end at headings or pages cannot have every size.
@@ -123,7 +114,7 @@ def matched(
             refused = error
             low, size = size, min(size * 2, (size + high) // 2)
             continue
-        nodes = [node for each in documents for node in (cut(one, each) if cut else one([each]))]
+        nodes = [node for document in documents for node in one([document])]
         mean = mean_size(nodes, one.tokenizer)
         if best is None or abs(mean - target) < abs(best.mean - target):
             best = Matched(one, mean, target, size)

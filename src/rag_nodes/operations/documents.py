@@ -248,13 +248,12 @@ def chunk(request: ChunkRequest, run: Run) -> Chunks:
     """Cut it."""
     document = _document(request, run)
     ((label, parser),) = run.parsers([request.parser]).items()
-    nodes = run.cut(parser, document)
     limit = None if request.file else request.limit
     return Chunks(
         label=label,
         parser=parser,
         document=document,
-        nodes=nodes,
+        nodes=parser([document]),  # type: ignore[arg-type]
         first=request.first,
         limit=limit,
     )

@@ -13,12 +13,12 @@ from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.parsers import make_offered, make_parsers
 from rag_nodes.operations.places import check_there
 from rag_nodes.processes import current_interrupt, unless_interrupted
-from rag_nodes.workspace.limits import CUT_SECONDS, MEMORY
+from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from llama_index.core.schema import Document, TextNode
+    from llama_index.core.schema import Document
 
     from rag_nodes.models import Models
     from rag_nodes.operations.base import Request
@@ -268,18 +268,6 @@ class Run:
             if isinstance(event, Failed):
                 raise event.error
         raise AssertionError("a stream ends with Finished or Failed")
-
-    def cut(self, parser: SpanNodeParser, document: Document) -> Sequence[TextNode]:
-        """The chunks of a document, those of a stranger within bounds.
-
-        Raises:
-            ParseError: cutting takes too long, or fails.
-        """
-        if self.is_trusted:
-            return parser([document])  # type: ignore[return-value]
-        from rag_nodes.parsers.isolation import cutting
-
-        return cutting.cut(parser, document, CUT_SECONDS)  # type: ignore[return-value]
 
     def limits(self) -> Limits:
         """What reading one file may cost."""

@@ -195,13 +195,6 @@ class SpanNodeParser(NodeParser):
         """12 hex digits of the class and all configuration that decides the output (L8)."""
         return self._fingerprint
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether `to_dict` says all of it, so that another process can make an equal parser."""
-        fields = type(self).model_fields.items()
-        given = [name for name, field in fields if field.exclude and name not in _NOT_OPTIONS]
-        return all(getattr(self, name) is None for name in given)
-
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Where to cut: the only thing a strategy implements.
 

@@ -208,8 +208,8 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     `SimpleDirectoryReader` makes them, are named "report.pdf, page 7"; a blank one is no failure,
     but is named in `blank_pages` of the report.
 
-    `parse` makes the nodes of a document by a parser, such as `IsolatedCutting.cut` does in a
-    process that can be ended; None has the parser do it here. All others are those of `ingest`.
+    `parse` makes the nodes of a document by a parser; None has the parser do it. All others are
+    those of `ingest`.
 
     Raises:
         ConfigurationError: as `ingest`.

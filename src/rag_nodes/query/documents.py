@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.embedding.build import Parse
     from rag_nodes.embedding.report import FileColumn, FileStatus, Progress
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
@@ -71,7 +70,6 @@ class DocumentIndex:
         parser: SpanNodeParser,
         models: Models,
         *,
-        parse: Parse | None = None,
         progress: Callable[[Progress], None] = lambda _: None,
         prices: Prices = MappingProxyType({}),
     ) -> tuple[ParserOutcome, Mapping[str, FileColumn]]:
@@ -97,7 +95,6 @@ class DocumentIndex:
                 self.documents,
                 self._cache.of(models),
                 name=name,
-                parse=parse,
                 progress=progress,
                 prices=prices,
             )

@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.embedding.build import Parse
     from rag_nodes.embedding.report import ColumnStatus, Stage
     from rag_nodes.embedding.requests import Embedded
     from rag_nodes.models import Models
@@ -54,7 +53,7 @@ class Indexed(NamedTuple):
     documents: Mapping[str, FileColumn]
 
 
-def indexed(  # noqa: PLR0913 - options of one call, all but five with defaults
+def indexed(
     store: Store,
     collection: str,
     parser: SpanNodeParser,
@@ -62,7 +61,6 @@ def indexed(  # noqa: PLR0913 - options of one call, all but five with defaults
     models: Models,
     *,
     name: str = "",
-    parse: Parse | None = None,
     progress: Callable[[Progress], None] = lambda _: None,
     prices: Prices = MappingProxyType({}),
 ) -> Indexed:
@@ -78,7 +76,6 @@ def indexed(  # noqa: PLR0913 - options of one call, all but five with defaults
         documents: with different ids.
         models: `models.embedding` embeds the chunks; what its cache knows, it is not asked for.
         name: of the parser in progress, errors and outcome.
-        parse: makes the nodes of a document; None to have the parser do it.
         progress: hears of every step, and may raise to end the work.
         prices: US dollars per million tokens by embedding model, over the built-in table.
 
@@ -88,7 +85,7 @@ def indexed(  # noqa: PLR0913 - options of one call, all but five with defaults
     column = _Column(name, collection, models, progress)
     try:
         for document in documents:
-            column.split(parser, document, parse)
+            column.split(parser, document)
         column.reuse_vectors()
         embed([column], models)
         column.put(store)
@@ -136,14 +133,13 @@ class _Column:
         self._errors: list[str] = []
         self._stopped: str | None = None
 
-    def split(self, parser: SpanNodeParser, document: Document, parse: Parse | None) -> None:
+    def split(self, parser: SpanNodeParser, document: Document) -> None:
         """Have the nodes of a document wait for their vectors."""
         split = _Split(page_name(document.metadata) or document.id_)
         self._documents[document.id_] = split
         current_interrupt().check(f"{self._outcome.parser}: {split.label}")
         with self._noting(split), self.timed("parse"), self.embedded.counting():
-            nodes: Sequence[BaseNode]
-            nodes = parse(parser, document) if parse else parser([document])
+            nodes: Sequence[BaseNode] = parser([document])
             for step in behind_parser(parser, ()):
                 nodes = step(nodes)
             split.nodes = parents_first(nodes)

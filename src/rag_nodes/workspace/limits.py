@@ -32,8 +32,6 @@ MOST_ANSWERS = 20_000
 """Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
 MOST_CHARACTERS = 20_000_000
 """Characters of all documents times rows: all of them are cut, embedded and searched."""
-CUT_SECONDS = 60.0
-"""Seconds that one parser may take for a document of up to a million characters; see `cutting`."""
 FILE_SECONDS = 30.0
 """Seconds that reading a file may take at most; large ones get more."""
 MEMORY = ":memory:"

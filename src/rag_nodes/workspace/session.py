@@ -22,7 +22,7 @@ from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
 from rag_nodes.processes import Interrupt, current_interrupt, interruptible, unless_interrupted
 from rag_nodes.store import ServerOptions, open_store
 from rag_nodes.text.words import forget_texts
-from rag_nodes.workspace.limits import CUT_SECONDS, FILE_SECONDS, MEMORY
+from rag_nodes.workspace.limits import FILE_SECONDS, MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -250,7 +250,6 @@ class Session:
     ) -> Comparison:
         """Split documents in time by parsers that have not done so."""
         from rag_nodes.compare import Comparison
-        from rag_nodes.parsers.isolation import cutting
 
         return Comparison(
             parsers,
@@ -258,7 +257,6 @@ class Session:
             models=models,
             options=options,
             progress=progress,
-            parse=cutting.within(CUT_SECONDS),
         )
 
     def _tried(self, models: Models, settings: Settings, *, answers: bool = True) -> Models:

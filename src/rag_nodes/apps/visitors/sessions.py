@@ -14,7 +14,6 @@ import gradio as gr
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.errors import BusyError, ConfigurationError
 from rag_nodes.parsers import offered
-from rag_nodes.parsers.isolation import cutting
 from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
@@ -146,7 +145,6 @@ def session_of(
     Raises:
         gr.Error: the request names none, or there are too many visitors.
     """
-    cutting.warm_up()  # not before the first visitor: many a process only builds the app
     try:
         if token is not None:
             return sessions.attach(request.session_hash, token, request.username or "")

@@ -100,11 +100,6 @@ class ForeignNodeParser(SpanNodeParser):
             del options["splitter"]
         return partial(type(self), **options), ()
 
-    @property
-    def is_plain(self) -> bool:
-        """Whether its splitter can be made anew from its path."""
-        return bool(self.path)
-
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """The chunks that have a place and no chunks below them, in order."""
         pieces = pieces_of(self.splitter, source.text)
