@@ -34,7 +34,7 @@ TIME_GOAL = 6.0
 """Most the longer document may take, in times of the one a fifth as long."""
 MEMORY_GOAL = 10.0
 """Most bytes per character beyond the text and its nodes."""
-WITH_GOALS = ("fixed", "token-overlap", "heading", "semantic", "semantic-optimal")
+WITH_GOALS = ("fixed", "token-overlap", "heading", "semantic")
 DEADLINE = 600.0
 
 

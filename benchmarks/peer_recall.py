@@ -61,7 +61,7 @@ def strategies() -> dict[str, object]:
         "sentence": get_parser("sentence", **sized),
         "token-overlap": get_parser("token-overlap", chunk_size=200, chunk_overlap=0),
         "heading": get_parser("heading", chunk_size=200),
-        "semantic, optimal": get_parser("semantic", method="optimal", chunk_size=200),
+        "semantic": get_parser("semantic", chunk_size=200),
     }
 
 

@@ -28,7 +28,6 @@ FIXED_CHARACTERS = "rag_nodes FixedSize 1000/200 characters"
 FIXED_SPANS = "rag_nodes FixedSize characters, spans only"
 HEADING = "rag_nodes HeadingHierarchy 512"
 SEMANTIC = "rag_nodes Semantic percentile, free vectors"
-OPTIMAL = "rag_nodes Semantic optimal, free vectors"
 
 
 def own() -> list[Peer]:
@@ -41,7 +40,6 @@ def own() -> list[Peer]:
         FIXED_CHARACTERS: FixedSizeNodeParser(),
         HEADING: HeadingHierarchyNodeParser(chunk_size=SIZE),
         SEMANTIC: SemanticNodeParser(embed_model=free),
-        OPTIMAL: SemanticNodeParser(embed_model=free, method="optimal"),
         "rag_nodes Recursive 512/64 tokens": RecursiveNodeParser(**sizes, unit="tokens"),
         "rag_nodes Sentence 512/64 tokens": SentenceNodeParser(**sizes, unit="tokens"),
         "rag_nodes Auto 512/64": AutoNodeParser(**sizes, whole_document_below=0),

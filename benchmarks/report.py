@@ -29,7 +29,6 @@ from rag_nodes_parsers import (
     FIXED_SPANS,
     FIXED_TOKENS,
     HEADING,
-    OPTIMAL,
     SEMANTIC,
     TOKEN_OVERLAP,
 )
@@ -91,8 +90,6 @@ def goals(columns: Columns) -> list[tuple[str, str, float, list[float]]]:
         ("HeadingHierarchy 512", "Markdown + SentenceSplitter", 5, HEADING, chain),
         ("Semantic percentile", "tokenizer", 0.5, SEMANTIC, reference),
         ("Semantic percentile", "SemanticSplitter", 5, SEMANTIC, (SEMANTIC_SPLITTER,)),
-        ("Semantic optimal", "tokenizer", 0.5, OPTIMAL, reference),
-        ("Semantic optimal", "SemanticSplitter", 5, OPTIMAL, (SEMANTIC_SPLITTER,)),
     ]
     rows = [
         (parser, other, goal, against(columns, ours, theirs, dense=False))

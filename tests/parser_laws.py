@@ -23,7 +23,6 @@ SMALL = {
     },
     "token-overlap": {"chunk_size": 24, "chunk_overlap": 9, "whole_document_below": 0},
     "semantic": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
-    "semantic-optimal": {"chunk_size": 32, "min_chunk_size": 6, "window": 5},
     "recursive": {"chunk_size": 40, "chunk_overlap": 12},
     "recursive-tokens": {"chunk_size": 16, "chunk_overlap": 5, "unit": "tokens"},
     "retrieval": {"chunk_size": 16},

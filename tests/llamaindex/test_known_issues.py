@@ -65,10 +65,9 @@ def test_12270_a_parser_behind_another_keeps_offsets_and_neighbours(name: str) -
     assert [leaf.next_node is None for leaf in leaves] == [False] * (len(leaves) - 1) + [True]
 
 
-@pytest.mark.parametrize("method", ["percentile", "optimal"])
 @pytest.mark.parametrize("text", [LISTING, REPETITIVE])
-def test_12270_15936_17098_semantic_chunks_keep_to_their_size(method: str, text: str) -> None:
-    parser = SemanticNodeParser(method=method, chunk_size=128, min_chunk_size=16)  # type: ignore[arg-type]
+def test_12270_15936_17098_semantic_chunks_keep_to_their_size(text: str) -> None:
+    parser = SemanticNodeParser(chunk_size=128, min_chunk_size=16)
     nodes = text_nodes(parser([Document(text=text)]))
     assert len(nodes) > 1
     assert max(count_tokens(node.text) for node in nodes) <= 128

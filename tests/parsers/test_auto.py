@@ -180,7 +180,7 @@ def test_a_long_document_that_is_nearly_blank_is_judged_by_what_is_there(text: s
 
 
 async def test_a_parser_that_waits_for_a_model_is_awaited() -> None:
-    parser = small(candidates={"semantic": {"method": "optimal"}})
+    parser = small(candidates={"semantic": {}})
     document = Document(text=UNBROKEN[:2000], id_="doc")
     awaited = await parser.acall([document])
     assert [n.node_id for n in awaited] == [n.node_id for n in parser([document])]

@@ -30,7 +30,6 @@ WRITTEN_DOWN = (
     "sentence-window",
     "page",
     "parent-child",
-    "semantic-optimal",
     "auto",
 )
 """Presets whose cuts are settled; a new one is added once they are."""

@@ -3,9 +3,6 @@
 Steps are counted, never seconds: see `steps`.
 """
 
-from typing import Any
-
-import numpy as np
 import pytest
 from llama_index.core.schema import Document
 from steps import steps_of
@@ -55,20 +52,3 @@ def test_steps_of_every_preset_grow_with_the_length_of_a_text(
     preset: str, pattern: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert growth(preset, pattern, monkeypatch) < MOST
-
-
-@pytest.mark.parametrize("block", ["- x\n", "# x\n", "x\n\n"])
-def test_no_product_of_vectors_is_so_large_that_threads_are_started_to_wait_for_each_other(
-    block: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    least_for_threads = 1 << 18  # multiplications, in OpenBLAS
-    multiply, sizes = np.matmul, []
-
-    def recorded(left: Any, right: Any, **options: Any) -> Any:
-        sizes.append(left.shape[0] * left.shape[1] * right.shape[1])
-        return multiply(left, right, **options)
-
-    monkeypatch.setattr(np, "matmul", recorded)
-    get_parser("semantic-optimal")([Document(text=block * LENGTH)])
-    assert sizes
-    assert max(sizes) <= least_for_threads

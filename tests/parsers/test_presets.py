@@ -16,8 +16,8 @@ TEXT = "\n\n".join(
 
 
 # The comments are the one place that names the requirement each preset comes from. Those without
-# options of their own here: parent-child S2-23, semantic-optimal S0-20 and S0-26, auto S3-25 and
-# S3-26; page and retrieval come from none.
+# options of their own here: parent-child S2-23, auto S3-25 and S3-26; page and
+# retrieval come from none.
 @pytest.mark.parametrize(
     ("name", "expected"),
     [
@@ -131,7 +131,7 @@ def test_a_changed_copy_is_checked_and_has_ids_of_its_own() -> None:
     ("name", "options", "says"),
     [
         ("semantic", {"buffer_size": 10**30}, "buffer_size"),
-        ("semantic-optimal", {"chunk_size": 10**30}, "chunk_size must be at most 1000000000"),
+        ("semantic", {"chunk_size": 10**30}, "chunk_size must be at most 1000000000"),
         ("semantic", {"embed_model": {}}, "embed_model: .*instance of BaseEmbedding"),
         ("heading", {"sentence_model": {}}, "sentence_model: .*instance of BaseEmbedding"),
         ("fixed", {"chunk_size": 0}, "chunk_size: must be at least 1"),

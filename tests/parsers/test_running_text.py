@@ -29,7 +29,6 @@ BY_SENTENCE: dict[str, tuple[str, dict[str, Any]]] = {
     "sentence, counted": ("sentence", {"chunk_size": 3, "chunk_overlap": 1, "max_tokens": 32}),
     "pdf-qa": ("pdf-qa", {"chunk_size": 160}),
     "semantic": ("semantic", {"chunk_size": 32, "min_chunk_size": 6}),
-    "semantic-optimal": ("semantic-optimal", {"chunk_size": 32, "min_chunk_size": 6}),
     "page": ("page", {"chunk_size": 32}),
 }
 SHARING = [

@@ -1,7 +1,4 @@
-"""SemanticNodeParser: breaks where neighbouring sentences move apart (S0-20 to S0-26).
-
-What both methods promise is asked of both; the arithmetic of `method="optimal"` by itself.
-"""
+"""SemanticNodeParser: breaks where neighbouring sentences move apart (S0-20 to S0-26)."""
 
 import logging
 from collections.abc import Sequence
@@ -24,17 +21,15 @@ from rag_nodes import metadata as keys
 from rag_nodes.errors import ConfigurationError, DimensionError, ModelResponseError
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import SemanticNodeParser
-from rag_nodes.text.cohesion import Distances, RunScores, unit_rows
+from rag_nodes.text.cohesion import Distances, unit_rows
 from rag_nodes.text.tokens import count_tokens
 
 METHODS: list[dict[str, Any]] = [
     {},
     {"buffer_size": 1},
     {"buffer_size": 3},
-    {"method": "optimal"},
 ]
 EVERY = pytest.mark.parametrize("options", METHODS, ids=str)
-optimal = partial(SemanticNodeParser, method="optimal")
 
 
 class GrowingEmbedding(TopicEmbedding):
@@ -67,9 +62,8 @@ def story(sentences: int = 6, topics: Sequence[str] = TOPICS) -> str:
     )
 
 
-@pytest.mark.parametrize("method", ["percentile", "optimal"])
-def test_of_a_story_of_four_topics_each_is_a_node(method: Any) -> None:
-    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0, method=method)
+def test_of_a_story_of_four_topics_each_is_a_node() -> None:
+    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0)
     chunks = parser.split_text(story())
     assert [next(t for t in TOPICS if t in chunk) for chunk in chunks] == list(TOPICS)
     assert all(sum(topic in chunk for topic in TOPICS) == 1 for chunk in chunks)
@@ -145,38 +139,19 @@ def test_every_section_starts_a_node_where_it_is_long_enough(options: dict[str, 
     assert not any("\n## " in chunk for chunk in chunks)
 
 
-@pytest.mark.parametrize("options", [{"method": "optimal"}, {"breakpoint_percentile": 0}], ids=str)
-def test_headings_on_top_of_each_other_stay_together_with_the_text(options: Any) -> None:
+def test_headings_on_top_of_each_other_stay_together_with_the_text() -> None:
     text = "# Book\n\n## Part\n\n### Chapter\n\n" + story(4)
-    parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0, **options)
+    parser = SemanticNodeParser(
+        embed_model=TopicEmbedding(), min_chunk_size=0, breakpoint_percentile=0
+    )
     first = parser.split_text(text)[0]
     assert first.startswith("# Book\n\n## Part\n\n### Chapter\n\nThe pump number 0")
-
-
-def test_optimal_finds_the_cut_that_a_greedy_split_at_the_widest_gap_misses() -> None:
-    """The widest gap is a single stray sentence; the topics change elsewhere."""
-    stray = "The door number 1 does its door work."
-    pumps = "The pump number 1 does its pump work. " * 6
-    lamps = "The lamp number 1 does its lamp work. " * 6
-    text = f"{pumps}{stray} {pumps}{lamps}"
-    parser = optimal(embed_model=TopicEmbedding(), min_chunk_size=40, chunk_penalty=10.0)
-    found = [("pump" in chunk, "lamp" in chunk) for chunk in parser.split_text(text.strip())]
-    assert found == [(True, False), (False, True)]
-
-
-def test_a_higher_penalty_gives_fewer_nodes() -> None:
-    sizes = [
-        len(optimal(min_chunk_size=0, chunk_penalty=penalty).split_text(story(20)))
-        for penalty in (0.2, 1.0, 5.0)
-    ]
-    assert sizes == sorted(sizes, reverse=True)
-    assert sizes[0] > sizes[2]
 
 
 def test_a_table_within_the_size_is_never_cut() -> None:
     table = "| lamp | door |\n|---|---|\n" + "\n".join(f"| {n} | pump |" for n in range(9))
     text = f"{story()}\n\n{table}\n\n{story()}"
-    chunks = optimal(embed_model=TopicEmbedding()).split_text(text)
+    chunks = SemanticNodeParser(embed_model=TopicEmbedding()).split_text(text)
     assert sum(table in chunk for chunk in chunks) == 1
 
 
@@ -227,9 +202,6 @@ def test_the_model_is_known_by_name_in_the_configuration_and_never_serialised() 
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"method": "optimal", "buffer_size": 1}, "choose the other method"),
-        ({"method": "optimal", "breakpoint_percentile": 90.0}, "choose the other method"),
-        ({"method": "percentile", "chunk_penalty": 2.0}, "choose the other method"),
         ({"chunk_size": 50, "min_chunk_size": 100}, "must not be over chunk_size"),
         ({"max_sentences": 1}, "max_sentences"),
     ],
@@ -304,59 +276,11 @@ def test_s0_45_all_laws_hold_beyond_the_cap(options: dict[str, Any], text: str) 
     assert all(node.metadata[keys.TOKEN_COUNT] <= parser.chunk_size for node in nodes)
 
 
-# --- the arithmetic of both methods --------------------------------------------------------------
+# --- the arithmetic --------------------------------------------------------------
 
 
 def rows_of(count: int, seed: int, width: int = 3) -> np.ndarray[Any, np.dtype[np.float64]]:
     return unit_rows(np.random.default_rng(seed).normal(size=(count, width)) + 1, count)  # type: ignore[arg-type]
-
-
-def cohesion(vectors: Any, first: int, last: int) -> float:
-    return float((vectors[first : last + 1].sum(axis=0) ** 2).sum()) / (last + 1 - first)
-
-
-@given(
-    count=st.integers(1, 12),
-    longest=st.integers(1, 6),
-    price=st.floats(0, 2),
-    window=st.integers(1, 5),
-    seed=st.integers(0, 10_000),
-)
-def test_no_partition_is_better_than_the_one_that_is_found(
-    count: int, longest: int, price: float, window: int, seed: int
-) -> None:
-    vectors = rows_of(count, seed)
-    firsts = np.maximum(0, np.arange(count) - longest + 1)
-    scores = RunScores(np.ones(count, dtype=np.int64), firsts, np.arange(count) + 1)
-    for first in range(0, count, window):
-        scores.add(vectors[first : first + window])
-    runs = scores.best(price)
-    best = [0.0]
-    for last in range(count):
-        best.append(
-            max(best[f] + cohesion(vectors, f, last) - price for f in range(firsts[last], last + 1))
-        )
-    assert sum(cohesion(vectors, *run) - price for run in runs) == pytest.approx(best[-1], abs=1e-3)
-    assert [first for first, _ in runs] == [0, *(last + 1 for _, last in runs[:-1])]
-    assert runs[-1][1] == count - 1
-    assert all(last - first < longest for first, last in runs)
-
-
-def test_runs_longer_than_one_block_of_the_product_are_scored_right() -> None:
-    vectors = rows_of(200, 3)
-    ones, none = np.ones(200, dtype=np.int64), np.zeros(200, dtype=np.int64)
-    scores = RunScores(ones, none, np.arange(200) + 1)
-    scores.add(vectors)
-    assert scores.best(price=1000.0) == [(0, 199)]
-    assert scores._scores[199, 0] == pytest.approx(cohesion(vectors, 0, 199) * 100_000, abs=1)
-
-
-def test_short_runs_are_taken_only_where_nothing_else_is_possible() -> None:
-    vectors = unit_rows([[1.0, 0.0], [0.0, 1.0]] * 5, 10)
-    ones, none = np.ones(10, dtype=np.int64), np.zeros(10, dtype=np.int64)
-    scores = RunScores(ones, none, short_from=np.arange(10) - 1)
-    scores.add(vectors)
-    assert all(last - first >= 2 for first, last in scores.best(price=0.0))
 
 
 @given(

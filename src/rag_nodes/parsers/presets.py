@@ -250,18 +250,6 @@ PRESETS: dict[str, Preset] = {
             ),
         ),
         Preset(
-            "semantic-optimal",
-            f"{_OURS}semantic:SemanticNodeParser",
-            "Semantic, optimal",
-            "the most coherent sections of 64 to 512 tokens",
-            {"method": "optimal"},
-            headline="most coherent · {min_chunk_size} to {chunk_size} tokens",
-            ranges=(
-                *_TOPICS,
-                OptionRange("chunk_penalty", "Penalty of each chunk; more makes fewer", 0, 5, 0.1),
-            ),
-        ),
-        Preset(
             "auto",
             f"{_OURS}auto:AutoNodeParser",
             "Automatic",

@@ -5,26 +5,23 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Iterator
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import Field, model_validator
 from pydantic import InstanceOf
 
 from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, named_after
 from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, SourceText
-from rag_nodes.parsers.topics.runs import Breaks, Runs
+from rag_nodes.parsers.topics.breaks import PERCENTILE, Breaks
 from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import unit_rows
 
 logger = logging.getLogger(__name__)
 
-_PERCENTILE = 75.0
-_PENALTY = 1.0
 _WIDEST_BUFFER = 1000
 """Sentences; as many vectors are held at once."""
 
@@ -36,28 +33,19 @@ class SemanticNodeParser(SpanNodeParser):
     that memory stays flat on long documents and nothing is dropped. A heading always starts a
     piece and never ends one.
 
-    `method="percentile"`: a break is a gap whose cosine distance is over the document's
-    `breakpoint_percentile`. Pieces over `chunk_size` are cut at their widest gaps. On
-    percentiles: a similarity under its 25th percentile is a distance over its 75th, which is the
-    default. A higher number means fewer breaks and larger nodes.
-
-    `method="optimal"`: of all ways to cut a section into nodes between the least and the most
-    tokens, the one whose nodes are closest in meaning within, found exactly by a dynamic
-    programme. Each node costs `chunk_penalty`, so that a cut is made only where it pays.
-
-    Either way, what is still under `min_chunk_size` joins the neighbour it is closer to.
+    A break is a gap whose cosine distance is over the document's `breakpoint_percentile`. Pieces
+    over `chunk_size` are cut at their widest gaps; what is still under `min_chunk_size` joins the
+    neighbour it is closer to. On percentiles: a similarity under its 25th percentile is a distance
+    over its 75th, which is the default. A higher number means fewer breaks and larger nodes.
 
     Args:
         chunk_size: tokens a node may hold; always kept.
         min_chunk_size: tokens below which a piece joins a neighbour, wherever both fit.
-        method: "percentile" or "optimal".
         breakpoint_percentile: percentile of distances over which a gap is a break, 0 to 100.
-        buffer_size: with "percentile", sentences on either side whose vectors are summed with
-            each sentence's own before distances are taken, 0 for none. LlamaIndex embeds the
-            joined text of `2 * buffer_size + 1` sentences instead, the whole document about
-            three times at its default of 1.
-        chunk_penalty: with "optimal", what one more node has to gain, in mean distances between
-            neighbouring sentences; higher means fewer and larger nodes.
+        buffer_size: sentences on either side whose vectors are summed with each sentence's own
+            before distances are taken, 0 for none. LlamaIndex embeds the joined text of
+            `2 * buffer_size + 1` sentences instead, the whole document about three times at its
+            default of 1.
         window: sentences embedded in one call.
         max_sentences: sentences of a document that are embedded at most, None for all;
             a list's item, a heading, a table and a block of code count as one each. What
@@ -67,8 +55,7 @@ class SemanticNodeParser(SpanNodeParser):
         embed_model: the model itself, instead of its name. Only its name is serialised.
 
     Raises:
-        ConfigurationError: `min_chunk_size` is over `chunk_size`, an option belongs to the other
-            method, or the model is unknown.
+        ConfigurationError: `min_chunk_size` is over `chunk_size`, or the model is unknown.
         ModelError: embedding failed.
     """
 
@@ -77,10 +64,8 @@ class SemanticNodeParser(SpanNodeParser):
 
     chunk_size: int = Field(default=512, ge=MIN_TOKENS)
     min_chunk_size: int = Field(default=64, ge=0)
-    method: Literal["percentile", "optimal"] = Field(default="percentile")
-    breakpoint_percentile: float = Field(default=_PERCENTILE, ge=0.0, le=100.0)
+    breakpoint_percentile: float = Field(default=PERCENTILE, ge=0.0, le=100.0)
     buffer_size: int = Field(default=0, ge=0, le=_WIDEST_BUFFER)
-    chunk_penalty: float = Field(default=_PENALTY, ge=0.0, le=1000.0)
     window: int = Field(default=1000, ge=2)
     max_sentences: int | None = Field(default=None, ge=2)
     embedding: str = Field(default="lexical")
@@ -90,16 +75,6 @@ class SemanticNodeParser(SpanNodeParser):
     @classmethod
     def _name_the_model(cls, data: Any) -> Any:
         return named_after("embed_model", data)
-
-    def _check(self) -> None:
-        percentile = {"breakpoint_percentile": _PERCENTILE, "buffer_size": 0}
-        unused = percentile if self.method == "optimal" else {"chunk_penalty": _PENALTY}
-        for option, usual in unused.items():
-            if getattr(self, option) != usual:
-                raise ConfigurationError(
-                    f"{option} has no effect with method={self.method!r}; leave it out or choose "
-                    "the other method"
-                )
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Groups of sentences between breaks."""
@@ -120,9 +95,7 @@ class SemanticNodeParser(SpanNodeParser):
                 )
         return await asyncio.to_thread(lambda: list(self._cuts(units, measured)))
 
-    def _prepared(
-        self, source: SourceText
-    ) -> tuple[TopicUnits, BaseEmbedding | None, Breaks | Runs]:
+    def _prepared(self, source: SourceText) -> tuple[TopicUnits, BaseEmbedding | None, Breaks]:
         """What to embed, the model to do it, and what listens to its vectors."""
         units = TopicUnits(source.packer, self.chunk_size, self.max_sentences)
         if units.embedded < len(units):
@@ -132,17 +105,18 @@ class SemanticNodeParser(SpanNodeParser):
                 len(units),
                 self.max_sentences,
             )
-        sized = units, self.chunk_size, self.min_chunk_size
-        measured: Breaks | Runs
-        if self.method == "optimal":
-            measured = Runs(*sized, self.chunk_penalty)
-        else:
-            measured = Breaks(*sized, self.breakpoint_percentile, self.buffer_size)
+        measured = Breaks(
+            units,
+            self.chunk_size,
+            self.min_chunk_size,
+            self.breakpoint_percentile,
+            self.buffer_size,
+        )
         compares = len(units) > 1  # a single sentence leaves no gap
         model = model_named(self.embedding, self.embed_model) if compares else None
         return units, model, measured
 
-    def _cuts(self, units: TopicUnits, measured: Breaks | Runs) -> Iterator[ChunkSpan]:
+    def _cuts(self, units: TopicUnits, measured: Breaks) -> Iterator[ChunkSpan]:
         if not units:
             return
         for first, last in measured.pieces():

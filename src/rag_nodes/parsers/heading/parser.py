@@ -16,10 +16,10 @@ from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.embedders import model_named, named_after
 from rag_nodes.parsers.heading.sections import FutureNode, Joining, Outline, kinds_of
-from rag_nodes.parsers.heading.split import Splitter, Stretch, embed, parts_by_meaning, runs_of
+from rag_nodes.parsers.heading.split import Splitter, Stretch, breaks_of, embed, parts_by_meaning
 from rag_nodes.parsers.sizes import MAX_BLOCK_TOKENS, MIN_TOKENS
 from rag_nodes.parsers.source import ChunkSpan, SourceText
-from rag_nodes.parsers.topics.runs import Runs
+from rag_nodes.parsers.topics.breaks import Breaks
 from rag_nodes.text.spans import Span
 
 _DEEPEST = 6
@@ -70,7 +70,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         max_block_tokens: tokens of code from which on it is split all the same. None: four times
             the size, but no more than an embedding model takes (7000) where the size allows it.
         long_sections: how a long section is cut: after as many "sentences" as fit, or "semantic",
-            where their meaning moves apart: as SemanticNodeParser with `method="optimal"`.
+            where their meaning moves apart, as SemanticNodeParser does.
         embedding: with "semantic", the name of the model that compares sentences: "lexical"
             (offline) or "openai:<model>".
         sentence_model: with "semantic", the model itself, instead of its name. Only its name is
@@ -90,8 +90,8 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         ['# Tea\nHot.', '## Green\nLess hot.']
     """
 
-    output_version: ClassVar[int] = 3
-    """3: a list item wrapped over several lines is split between its sentences."""
+    output_version: ClassVar[int] = 4
+    """4: long sections that are cut by meaning are cut at their widest gaps."""
 
     chunk_size: int = Field(default=1000, ge=MIN_TOKENS)
     chunk_overlap: int = Field(default=0, ge=0)
@@ -176,18 +176,20 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         size = self.chunk_size
         long = [number for number, span in enumerate(spans) if splitter.packer.count(*span) > size]
         stretches = {number: list(splitter.stretches(spans[number])) for number in long}
-        runs: dict[Stretch, Runs] = {}
+        breaks: dict[Stretch, Breaks] = {}
         if self.long_sections == "semantic":
-            runs = runs_of(splitter, chain.from_iterable(stretches.values()), self.min_chunk_size)
-        if runs:
-            embed(runs.values(), model_named(self.embedding, self.sentence_model))
+            breaks = breaks_of(
+                splitter, chain.from_iterable(stretches.values()), self.min_chunk_size
+            )
+        if breaks:
+            embed(breaks.values(), model_named(self.embedding, self.sentence_model))
         for number, span in enumerate(spans):
             if number not in stretches:
                 yield FutureNode(*span, number, number, is_cut=False)
                 continue
             for stretch in stretches[number]:
-                if stretch in runs:
-                    parts = parts_by_meaning(splitter, runs.pop(stretch))
+                if stretch in breaks:
+                    parts = parts_by_meaning(splitter, breaks.pop(stretch))
                 else:
                     parts = splitter.parts(stretch)
                 yield from (FutureNode(*part, number, number, is_cut=True) for part in parts)

@@ -13,7 +13,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from rag_nodes import metadata as keys
 from rag_nodes.parsers.heading.sections import kinds_of
 from rag_nodes.parsers.sizes import best_start, starts_within, table_header, visible_from
-from rag_nodes.parsers.topics.runs import Runs
+from rag_nodes.parsers.topics.breaks import Breaks
 from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import unit_rows
 from rag_nodes.text.markdown import Block, Kind
@@ -163,13 +163,13 @@ class Splitter:
         return line or first
 
 
-_PENALTY = 1.0
-"""What one more part has to gain, as `SemanticNodeParser` has it by default."""
 _WINDOW = 1000
 """Sentences embedded in one call."""
 
 
-def runs_of(splitter: Splitter, stretches: Iterable[Stretch], least: int) -> dict[Stretch, Runs]:
+def breaks_of(
+    splitter: Splitter, stretches: Iterable[Stretch], least: int
+) -> dict[Stretch, Breaks]:
     """For each stretch to be cut by meaning, its sentences; parts under `least` join another.
 
     Code over the size, and what fits anyway, is not among them.
@@ -177,35 +177,38 @@ def runs_of(splitter: Splitter, stretches: Iterable[Stretch], least: int) -> dic
     packer, size = splitter.packer, splitter.size
     # Room for what neighbours share; at least one token, so that any sentence may stand alone.
     most = max(1, size - splitter.overlap)
-    runs: dict[Stretch, Runs] = {}
+    breaks: dict[Stretch, Breaks] = {}
     for stretch in stretches:
         if not stretch.is_code and packer.count(stretch.start, stretch.end) > size:
             blocks = packer.blocks_between(stretch.start, stretch.end)
             units = TopicUnits(packer, size, blocks=blocks)
-            runs[stretch] = Runs(units, most, min(least, most), _PENALTY)
-    return runs
+            breaks[stretch] = Breaks(units, most, min(least, most))
+    return breaks
 
 
-def embed(every: Iterable[Runs], model: BaseEmbedding) -> None:
+def embed(every: Iterable[Breaks], model: BaseEmbedding) -> None:
     """Give each its vectors; one call to the model embeds sentences of many stretches."""
     sentences = (
-        (runs, text) for runs in every for texts in runs.units.texts(_WINDOW) for text in texts
+        (breaks, text)
+        for breaks in every
+        for texts in breaks.units.texts(_WINDOW)
+        for text in texts
     )
     while window := list(islice(sentences, _WINDOW)):
         rows = unit_rows(model.get_text_embedding_batch([text for _, text in window]), len(window))
         first = 0
-        for runs, group in groupby(window, key=itemgetter(0)):
+        for breaks, group in groupby(window, key=itemgetter(0)):
             last = first + len(list(group))
-            runs.add(rows[first:last])
+            breaks.add(rows[first:last])
             first = last
 
 
-def parts_by_meaning(splitter: Splitter, runs: Runs) -> Iterator[Span]:
+def parts_by_meaning(splitter: Splitter, breaks: Breaks) -> Iterator[Span]:
     """The parts of a stretch, each of the closest sentences."""
     packer, size = splitter.packer, splitter.size
     before: Span | None = None
-    for first, last in runs.pieces():
-        span = runs.units.span(first, last)
+    for first, last in breaks.pieces():
+        span = breaks.units.span(first, last)
         if packer.count(*span) > size:
             # Where the sum over the text misses the count of this very span.
             *others, before = splitter.parts(Stretch(*span, is_code=False))

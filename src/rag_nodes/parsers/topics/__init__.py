@@ -1,1 +1,1 @@
-"""Where the topic of a text changes: sentences as vectors, and the runs they make."""
+"""Where the topic of a text changes: sentences as vectors, and the groups they make."""

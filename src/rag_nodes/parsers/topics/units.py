@@ -21,8 +21,6 @@ _UNCUT = frozenset({Kind.CODE, Kind.TABLE, Kind.HEADING, Kind.HTML, Kind.FRONT_M
 _SLACK = 4
 """Tokens by which the sum over a text may miss the count of a span encoded alone; beyond words
 of hundreds of letters it is never more than two, and every node is counted again at the end."""
-_USUAL = 2
-"""Slack where a wrong estimate costs a worse cut but never a bound."""
 
 
 class TopicUnits:
@@ -53,7 +51,6 @@ class TopicUnits:
         self.ends: list[int] = units.ends
         self.headings: NDArray[np.bool_] = _in_headings(blocks, self.starts)
         self.embedded = len(self) if embedded is None else min(embedded, len(self))
-        self._before, self._through = before, through
         self._before_each: list[int] = before.tolist()
         self._through_each: list[int] = through.tolist()
 
@@ -70,10 +67,6 @@ class TopicUnits:
     def span(self, first: int, last: int) -> Span:
         """Characters of the units `first` to `last`."""
         return Span(self.starts[first], self.ends[last])
-
-    def estimate(self, first: int, last: int) -> int:
-        """Tokens of the units `first` to `last`, off by one or two."""
-        return self._through_each[last] - self._before_each[first]
 
     def fits(self, first: int, last: int, limit: int) -> bool:
         """Whether the units `first` to `last` hold at most `limit` tokens."""
@@ -93,26 +86,6 @@ class TopicUnits:
     def first_over(self, first: int, least: int) -> int:
         """The first unit up to which the units from `first` hold about `least` tokens."""
         return bisect_left(self._through_each, self._before_each[first] + least, lo=first)
-
-    def firsts_within(
-        self, opens: NDArray[np.int64], closes: NDArray[np.int64], limit: int
-    ) -> NDArray[np.int64]:
-        """For each item, the first from which the tokens up to its end are within `limit`.
-
-        One beyond the item itself where that alone is over it. Items are units `opens` to `closes`.
-        """
-        before, through = self._before[opens], self._through[closes]
-        loose = before.searchsorted(through - limit - _USUAL)
-        beyond = np.arange(1, len(opens) + 1)
-        tight = np.minimum(before.searchsorted(through - limit + _USUAL), beyond)
-        firsts = np.minimum(loose, tight)
-        for item in np.flatnonzero(firsts < tight).tolist():
-            last = int(closes[item])
-            while firsts[item] < tight[item] and not self.fits(
-                int(opens[firsts[item]]), last, limit
-            ):
-                firsts[item] += 1
-        return firsts
 
 
 def _natural(packer: Packer, blocks: Sequence[Block]) -> Bounds:
