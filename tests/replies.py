@@ -18,7 +18,7 @@ _PARSER = {
 
 def make_report(*columns: Column) -> ComparisonReport:
     """A report of these columns, or of one."""
-    return ComparisonReport("Why?", "default", "offline", (), columns or (make_column(),), 0.1)
+    return ComparisonReport("Why?", "offline", (), columns or (make_column(),), 0.1)
 
 
 def make_column(  # noqa: PLR0913 - every text of a column can be set

@@ -27,7 +27,7 @@ def test_every_view_says_how_many_chunks_have_a_place(
     command: Command, manual: Path, tmp_path: Path, arguments: tuple[str, ...]
 ) -> None:
     name, *rest = arguments
-    store = () if name == "chunk" else ("--store", str(tmp_path / "store"))
+    store = ("--store", str(tmp_path / "store")) if name == "ingest" else ()
     lost = command(name, manual, *rest, "-p", HEADED, *store)
     assert "found in their document (0.0 %)" in " ".join(lost.stdout.split())
     kept = command(name, manual, *rest, "-p", STOCK, *store)

@@ -234,7 +234,8 @@ def test_an_operation_that_is_ended_does_nothing_more(
         return
     is_filled = operation.name == "ingest"
     store = no_configuration / "new" if is_filled else there / "kept"
-    settings = offline_settings().model_copy(update={"store": str(store)})
+    location = ":memory:" if operation.name == "compare" else str(store)
+    settings = offline_settings().model_copy(update={"store": location})
     request, interrupt, heard = told(operation, there, no_configuration), Interrupt(), []
 
     def hear(event: object) -> None:

@@ -16,7 +16,6 @@ from rag_nodes.errors import (
     UnknownModelError,
 )
 from rag_nodes.keys import trace_of, words_of
-from rag_nodes.parsers.media import has_media
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
@@ -50,6 +49,8 @@ def said(error: BaseException) -> str:
 
 def without_text(document: Document, path: str) -> EmptyFileError:
     """Return the error of a document that has no text."""
+    from rag_nodes.parsers.media import has_media  # a look at a store loads no LlamaIndex
+
     nothing = "the document has no text, so nothing of it is stored"
     remedy = "check what made it"
     if has_media(document):
