@@ -5,7 +5,7 @@
 
 Every night some files get another paragraph, and the folder is ingested again with its ledger. What
 is counted is work and no time: files opened, by an audit hook of the interpreter; chunks embedded,
-by the model; chunks written and deleted, by the report. At the end the store is compared with one
+by the model; chunks written, by the report. At the end the store is compared with one
 that was made of the last state in one go. The clock of files and ledger is set by hand.
 """
 
@@ -48,7 +48,6 @@ class Night:
         opened: files that were opened.
         embedded: chunks given to the model.
         written: chunks stored.
-        deleted: chunks that went.
     """
 
     number: int
@@ -56,7 +55,6 @@ class Night:
     opened: int
     embedded: int
     written: int
-    deleted: int
 
 
 class Opened:
@@ -151,7 +149,7 @@ def simulate(files: int, nights: int, share: float) -> list[Night]:
                 with Ledger(root / "ledger.sqlite", clock=lambda now=now: now + DAY / 2) as ledger:
                     column = _ingest(corpus.folder, store, model, ledger)
                 embedded = model.texts - before
-                done = len(opened.files), embedded, column.written, column.deleted
+                done = len(opened.files), embedded, column.written
                 found.append(Night(number, changed, *done))
             with open_store(root / "anew") as anew:
                 _ingest(corpus.folder, anew, model, None)

@@ -60,7 +60,7 @@ def main() -> int:
     for column in report.columns:
         print(
             f"{column.parser}: {column.chunks} chunks, {column.written} written, "
-            f"{column.unchanged} unchanged, {column.deleted} deleted -> {column.collection}"
+            f"{column.unchanged} unchanged -> {column.collection}"
         )
         if column.error:
             print(column.error, file=sys.stderr)

@@ -167,9 +167,9 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             ),
         ),
         "Ledger.known(paths)": (world.path, lambda one: world.ledger.known("default", one)),
-        "Ledger.listed_ids(document_ids)": (
+        "Ledger.open(document_ids)": (
             world.listed_id,
-            lambda one: world.ledger.listed_ids(world.listed.name, one),
+            lambda one: world.forgotten(lambda ledger: ledger.open(world.listed.name, one)),
         ),
         "Ledger.stored(document_ids)": (
             world.listed_id,
@@ -207,6 +207,7 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "The pump.",
             lambda one: world.parser.split_texts_metadata_aware(one, ["no"]),
         ),
+        "Store.count_of(document_ids)": ("a", lambda one: store.count_of(world.collection, one)),
         "Store.delete(node_ids)": (world.ids["a"], world.left_after_delete),
         "Store.fetch(node_ids)": (
             world.ids["a"],
@@ -216,6 +217,10 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
         "Store.vectors(node_ids)": (
             world.ids["a"],
             lambda one: store.vectors(world.collection, one),
+        ),
+        "Store.vectors_of(document_ids)": (
+            "a",
+            lambda one: [*store.vectors_of(world.collection, one)],
         ),
         "StoredCollection.nodes_of(document_ids)": (
             "a",

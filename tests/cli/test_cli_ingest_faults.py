@@ -87,8 +87,8 @@ def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
     shown = " ".join(ended.stdout.split())
     assert "no model was asked and nothing stored" in shown
     chunks = said["columns"][0]["chunks"]
-    numbers = f"1 {chunks * 5 // 6 + 1} 1 {chunks * 5 // 6} {chunks // 6}"
-    assert f"heading:chunk_size=30, {numbers}" in shown
+    numbers = f"1 {chunks * 5 // 6 + 1} 1 {chunks * 5 // 6}"
+    assert f"heading:chunk_size=30, min_chunk_size=5 {numbers}" in shown
     [torn] = [line for line in ended.stdout.splitlines() if "torn.pdf" in line]
     assert torn.count("torn.pdf") == 1
     assert ": counting, " in ended.stderr

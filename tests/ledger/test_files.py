@@ -43,10 +43,10 @@ def test_what_may_be_stored_of_a_document_that_no_file_has_any_more_is_told_with
 
 
 def test_what_was_stored_of_a_file_that_was_never_read_to_its_end_is_told(ledger: Ledger) -> None:
-    ledger.intend("c", {"new": [], "given": []}, {"new": "/a"})
+    ledger.open("c", ["new", "given"], {"new": "/a"})
     assert ledger.unheld("tea") == [("new", "/a", None)]
 
-    ledger.adopt("c", [(StoredDocument("c", "new", ""), [])])
+    ledger.adopt("c", [StoredDocument("c", "new", "")])
     assert ledger.unheld("tea") == [("new", "/a", None)]
 
     ledger.record(*read("/a", "new"))

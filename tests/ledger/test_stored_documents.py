@@ -4,15 +4,9 @@ import threading
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import SimpleNamespace
-from uuid import UUID
-
-import pytest
 
 from rag_nodes.ledger import CollectionRow, Ledger, StoredDocument
 
-ONE, TWO, THREE = (str(UUID(int=number)) for number in (1, 2**127, 2**128 - 1))
-ODD = "chapter 1 § 2"
-"""As a store of another kind may name its points."""
 DAY = 24 * 3600.0
 
 
@@ -41,48 +35,24 @@ def test_collections_come_with_sums_the_one_used_last_first(
     assert len(ledger.collections()) == 2
 
 
-def test_what_is_intended_is_listed_beside_what_was_there(ledger: Ledger) -> None:
-    ledger.settle([row("a", 2)], {"a": [ONE, TWO]})
+def test_what_is_opened_is_not_whole_and_keeps_its_numbers(ledger: Ledger) -> None:
+    ledger.settle([row("a", 2), row("kept", 1)])
 
-    ledger.intend("c", {"a": [TWO, THREE], "new": [ODD], "gone": []})
+    ledger.open("c", ["a", "new"])
 
-    assert ledger.listed_ids("c", ["a", "new", "gone", "unheard of"]) == {
-        "a": (ONE, TWO, THREE),
-        "new": (ODD,),
-    }
     stored = ledger.stored("c")
     assert (stored["a"].version, stored["a"].stored_at, stored["a"].chunks) == ("", 100.0, 2)
-    assert {one: of.version for one, of in stored.items()} == dict.fromkeys(
-        ("a", "gone", "new"), ""
-    )
+    assert {one: of.version for one, of in stored.items()} == {"a": "", "kept": "v", "new": ""}
     assert ledger.stored("c", ["new", "unheard of"]) == {"new": StoredDocument("c", "new", "")}
 
 
-def test_what_is_settled_has_the_ids_that_are_given_or_keeps_its_own(ledger: Ledger) -> None:
-    ledger.intend("c", {"a": [ONE, TWO], "b": [ONE], "kept": [TWO]})
-    ledger.fail("c", {"kept": "refused"})
+def test_what_is_settled_has_no_error_any_more(ledger: Ledger) -> None:
+    ledger.open("c", "a")
+    ledger.fail("c", {"a": "refused"})
 
-    ledger.settle([row("a", 1), row("b", 0, "w"), row("kept", 1)], {"a": [THREE], "b": []})
+    ledger.settle([row("a", 1)])
 
-    assert ledger.listed_ids("c", ["a", "b", "kept"]) == {"a": (THREE,), "kept": (TWO,)}
-    assert ledger.stored("c")["kept"] == row("kept", 1)._replace(stored_at=100.0)
-
-
-@pytest.mark.parametrize(
-    "ids",
-    [
-        ["1", "18446744073709551615"],
-        [THREE.upper(), THREE],
-        ["{" + ONE + "}", ONE.replace("-", ""), "a" * 16, "ß" * 500],
-        [ONE + "\n"],
-    ],
-)
-def test_ids_that_are_no_uuids_come_back_as_they_are(ledger: Ledger, ids: list[str]) -> None:
-    ledger.intend("c", {"a": ids})
-    ledger.intend("c", {"a": [ONE, *ids]})
-
-    assert ledger.listed_ids("c", ["a"]) == {"a": (*ids, ONE)}
-    assert ledger.totals("c") == (0, len(ids) + 1)
+    assert ledger.stored("c") == {"a": row("a", 1)._replace(stored_at=100.0)}
 
 
 def test_only_what_must_outlive_a_power_cut_waits_for_the_disk(ledger: Ledger) -> None:
@@ -94,27 +64,27 @@ def test_only_what_must_outlive_a_power_cut_waits_for_the_disk(ledger: Ledger) -
         said.clear()
         return found
 
-    ledger.intend("c", {"a": [ONE]})
+    ledger.open("c", ["a"])
     assert waits() == ["PRAGMA synchronous = FULL", "COMMIT"]
     with ledger.transaction():
-        ledger.intend("c", {"a": [TWO]})
-        ledger.settle([row("a", 1)], {"a": [TWO]})
+        ledger.open("c", ["a"])
+        ledger.settle([row("a", 1)])
     assert waits() == ["PRAGMA synchronous = FULL", "COMMIT"]
-    ledger.settle([row("a", 1)], {"a": [TWO]})
+    ledger.settle([row("a", 1)])
     assert waits() == ["PRAGMA synchronous = NORMAL", "COMMIT"]
 
 
-def test_totals_are_of_chunks_of_whole_documents_and_of_all_ids(ledger: Ledger) -> None:
+def test_totals_are_of_chunks_of_whole_documents_and_of_open_ones(ledger: Ledger) -> None:
     assert ledger.totals("c") == (0, 0)
-    ledger.settle([row("a", 2), row("b", 1)], {"a": [ONE, TWO], "b": [THREE]})
-    ledger.settle([StoredDocument("other", "a", "v", chunks=9)], {"a": [ONE]})
-    assert ledger.totals("c") == (3, 3)
+    ledger.settle([row("a", 2), row("b", 1)])
+    ledger.settle([StoredDocument("other", "a", "v", chunks=9)])
+    assert ledger.totals("c") == (3, 0)
 
-    ledger.intend("c", {"a": [THREE]})
-    assert ledger.totals("c") == (1, 4)
+    ledger.open("c", ["a"])
+    assert ledger.totals("c") == (1, 1)
 
     ledger.forget_stored("c", ["a"])
-    assert ledger.totals("c") == (1, 1)
+    assert ledger.totals("c") == (1, 0)
 
 
 def test_a_ledger_covers_a_collection_by_its_marks_and_as_many_chunks_as_there_may_be(
@@ -122,26 +92,26 @@ def test_a_ledger_covers_a_collection_by_its_marks_and_as_many_chunks_as_there_m
 ) -> None:
     assert not ledger.covers("c", {}, 0), "no mark was left"
     assert not ledger.covers("unheard of", {}, 0)
-    ledger.settle([row("a", 2), row("b", 1)], {"a": [ONE, TWO, ODD], "b": [THREE]})
+    ledger.settle([row("a", 2), row("b", 1)])
     for epoch in ("first", "now"):
         ledger.mark("c", epoch)
     marks = {ledger.writer("c"): "now"}
 
-    assert [count for count in range(9) if ledger.covers("c", marks, count)] == [3, 4]
+    assert [count for count in range(9) if ledger.covers("c", marks, count)] == [3]
     assert not ledger.covers("c", {ledger.writer("c"): "another copy"}, 3)
     assert not ledger.covers("c", {**marks, "somebody else": "then"}, 3)
-    ledger.intend("c", {"a": []})
-    assert [count for count in range(9) if ledger.covers("c", marks, count)] == [1, 2, 3, 4]
+    ledger.open("c", ["a"])
+    assert [count for count in range(6) if ledger.covers("c", marks, count)] == [1, 2, 3, 4, 5]
     ledger.forget_collection("c")
     assert (ledger.marks("c"), ledger.stored("c"), ledger.collections()) == ({}, {}, [])
 
 
 def test_what_the_store_says_replaces_all_rows_but_why_documents_failed(ledger: Ledger) -> None:
-    ledger.settle([row("a", 2), row("failed", 1)], {"a": [ONE, TWO], "failed": [ONE]})
-    ledger.settle([StoredDocument("other", "a", "v", chunks=9)], {"a": [THREE]})
+    ledger.settle([row("a", 2), row("failed", 1)])
+    ledger.settle([StoredDocument("other", "a", "v", chunks=9)])
     ledger.fail("c", {"failed": "refused", "b": "too long"})
 
-    ledger.adopt("c", ((row(one, 1, version), [TWO]) for one, version in (("b", ""), ("d", "w"))))
+    ledger.adopt("c", (row(one, 1, version) for one, version in (("b", ""), ("d", "w"))))
 
     found = ledger.stored("c")
     assert {one: (of.version, of.chunks, of.error) for one, of in found.items()} == {
@@ -149,9 +119,8 @@ def test_what_the_store_says_replaces_all_rows_but_why_documents_failed(ledger: 
         "b": ("", 1, "too long"),
         "d": ("w", 1, None),
     }
-    assert ledger.listed_ids("c", ["a", "failed", "b", "d"]) == {"b": (TWO,), "d": (TWO,)}
     assert ledger.totals("c") == (1, 2)
-    assert ledger.listed_ids("other", ["a"]) == {"a": (THREE,)}
+    assert ledger.totals("other") == (9, 0)
 
 
 def test_a_document_has_failed_since_it_did_so_first_until_it_is_stored(
@@ -161,7 +130,7 @@ def test_a_document_has_failed_since_it_did_so_first_until_it_is_stored(
         ledger.fail("c", {"a": why})
         assert ledger.stored("c")["a"] == StoredDocument("c", "a", "", error=why, failed_at=100.0)
 
-    ledger.adopt("c", [(row("a", 3), [])])
+    ledger.adopt("c", [row("a", 3)])
     found = ledger.stored("c")["a"]
     assert found == row("a", 3)._replace(error="never", stored_at=200.0, failed_at=100.0)
 
@@ -176,10 +145,10 @@ def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) ->
     def write(number: int, ledger: Ledger) -> None:
         barrier.wait()
         for one in range(20):
-            ledger.intend("c", {f"{number}.{one}": [f"{one}"]})
+            ledger.open("c", f"{number}.{one}")
             ledger.settle([row(f"{number}.{one}", 1)])
 
     with Ledger(place) as first, Ledger(place) as second, ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8), [first, second] * 4))
 
-        assert first.totals("c") == second.totals("c") == (160, 160)
+        assert first.totals("c") == second.totals("c") == (160, 0)

@@ -41,7 +41,7 @@ def facts(report: IngestReport) -> list[tuple[Any, ...]]:
     return [
         (
             *(column.parser, column.chunks, column.parents, column.tokens, column.written),
-            *(column.unchanged, column.deleted, column.embedding_tokens, column.embedding_cost),
+            *(column.unchanged, column.embedding_tokens, column.embedding_cost),
         )
         for column in report.columns
     ]
@@ -101,7 +101,7 @@ def test_nothing_is_stored_and_nothing_written_down(
     ledger = (tmp_path / "store" / "ledger.sqlite").read_bytes()
     (folder / "0.md").write_text("Something else.")
     report = ingest([folder], parsers, kept, models=served, dry_run=True)
-    assert (report.columns[0].written, report.columns[0].deleted) == (1, 1)
+    assert report.columns[0].written == 1
     assert (tmp_path / "store" / "ledger.sqlite").read_bytes() == ledger
     assert kept.count(kept.collections()[0].name) == 5
 

@@ -193,7 +193,7 @@ def test_chunks_without_a_summary_are_named_and_summarised_by_the_next_ingest(
         assert summarised_in(store, report) == 2
         assert len(embedded_in(store, report)) == 3
         report = ingest([file], PARSERS, store, models=paid, **options)
-        assert (report.files[0].status, report.columns[0].written) == ("read", 1)
+        assert (report.files[0].status, report.columns[0].written) == ("read", 3)
         assert summarised_in(store, report) == 3
         assert asked_of(paid) == 1
         report = ingest([file], PARSERS, store, models=paid, **options)

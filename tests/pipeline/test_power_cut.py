@@ -48,22 +48,25 @@ class Disk(Store):
             raise PowerCutError
 
     def _check(self) -> None:
-        """Whatever is stored is listed."""
+        """Every version that is stored is that of the ledger, or the document is open there."""
         if self.ledger:
             with Ledger(self.ledger) as ledger:
                 for name in self._all:
                     stored = self.documents(name)
-                    listed = ledger.listed_ids(name, [*stored])
-                    assert all({*of} <= {*listed.get(one, ())} for one, of in stored.items())
+                    said = {one: row.version for one, row in ledger.stored(name).items()}
+                    for one, nodes in stored.items():
+                        assert not said[one] or {of.source_hash for of in nodes.values()} == {
+                            said[one]
+                        }
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
         self._call()
         super().put(collection, points)
         self._check()
 
-    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
+    def delete_others(self, collection: str, kept: Mapping[str, Sequence[str]]) -> None:
         self._call()
-        super().delete(collection, node_ids)
+        super().delete_others(collection, kept)
         self._check()
 
     def flush(self, collection: str) -> None:
@@ -186,13 +189,13 @@ class Saved:
     def __init__(self, place: Path, patch: pytest.MonkeyPatch) -> None:
         self._place, self._kept = place, place.with_suffix(".kept")
         self._keep()
-        real = Ledger.intend
+        real = Ledger.open
 
-        def intend(ledger: Ledger, *arguments: Any) -> None:
+        def opened(ledger: Ledger, *arguments: Any) -> None:
             real(ledger, *arguments)
             self._keep()
 
-        patch.setattr(Ledger, "intend", intend)
+        patch.setattr(Ledger, "open", opened)
 
     def _keep(self) -> None:
         shutil.rmtree(self._kept, ignore_errors=True)
@@ -268,7 +271,7 @@ class Unmarkable(Disk):
         return super().mark(collection, marks)
 
 
-def test_nothing_is_stored_that_could_not_be_listed_before(tmp_path: Path, models: Models) -> None:
+def test_nothing_is_stored_that_could_not_be_opened_before(tmp_path: Path, models: Models) -> None:
     store, place = Unmarkable(), tmp_path / "ledger"
 
     def ingest(text: str) -> IngestReport:
@@ -281,7 +284,8 @@ def test_nothing_is_stored_that_could_not_be_listed_before(tmp_path: Path, model
 
     assert report.files[0].status == "incomplete"
     with Ledger(place) as ledger:
-        for name, of in store.points().items():
-            assert set(of) <= set(ledger.listed_ids(name, ["tea"])["tea"])
+        for name in store.points():
+            versions = {one.source_hash for one in store.stored(name, "tea").values()}
+            assert versions == {ledger.stored(name)["tea"].version}
     store.fails = False
     assert ingest("Tea is black. " * 50).files[0].status == "read"

@@ -32,8 +32,7 @@ def ledger(tmp_path: Path, store: Store) -> Iterator[Ledger]:
                 [
                     StoredDocument(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
                     for document, chunks in sizes.items()
-                ],
-                {one: [node.node_id for node in nodes_of(one, of)] for one, of in sizes.items()},
+                ]
             )
             store.mark(name, {made.writer(name): "an epoch"})
             made.mark(name, "an epoch")

@@ -110,16 +110,11 @@ def one_is_not_stored(_: Store, ledger: Ledger) -> None:
 
 
 def one_was_in_hand(_: Store, ledger: Ledger) -> None:
-    ledger.intend(FIXED, {"a.md": []})
+    ledger.open(FIXED, "a.md")
 
 
 def another_version_of_as_many_chunks(_: Store, ledger: Ledger) -> None:
     ledger.settle([ledger.stored(FIXED)["a.md"]._replace(version="of another")])
-
-
-def a_point_is_not_listed(_: Store, ledger: Ledger) -> None:
-    ids = ledger.listed_ids(FIXED, ["a.md"])["a.md"]
-    ledger.settle([ledger.stored(FIXED)["a.md"]], {"a.md": ids[1:]})
 
 
 @pytest.mark.parametrize(
@@ -129,7 +124,6 @@ def a_point_is_not_listed(_: Store, ledger: Ledger) -> None:
         one_is_not_stored,
         one_was_in_hand,
         another_version_of_as_many_chunks,
-        a_point_is_not_listed,
     ],
 )
 def test_a_ledger_that_says_something_else_than_the_store_is_named(

@@ -50,8 +50,7 @@ def test_of_a_run_that_was_killed_the_store_is_asked_about_the_documents_in_hand
     known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known.store.delete(HEADING, [nodes_of("a.md", 3)[0].node_id])
-    ids = {one: [node.node_id for node in nodes_of(one, 3)] for one in ("a.md", "new.md")}
-    ledger.intend(HEADING, ids)
+    ledger.open(HEADING, ["a.md", "new.md"])
     monkeypatch.setattr(type(known.store), "documents", None)
     found = listed(known)
     assert [(one.name, one.state, one.chunks[HEADING]) for one in found.values()] == [

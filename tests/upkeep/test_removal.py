@@ -34,7 +34,7 @@ def test_it_goes_from_every_collection_and_from_the_ledger(
     assert take_out(known, "/docs/a.md") == [(FIXED, 1, 3), (HEADING, 1, 3)]
     assert known.store.stored(HEADING, "a.md") == {}
     assert known.store.count(HEADING) == known.store.count(FIXED) == 2
-    assert ledger.totals(HEADING) == (2, 2)
+    assert ledger.totals(HEADING) == (2, 0)
     assert ledger.paths("tests") == ["/docs/b.md"]
 
 
@@ -75,13 +75,11 @@ def test_a_file_that_failed_is_forgotten(known: Inventory, ledger: Ledger) -> No
 def test_a_removal_that_is_interrupted_is_completed_by_the_next(
     known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    delete = known.store.delete
-
-    def interrupted(collection: str, node_ids: list[str]) -> None:
-        delete(collection, node_ids[:1])
+    def interrupted(collection: str, _: object) -> None:
+        known.store.delete(collection, [nodes_of("a.md", 3)[0].node_id])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(known.store, "delete", interrupted)
+    monkeypatch.setattr(known.store, "delete_others", interrupted)
     with pytest.raises(KeyboardInterrupt):
         take_out(known, "a.md")
     monkeypatch.undo()

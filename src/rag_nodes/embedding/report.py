@@ -45,7 +45,7 @@ class FileColumn:
     """What one parser's collection holds of one file.
 
     `chunks` were made of it, parents not counted, and `stored` of them are stored now. `superseded`
-    chunks of its former version are still there: they are deleted when all new ones are stored.
+    chunks were stored of it before: they are deleted when all new ones are stored.
     `error` says why it is incomplete, `choice` what a parser that decides per document chose for it
     and why, where it was cut.
     """
@@ -100,12 +100,12 @@ class ParserOutcome:
 
     `chunks` and their `tokens`, in the parser's encoding, are of all documents of the run, whether
     `written` by it or `unchanged`; `max_tokens` is the largest. `parents` are above them, read in
-    their place and neither embedded nor ranked. `deleted` counts stale chunks and parents of
-    changed documents, `unplaced` chunks of a foreign splitter that do not stand in their document
-    for certain: they are found and read, and cited without offsets, pages and headings. `seconds`
-    are by the clock, by stage: "parse", "embed", "store". The model was given `embedding_tokens`,
-    counted here, 0 where it runs offline; `saved_tokens` needed no embedding, as they or their
-    vectors were stored. Costs are US dollars by the price table, None when the price is unknown.
+    their place and neither embedded nor ranked. `unplaced` chunks of a foreign splitter do not
+    stand in their document for certain: they are found and read, and cited without offsets, pages
+    and headings. `seconds` are by the clock, by stage: "parse", "embed", "store". The model was
+    given `embedding_tokens`, counted here, 0 where it runs offline; `saved_tokens` needed no
+    embedding, as they or their vectors were stored. Costs are US dollars by the price table, None
+    when the price is unknown.
     """
 
     parser: str
@@ -115,7 +115,6 @@ class ParserOutcome:
     max_tokens: int = 0
     written: int = 0
     unchanged: int = 0
-    deleted: int = 0
     seconds: dict[str, float] = field(default_factory=dict)
     error: str | None = None
     parents: int = 0

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 FILE_NAME = "ledger.sqlite"
 """Of the ledger in the folder of an embedded store."""
-VERSION = 7
+VERSION = 8
 """Of the tables; a ledger of another one is refused."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
@@ -56,13 +56,12 @@ CREATE TABLE stored (
     collection TEXT NOT NULL, document_id TEXT NOT NULL, version TEXT NOT NULL,
     chunks INTEGER NOT NULL, parents INTEGER NOT NULL, tokens INTEGER NOT NULL,
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
-    failed_at REAL, path TEXT NOT NULL, points INTEGER NOT NULL, ids BLOB NOT NULL,
+    failed_at REAL, path TEXT NOT NULL,
     PRIMARY KEY (collection, document_id)
 ) WITHOUT ROWID
 """
 """Rows of documents keep the order in which a file has them. Of what is stored, `path` is that of
-the file which had the document last, "" where nobody knows; `ids` are those of the points that may
-be stored, `points` how many, which come last, as they are as long as all the rest."""
+the file which had the document last, "" where nobody knows."""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:

@@ -1,4 +1,4 @@
-"""`Ledger`: what may be stored, what is stored whole, and the files that it came from."""
+"""`Ledger`: which documents are stored whole, and the files that they came from."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
-from typing import Any, Self
+from typing import Self
 
 from rag_nodes.ledger.database import FILE_NAME, LedgerDatabase, ledger_path, translated
 from rag_nodes.ledger.rows import (
@@ -18,8 +18,6 @@ from rag_nodes.ledger.rows import (
     FileRow,
     KnownFile,
     StoredDocument,
-    packed,
-    unpacked,
 )
 from rag_nodes.several import several
 
@@ -38,11 +36,6 @@ SELECT d.id FROM files AS f CROSS JOIN documents AS d ON d.corpus = f.corpus AND
 WHERE f.corpus = ? AND f.content_hash = ? LIMIT 10
 """
 """A cross join has the files looked up first: few have these bytes."""
-_COPIES = """
-SELECT path, content_hash FROM files WHERE corpus = :corpus AND state IN ('read', 'partial')
-AND content_hash IN (SELECT content_hash FROM files WHERE corpus = :corpus AND content_hash > ''
-    GROUP BY content_hash HAVING count(*) > 1) ORDER BY path
-"""
 _FORGET_EMPTIED = """
 DELETE FROM files WHERE corpus = :corpus AND documents > 0
 AND path NOT IN (SELECT path FROM documents WHERE corpus = :corpus)
@@ -73,27 +66,24 @@ _MARK = """
 UPDATE collections SET marks = json_object(writer, ?) WHERE name = ?
 """
 _STORED = f"SELECT {', '.join(StoredDocument._fields)} FROM stored WHERE collection = ?"  # noqa: S608
-_LISTED = "SELECT document_id, ids FROM stored WHERE collection = ?"
 _TOTALS = """
-SELECT coalesce(sum(iif(version = '', 0, chunks)), 0), coalesce(sum(points), 0)
+SELECT coalesce(sum(iif(version = '', 0, chunks)), 0), coalesce(sum(version = ''), 0)
 FROM stored WHERE collection = ?
 """
 _SETTLE = """
-INSERT INTO stored
-VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '', coalesce(?, 0), coalesce(?, x''))
+INSERT INTO stored VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')
 ON CONFLICT (collection, document_id) DO UPDATE SET
     version = excluded.version, chunks = excluded.chunks, parents = excluded.parents,
     tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
-    error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at,
-    points = coalesce(?, points), ids = coalesce(?, ids)
+    error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at
 """
-_INTEND = """
-INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL, ?, ?, ?)
-ON CONFLICT (collection, document_id) DO UPDATE SET version = '', points = excluded.points,
-    ids = excluded.ids, path = iif(excluded.path = '', path, excluded.path)
+_OPEN = """
+INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, NULL, NULL, NULL, ?)
+ON CONFLICT (collection, document_id) DO UPDATE SET
+    version = '', path = iif(excluded.path = '', path, excluded.path)
 """
 _FAIL = """
-INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, NULL, ?, '', 0, x'')
+INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, NULL, ?, '')
 ON CONFLICT (collection, document_id) DO UPDATE SET
     error = excluded.error, failed_at = coalesce(failed_at, excluded.failed_at)
 """
@@ -108,8 +98,9 @@ _FILE_OF = "UPDATE stored SET path = ? WHERE collection = ? AND document_id = ?"
 class Ledger(LedgerDatabase):
     """A memory of what a store holds: files, documents, collections, and what is stored of each.
 
-    The ledger never lists less than is stored, and a run that is killed leaves documents that are
-    not settled. What others write shows in marks and counts that are not the store's, see `covers`.
+    A document is opened before the store hears of it and settled once it is stored whole, so that a
+    run that is killed leaves open ones. What others write shows in marks and counts that are not
+    the store's, see `covers`.
     Safe to share between threads; several processes may have the same one open.
 
     Args:
@@ -184,10 +175,6 @@ class Ledger(LedgerDatabase):
         """The ids of the documents of files with the same bytes."""
         return [one for (one,) in self._read(_TWINS, corpus, content_hash)]
 
-    def copies(self, corpus: str) -> list[tuple[str, str]]:
-        """The files that were read and have the bytes of another one: path and content hash."""
-        return [(path, content) for path, content in self._read(_COPIES, corpus=corpus)]
-
     def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         """Write down a file that was opened, with the documents that it has.
 
@@ -252,18 +239,19 @@ class Ledger(LedgerDatabase):
         self._write(_MARK, [(epoch, collection)])
 
     def totals(self, collection: str) -> tuple[int, int]:
-        """Chunks of documents that are whole, and ids of points that may be stored of any."""
-        [(chunks, points)] = self._read(_TOTALS, collection)
-        return chunks, points
+        """Chunks of documents that are whole, and how many documents are not."""
+        [(chunks, opened)] = self._read(_TOTALS, collection)
+        return chunks, opened
 
     def covers(self, collection: str, marks: Mapping[str, str], count: int) -> bool:
         """Whether all that a collection holds is listed, though a run may have been killed.
 
-        That is where its marks in the store are those that this ledger left, and its chunks there
-        may be as many.
+        That is where its marks in the store are those that this ledger left, and it has as many
+        chunks there as the documents that are whole, or more while others are not.
         """
-        known, (least, most) = self.marks(collection), self.totals(collection)
-        return bool(known) and known == marks and least <= count <= most
+        known, (chunks, opened) = self.marks(collection), self.totals(collection)
+        fits = count >= chunks if opened else count == chunks
+        return bool(known) and known == marks and fits
 
     def stored(
         self, collection: str, document_ids: str | Sequence[str] | None = None
@@ -272,65 +260,40 @@ class Ledger(LedgerDatabase):
         rows = self._read_of(_STORED, collection, "document_id", document_ids)
         return {row[1]: StoredDocument(*row) for row in rows}
 
-    def listed_ids(
-        self, collection: str, document_ids: str | Sequence[str]
-    ) -> dict[str, tuple[str, ...]]:
-        """The ids of all points that may be stored of documents; those of none are left out."""
-        found = self._read_of(_LISTED, collection, "document_id", document_ids)
-        return {one: unpacked(of) for one, of in found if of}
-
-    def intend(
+    def open(
         self,
         collection: str,
-        ids: Mapping[str, Iterable[str]],
+        document_ids: str | Iterable[str],
         paths: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
-        """Write down, before the store hears of it, what is about to be stored of documents.
+        """Write down, before the store hears of it, what documents are about to change.
 
-        They are not whole from then on, and their points are listed beside those of before: so the
-        ledger never lists less than is stored. It is on the disk when this returns. With the path
-        of its file, as that may be gone before a run that was killed is repeated.
+        They are not whole from then on, and it is on the disk when this returns. With the path of
+        the file of each, as that may be gone before a run that was killed is repeated.
         """
-        given = {one: list(of) for one, of in ids.items()}
         with self.transaction() as connection:
-            former = self.listed_ids(collection, list(given))
-            for one, of in given.items():
-                both = dict.fromkeys([*former.get(one, ()), *of])
-                values = (collection, one, paths.get(one, ""), len(both), packed(both))
-                connection.execute(_INTEND, values)
+            rows = [(collection, one, paths.get(one, "")) for one in several(document_ids)]
+            connection.executemany(_OPEN, rows)
 
-    def settle(
-        self, rows: Iterable[StoredDocument], ids: Mapping[str, Iterable[str]] | None = None
-    ) -> None:
-        """Write down what the store confirmed; rows without a time are stamped with now.
+    def settle(self, rows: Iterable[StoredDocument]) -> None:
+        """Write down what the store confirmed; rows without a time are stamped with now."""
+        now = self.clock()
+        stamped = (
+            row if row.stored_at is not None else row._replace(stored_at=now) for row in rows
+        )
+        self._write(_SETTLE, stamped)
 
-        Documents with ids have these points and no others; what is listed of the others stays so.
-        """
-        now, listed = self.clock(), ids or {}
-
-        def values() -> Iterator[tuple[Any, ...]]:
-            for row in rows:
-                stamped = row._replace(stored_at=now) if row.stored_at is None else row
-                of = [*listed[row.document_id]] if row.document_id in listed else None
-                points = (None, None) if of is None else (len(of), packed(of))
-                yield (*stamped, *points, *points)  # of a row that is new, and of one that is there
-
-        self._write(_SETTLE, values())
-
-    def adopt(
-        self, collection: str, stored: Iterable[tuple[StoredDocument, Iterable[str]]]
-    ) -> None:
-        """Write down all that a collection holds, by what the store says, each with its ids.
+    def adopt(self, collection: str, stored: Iterable[StoredDocument]) -> None:
+        """Write down all that a collection holds, by what the store says.
 
         Why documents failed stays known, and of which file they are.
         """
-        # A store may take longer to tell than others wait for this file.
-        pairs = [(row, [*of]) for row, of in stored]
+        rows = list(stored)  # a store may take longer to tell than others wait for this file
         with self.transaction("NORMAL") as connection:
             failed = self._read(_FAILED, collection)
             files = self._read(_FILED, collection)
             connection.execute("DELETE FROM stored WHERE collection = ?", (collection,))
-            self.settle((row for row, _ in pairs), {row.document_id: of for row, of in pairs})
+            self.settle(rows)
             connection.executemany(_FAIL, failed)
             connection.executemany(_FILE_OF, files)
 

@@ -2,20 +2,12 @@
 
 from __future__ import annotations
 
-import json
-import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+from typing import Literal, NamedTuple
 
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
 
-_UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_DIGITS = 32
-"""Of a UUID."""
 FileState = Literal["read", "partial", "failed", "empty"]
 """What became of a file when it was last opened: "partial" means read with warnings, "failed" that
 it, or a document in it, could not be read, and "empty" that there is no text in it any more."""
@@ -167,20 +159,3 @@ def utc_time(seconds: float | None) -> str | None:
     if seconds is None:
         return None
     return datetime.fromtimestamp(int(seconds), UTC).isoformat().replace("+00:00", "Z")
-
-
-def packed(node_ids: Iterable[str]) -> bytes | str:
-    """Ids as a ledger keeps them: 16 bytes each of UUIDs, as an ingest writes; others as JSON."""
-    ids = list(node_ids)
-    if all(map(_UUID.fullmatch, ids)):
-        return bytes.fromhex("".join(ids).replace("-", ""))
-    return json.dumps(ids)
-
-
-def unpacked(ids: bytes | str) -> tuple[str, ...]:
-    """The ids that were packed."""
-    if isinstance(ids, str):
-        return tuple(json.loads(ids))
-    digits = ids.hex()
-    each = (digits[start : start + _DIGITS] for start in range(0, len(digits), _DIGITS))
-    return tuple(f"{d[:8]}-{d[8:12]}-{d[12:16]}-{d[16:20]}-{d[20:]}" for d in each)

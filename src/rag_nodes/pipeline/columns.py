@@ -1,17 +1,16 @@
 """One column of an ingest: a collection, what the ledger lists of it, and what is written there.
 
-The order is what nothing is lost or doubled by: ids enter the ledger before the store hears of
-their points, and leave it after the store deleted them and was flushed. So the ledger lists all
-that is stored, and at times more; a document counts as stored only when it was settled. A run that
-is killed anywhere leaves documents that are not, which the next run makes again: ids are functions
-of the content, so that what was stored is overwritten by itself.
+The order is what nothing is lost or doubled by: a document is opened in the ledger before the store
+hears of it; its new points are stored, all other ones of it deleted, and what is there is counted;
+and it is settled after the store was flushed. A run that is killed anywhere leaves documents that
+are open, which the next run makes again: ids are functions of the content, so that what was stored
+is overwritten by itself.
 """
 
 from __future__ import annotations
 
 import secrets
 from contextlib import contextmanager
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.embedding.failures import HOPELESS, noted, said
@@ -29,12 +28,15 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store, StoredNode
 
 
+_DISTURBED = "another process wrote to this document meanwhile; ingest it again"
+
+
 class IngestColumn:
     """Writes what one column makes of units; used by one thread at a time.
 
     A failure of the store is an error of the column and of its documents, and stops nothing else:
     `stopped` says why no further document can be stored. `code` is that of what is written, and a
-    part of the version of every document.
+    part of the version of every document. Of a `dry_run` nothing is written but the ledger.
     """
 
     def __init__(
@@ -46,9 +48,11 @@ class IngestColumn:
         tally: Tally,
         *,
         code: str,
+        dry_run: bool = False,
     ) -> None:
         self.name, self.collection, self.code = name, row.name, code
         self.stopped: str | None = None
+        self._dry_run = dry_run
         self._row, self._store, self._ledger, self._tally = row, store, ledger, tally
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
@@ -78,26 +82,13 @@ class IngestColumn:
 
     def vectors(self, document_ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         """Stored vectors of documents by the text that was embedded, by the same model."""
-        found: dict[str, tuple[str, list[float]]] = {}
+        found: dict[str, Sequence[float]] = {}
+        own = model_of(version_of("", self.code))
         with self._failing((), "looking up what is stored"):
-            own = model_of(version_of("", self.code))
-            settled, others = self._stored(document_ids)
-            ids = [i for row, of in settled.values() if model_of(row.version) == own for i in of]
-            for nodes in others.values():
-                ids += [one for one, node in nodes.items() if model_of(node.source_hash) == own]
-            found = self._store.vectors(self.collection, ids) if ids else {}
-        return dict(found.values())
-
-    def _stored(
-        self, document_ids: Sequence[str]
-    ) -> tuple[dict[str, tuple[StoredDocument, tuple[str, ...]]], dict[str, dict[str, StoredNode]]]:
-        """Rows and ids of documents that are settled, and what the store has of the others."""
-        self._believe()
-        listed = self._ledger.listed_ids(self.collection, document_ids)
-        rows = self._ledger.stored(self.collection, list(listed))
-        settled = {one: (rows[one], ids) for one, ids in listed.items() if rows[one].version}
-        asked = listed.keys() - settled.keys()
-        return settled, {one: self._store.stored(self.collection, one) for one in asked}
+            self._believe()
+            stored = self._store.vectors_of(self.collection, document_ids)
+            found.update((text, of) for version, text, of in stored if model_of(version) == own)
+        return found
 
     def _believe(self) -> None:
         """Have the ledger say what the store holds, once: made anew from it where it is doubted."""
@@ -110,14 +101,9 @@ class IngestColumn:
             count = store.count(name)
             found = self._doubted(count)
             if found is not None:
-                rows = ((stored_row(name, one, of), of) for one, of in found.items())
-                self._ledger.adopt(name, rows)
+                self._ledger.adopt(name, (stored_row(name, one, of) for one, of in found.items()))
                 if count:
-                    nodes = (pair for of in found.values() for pair in of.items())
-                    chunks = (one for one, node in nodes if not node.is_parent)
-                    sample = store.vectors(name, list(islice(chunks, 1))).values()
-                    there = next((len(vector) for _, vector in sample), None)
-                    self._use(self._row.dimension or there)
+                    self._use(self._row.dimension or store.dimension(name))
                     self._mark()
         except StoreError as error:
             self._trouble = None if isinstance(error, LedgerError) else error
@@ -139,6 +125,8 @@ class IngestColumn:
 
         A process that is killed in between leaves two epochs, and so a ledger that is doubted.
         """
+        if self._dry_run:
+            return
         store, ledger, name = self._store, self._ledger, self.collection
         epoch = secrets.token_hex(8)
         with ledger.transaction():
@@ -153,59 +141,73 @@ class IngestColumn:
 
     # What is written, in this order.
 
-    def look_up(self, made: ColumnResult) -> None:
-        """See what is stored of documents that are about to be written; that need not be put."""
-        due = {key: one for key, one in made.documents.items() if not one.is_known}
-        with self._failing(due.values(), "looking up what is stored"):
-            settled, others = self._stored(list(due))
-            for key, (row, ids) in settled.items():
-                due[key].former, due[key].former_chunks = frozenset(ids), row.chunks
-            self._has_written |= bool(others)  # perhaps by a run that could not flush it
-            for key, nodes in others.items():
-                one, version = due[key], due[key].stored.version
-                one.former = frozenset(nodes)
-                one.former_chunks = sum(not node.is_parent for node in nodes.values())
-                there = {i: n.is_parent for i, n in nodes.items() if n.source_hash == version}
-                one.points = [p for p in one.points if there.get(p.node_id) != (p.vector is None)]
-
-    def intend(self, made: ColumnResult, paths: Mapping[str, str]) -> None:
+    def open(self, made: ColumnResult, paths: Mapping[str, str]) -> None:
         """Write down what is about to change, with the path of the file of each document.
 
         Where that fails, nothing is to be stored.
         """
-        due = [one for one in made.documents.values() if one.points or one.stale]
-        if not due or self.stopped:
+        known = self._ledger.stored(self.collection, [*made.documents])
+        for key, row in known.items():
+            made.documents[key].former = row.chunks
+        changes = {key: one for key, one in made.documents.items() if one.points or one.is_new}
+        if not changes or self.stopped:
             return
+        due = list(changes.values())
         with self._failing(due, due[0].label):
             if not self._is_marked:
                 self._mark()
             vectors = (point.vector for one in due for point in one.points if point.vector)
             if self._row.dimension is None and (vector := next(vectors, None)):
                 self._use(len(vector))
-            ids = {one.stored.document_id: one.ids for one in due}
-            self._ledger.intend(self.collection, ids, paths)
+            self._ledger.open(self.collection, [*changes], paths)
             for one in due:
-                one.is_listed = True
+                one.is_open = True
             return
-        _refuse(due, due[0].error or "")  # what is not listed is not stored
+        _refuse(due, due[0].error or "")  # what is not open is not stored
 
     def write(self, made: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
         due = [one for one in made.documents.values() if not one.is_known]
-        for one in due:
-            one.touched = bool(one.points or one.stale or not one.stored.chunks)
         stored = self._put([one for one in due if one.is_cut])
         for one in due:
-            one.points = ()
-            if one.is_listed and (stale := one.stale):
-                with self._failing([one], one.label), self._tally.storing(self.name):
-                    self._store.delete(self.collection, sorted(stale))
-                    self._has_written = True
-                    self._tally.columns[self.name].deleted += len(stale)
-                    one.former -= stale
+            one.points, one.touched = (), True
+        self._replace([one for one in due if one.is_new and one.is_open])
         for document_id, one in made.documents.items():
             made.documents[document_id] = self.enqueue(one)
         return stored
+
+    def _replace(self, made: Sequence[DocumentResult]) -> None:
+        """Delete all but the new points of documents, and see that these are there."""
+        ids = {one.stored.document_id: one.ids for one in made}
+        with self._failing(made, made[0].label if made else ""), self._tally.storing(self.name):
+            former = {one.stored.document_id for one in made if one.former is not None}
+            if former:
+                self._has_written = True
+                kept = {one: own for one, own in ids.items() if one in former}
+                self._store.delete_others(self.collection, kept)
+                for one in made:
+                    one.former = 0
+            if self._count(made) == sum(map(len, ids.values())):
+                return
+            for one in made:
+                if self._count([one]) != len(one.ids):
+                    one.fail(_DISTURBED)
+
+    def _count(self, made: Sequence[DocumentResult]) -> int:
+        ids = [one.stored.document_id for one in made]
+        return self._store.count_of(self.collection, ids)
+
+    def rehearse(self, made: ColumnResult) -> int:
+        """Count what `write` would store."""
+        points = 0
+        for document_id, one in made.documents.items():
+            one.touched = not one.is_known
+            points += len(one.points)
+            chunks = sum(point.vector is not None for point in one.points)
+            self._tally.tell("store", self.name, chunks, 0)
+            one.points = ()
+            made.documents[document_id] = self.enqueue(one)
+        return points
 
     def _put(self, made: Sequence[DocumentResult]) -> int:
         """Store the points of documents; where all are refused, those of each document alone."""
@@ -259,11 +261,11 @@ class IngestColumn:
     def settle(self) -> None:
         """Say in the ledger what is stored whole, and why the others are not."""
         pending, self._pending = list(self._pending.values()), {}
-        whole = [one for one in pending if one.is_whole]
         name = self.collection
         self._ledger.settle(
-            [one.stored._replace(collection=name, error=None, failed_at=None) for one in whole],
-            {one.stored.document_id: one.ids for one in whole if not one.is_known},
+            one.stored._replace(collection=name, error=None, failed_at=None)
+            for one in pending
+            if one.is_whole
         )
         failed = {one.stored.document_id: in_brief(one.error) for one in pending if one.error}
         if failed:

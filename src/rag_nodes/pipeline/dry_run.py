@@ -1,14 +1,14 @@
 """A dry run: an ingest as it would be, without a request to a model and without a stored chunk.
 
-It is the same run over a store that keeps nothing, with a copy of the ledger and an embedding that
-asks nobody; so what is due is what would be due, and texts are counted where they would be sent.
+It is the same run without its writing, with a copy of the ledger and an embedding that asks nobody;
+so what is due is what would be due, and texts are counted where they would be sent.
 """
 
 from __future__ import annotations
 
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.build import Parse
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Point, Store
 
 
 @contextmanager
@@ -36,8 +35,7 @@ def rehearsal(
     parsers: Mapping[str, SpanNodeParser],
     models: Models,
     steps: Sequence[TransformComponent],
-    store: Store,
-) -> Iterator[tuple[Models, list[TransformComponent], Store, Parse, tuple[str, ...]]]:
+) -> Iterator[tuple[Models, list[TransformComponent], Parse, tuple[str, ...]]]:
     """What it is done with; meanwhile parsers that compare sentences ask nobody.
 
     Transformations are those that say what is embedded. The names at the end are of parsers whose
@@ -48,7 +46,6 @@ def rehearsal(
         yield (
             replace(models, embedding=stand_in, offline=True),
             [one for one in steps if _asks_nobody(one)],
-            cast("Store", _UntouchedStore(store)),
             _cut_unasked,
             tuple(name for name, one in parsers.items() if _names_model(one.to_dict())),
         )
@@ -56,27 +53,6 @@ def rehearsal(
 
 def _asks_nobody(step: TransformComponent) -> bool:
     return isinstance(step, EmbeddedText) or (isinstance(step, SectionSummary) and not step.llm)
-
-
-class _UntouchedStore:
-    def __init__(self, store: Store) -> None:
-        self._store = store
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._store, name)
-
-    def put(self, collection: str, points: Sequence[Point]) -> None:
-        """Keep nothing."""
-
-    def delete(self, collection: str, node_ids: Sequence[str]) -> None:
-        """Leave them."""
-
-    def flush(self, collection: str) -> None:
-        """There is nothing to flush."""
-
-    def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:  # noqa: ARG002
-        """Keep nothing; it is not said to be kept."""
-        return False
 
 
 def _cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:

@@ -147,10 +147,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             return report
         return compared(
             report,
-            run.store,
+            store,
             run.ledger,
             wanted,
-            prune=prune,
+            prune=prune and not dry_run,
             exclude=exclusion,
         )
 

@@ -1,4 +1,4 @@
-"""What is gone from folders: documents that are taken out of the store, and files that moved."""
+"""Documents that are gone from folders, and are taken out of the store."""
 
 from __future__ import annotations
 
@@ -97,17 +97,14 @@ def compared(
         if prune:
             logger.warning("%s", error)
         gone, lost = {}, []
-    if prune:
-        removed = []
-        if gone:
-            names = _collections(store, ledger, corpus)
-            removed = taken_out(store, ledger, corpus, list(gone), names)
-        ledger.forget_files(corpus, lost)
-        pruned = Pruned(tuple(gone.values()), sum(one.nodes for one in removed))
-        report = replace(report, pruned=pruned)
-    else:
-        report = replace(report, gone=len(gone))
-    return replace(report, moved=_moved(ledger, corpus, paths))  # what pruning left of them
+    if not prune:
+        return replace(report, gone=len(gone))
+    removed = []
+    if gone:
+        names = _collections(store, ledger, corpus)
+        removed = taken_out(store, ledger, corpus, list(gone), names)
+    ledger.forget_files(corpus, lost)
+    return replace(report, pruned=Pruned(tuple(gone.values()), sum(one.nodes for one in removed)))
 
 
 def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
@@ -149,26 +146,6 @@ def _gone(
     return gone, lost
 
 
-def _moved(ledger: Ledger, corpus: str, paths: Iterable[Path]) -> tuple[str, ...]:
-    """Files that are not there any more, and whose bytes are in files that were ingested.
-
-    Nothing of them is removed: of a disk that is not there the files look the same.
-    """
-    here, is_lost = _is_below_any(paths), file_loss()
-    copies = ledger.copies(corpus)
-    found = {content for path, content in copies if here(path) and not is_lost(path)}
-    lost = [path for path, content in copies if content in found and is_lost(path)]
-    known = ledger.known(corpus, lost)
-    ids = [row.id for one in known.values() for row in one.documents]
-    # A page of two crawls is one document, which is to stay.
-    kept = {
-        one
-        for one, rows in ledger.documents(corpus, ids).items()
-        if any(row.path not in known for row in rows)
-    }
-    return tuple(p for p in lost if kept.isdisjoint(row.id for row in known[p].documents))
-
-
 def taken_out(
     store: Store,
     ledger: Ledger,
@@ -188,19 +165,18 @@ def taken_out(
     # One that is damaged is known to the ledger alone; it may be mended, and then has them still.
     known = [one.name for one in ledger.collections(corpus)]
     holdings = {
-        name: {one: nodes for one in document_ids if (nodes := list(store.stored(name, one)))}
+        name: {one: nodes for one in document_ids if (nodes := len(store.stored(name, one)))}
         for name in dict.fromkeys([*chosen, *known])
     }
     gone: list[Removed] = []
     for name, there in holdings.items():
-        every = [node for nodes in there.values() for node in nodes]
-        if every:
-            ledger.intend(name, there)
-            store.delete(name, every)
+        if there:
+            ledger.open(name, there)
+            store.delete_others(name, dict.fromkeys(there, ()))
             store.flush(name)  # what came back after a power cut would be listed nowhere
         ledger.forget_stored(name, document_ids)
-        if every or name in chosen:
-            gone.append(Removed(name, len(there), len(every)))
+        if there or name in chosen:
+            gone.append(Removed(name, len(there), sum(there.values())))
     ledger.forget_documents(corpus, document_ids)
     return gone
 

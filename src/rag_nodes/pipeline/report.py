@@ -34,25 +34,23 @@ class IngestReport(DocumentsReport):
     `superseded` are collections whose place new ones took, as the parser's options or the model
     changed; they stay until they are dropped. `pruned` is None where that was not asked for,
     or put off since something was not stored whole; else `gone` counts documents that are stored
-    and of which no file is left, or only one that is excluded, and `moved` are files that are not
-    there any more, and whose bytes were read from elsewhere. `unhashable` names the
-    splitters, models and transformations of which changes cannot be detected: every ingest
-    processes their documents again.
+    and of which no file is left, or only one that is excluded. `unhashable` names the splitters,
+    models and transformations of which changes cannot be detected: every ingest processes their
+    documents again.
 
     `skipped` counts the files of folders that no reader takes, by suffix, most frequent first; and
     `excluded` files and folders that match a pattern of `exclude`. `blank_pages` names the pages
     without text of files that were read, such as "report.pdf, page 7": nothing is stored of them.
 
-    Of a `dry_run` nothing was done, and what is `pruned` would be: `due` counts by parser the
-    documents of which something would be stored, `estimated` are parsers whose embedding model
-    would decide where to cut, and words were compared in its place.
+    Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
+    be stored, `estimated` are parsers whose embedding model would decide where to cut, and words
+    were compared in its place.
     """
 
     corpus: str = "default"
     superseded: tuple[CollectionRow, ...] = ()
     pruned: Pruned | None = None
     gone: int = 0
-    moved: tuple[str, ...] = ()
     dry_run: bool = False
     due: Mapping[str, int] = field(default_factory=dict)
     estimated: tuple[str, ...] = ()

@@ -1,8 +1,8 @@
 """One ingest: units of files go to an executor, what comes of them to store and ledger.
 
-For each result: ids are written down, points are stored, what they replace is deleted; and every
-few thousand points the store is flushed and the ledger says what is stored whole. A run that is
-killed is completed by the next one, see `rag_nodes.pipeline.columns`.
+For each result: its documents are opened in the ledger, points are stored, what they replace is
+deleted; and every few thousand points the store is flushed and the ledger says what is stored
+whole. A run that is killed is completed by the next one, see `rag_nodes.pipeline.columns`.
 """
 
 from __future__ import annotations
@@ -65,7 +65,6 @@ class IngestRun:
     Attributes:
         ledger: of the store, or one for this run alone.
         keeps_ledger: it is of the store.
-        store: where chunks go; one that keeps nothing for a dry run.
     """
 
     def __init__(  # noqa: PLR0913 - what a run is made of, by name
@@ -106,10 +105,10 @@ class IngestRun:
             if dry_run:
                 from rag_nodes.pipeline.dry_run import rehearsal
 
-                models, steps, store, parse, self._estimated = stack.enter_context(
-                    rehearsal(made, models, steps, store)
+                models, steps, parse, self._estimated = stack.enter_context(
+                    rehearsal(made, models, steps)
                 )
-            self.store, bounds = store, limits or Limits()
+            bounds = limits or Limits()
             self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
             self._tally = Tally(names, models.embedding_name, prices, progress, total)
             known = {one.name: one for one in self.ledger.collections(corpus)}
@@ -126,6 +125,7 @@ class IngestRun:
                     self.ledger,
                     self._tally,
                     code=origins.codes[name],
+                    dry_run=dry_run,
                 )
                 for name, row in rows.items()
             ]
@@ -261,13 +261,13 @@ class IngestRun:
         """Store what came of a unit."""
         work = list(zip(self._columns, result.columns, strict=True))
         paths = {one.row.id: one.row.path for of in result.reads for one in of if one.row}
+        if not self._dry_run:
+            with self.ledger.transaction():
+                for column, made in work:
+                    column.open(made, paths)
         for column, made in work:
-            column.look_up(made)
-        with self.ledger.transaction():
-            for column, made in work:
-                column.intend(made, paths)
-        for column, made in work:
-            self._unsettled += len(made.documents) + column.write(made)
+            points = column.rehearse(made) if self._dry_run else column.write(made)
+            self._unsettled += len(made.documents) + points
             for one in made.documents.values():
                 self._tally.count(column.name, one)
             if why := made.stopped or column.stopped:

@@ -155,8 +155,8 @@ class DocumentResult:
     `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
     are not stored, `saved` tokens had their vectors already. `is_known` is one that is stored
     whole and was not cut. `lacks_summaries` says that chunks are stored without what an LLM was to
-    write. `former` are ids of nodes that are stored of it, `former_chunks` of them chunks; a result
-    that `is_listed` is in the ledger, and `touched` says that this ingest changed something of it.
+    write. `former` chunks were stored of it, None where nothing was ever to be; a result that
+    `is_open` is not whole by the ledger, and `touched` says that this ingest wrote it.
     """
 
     label: str
@@ -170,9 +170,8 @@ class DocumentResult:
     lacks_summaries: bool = False
     choice: str | None = None
     error: str | None = None
-    former: frozenset[str] = frozenset()
-    former_chunks: int = 0
-    is_listed: bool = False
+    former: int | None = None
+    is_open: bool = False
     touched: bool = False
 
     @classmethod
@@ -187,28 +186,17 @@ class DocumentResult:
     @property
     def is_stored(self) -> bool:
         """Whether every node is, or is about to be, in the store."""
-        return self.is_known or (self.is_cut and not self.missing)
+        return self.is_known or self.is_new
 
     @property
-    def stale(self) -> frozenset[str]:
-        """What is to be deleted once all points are stored."""
-        return self.former.difference(self.ids) if self.is_cut and self.is_stored else frozenset()
-
-    @property
-    def superseded(self) -> int:
-        """Chunks of the former version that are still there."""
-        kept = self.former.difference(self.ids if self.is_cut else ())
-        return min(len(kept), self.former_chunks)
+    def is_new(self) -> bool:
+        """Whether it was cut and nothing of it is missing, so that it can replace what there is."""
+        return self.is_cut and not self.missing
 
     @property
     def is_whole(self) -> bool:
         """Whether every node is in the store as it should be, and nothing else of the document."""
-        return (
-            self.is_stored
-            and not self.superseded
-            and not self.lacks_summaries
-            and self.error is None
-        )
+        return self.is_stored and not self.lacks_summaries and self.error is None
 
 
 @dataclass(slots=True, eq=False)

@@ -166,6 +166,14 @@ class EngineCollection(ABC):
     def delete(self, node_ids: Sequence[str]) -> None:
         """Delete points by id; ids that are not there are fine."""
 
+    def delete_where(self, where: Where) -> None:
+        """Delete the points that are meant."""
+        self.delete([one.node_id for one in self.select(where, ())])
+
+    def count_where(self, where: Where) -> int:
+        """Points that are meant, also those that have no embedding."""
+        return sum(1 for _ in self.select(where, ()))
+
     @abstractmethod
     def count(self) -> int:
         """Return the number of points that have an embedding, so of all but parents."""

@@ -84,6 +84,11 @@ def all_of(*chosen: Where | None) -> Where | None:
     return parts[0] if len(parts) == 1 else Together("must", parts) if parts else None
 
 
+def none_of(*chosen: Where) -> Where:
+    """That nothing holds of what is named."""
+    return Together("must_not", chosen)
+
+
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Conditions a chunk must meet, all of them; none of them set means every chunk.

@@ -16,11 +16,11 @@ from rag_nodes.errors import (
 from rag_nodes.several import several
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
 from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length
-from rag_nodes.store.filters import DOCUMENT_ID, Filter
+from rag_nodes.store.filters import DOCUMENT_ID, Condition, Filter, OneOf, all_of, none_of
 from rag_nodes.store.queries import Query, best_hits
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, TextNode
 
@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _PAGE = 1000
 """Points read or deleted together."""
+_DOCUMENTS = 100
+"""Documents whose chunks of before are deleted together."""
 
 
 class Store(Catalogue):
@@ -106,6 +108,31 @@ class Store(Catalogue):
             with self.engine.step(collection):
                 self._there(collection).delete(page)
 
+    def delete_others(self, collection: str, kept: Mapping[str, Sequence[str]]) -> None:
+        """Delete all nodes of documents but those with the given ids; fine where nothing is stored.
+
+        Args:
+            collection: its name.
+            kept: ids of nodes by document.
+        """
+        for ids in _pages([*kept], _DOCUMENTS):
+            own = [node for one in ids for node in kept[one]]
+            where = all_of(_of(ids), none_of(OneOf(own)) if own else None)
+            with self._step(collection) as found:
+                if found and where:
+                    found.delete_where(where)
+
+    def count_of(self, collection: str, document_ids: str | Sequence[str]) -> int:
+        """Nodes of some documents, also parents; 0 while the collection does not exist."""
+        with self._step(collection) as found:
+            pages = _pages(several(document_ids)) if found else ()
+            return sum(found.count_where(_of(ids)) for ids in pages) if found else 0
+
+    def dimension(self, collection: str) -> int | None:
+        """Length of the embeddings in it; None while the collection does not exist."""
+        with self._step(collection) as found:
+            return found.layout.size if found else None
+
     def count(self, collection: str) -> int:
         """Nodes that a search can find, so no parents; 0 while the collection does not exist."""
         with self._step(collection) as found:
@@ -171,21 +198,36 @@ class Store(Catalogue):
 
         Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
         """
-        from llama_index.core.schema import MetadataMode
-
-        from rag_nodes.store.payload import node_in
-
-        place = self.engine.place(collection)
         found: dict[str, tuple[str, list[float]]] = {}
         for page in _pages(several(node_ids)):
             with self.engine.step(collection):
                 points = self._there(collection).read(page, vectors=True)
             for point in points:
                 if point.vector is not None:
-                    node = node_in(point.payload, point.node_id, place)
-                    text = node.get_content(MetadataMode.EMBED)
-                    found[point.node_id] = text, list(point.vector)
+                    found[point.node_id] = self._text_of(collection, point), list(point.vector)
         return found
+
+    def vectors_of(
+        self, collection: str, document_ids: str | Sequence[str]
+    ) -> Iterator[tuple[str, str, list[float]]]:
+        """Yield of each chunk of documents its version, the text that was embedded, and its vector.
+
+        Nothing while the collection does not exist.
+        """
+        for ids in _pages(several(document_ids)):
+            for point in self.select(collection, _of(ids), None, vectors=True):
+                if point.vector is not None:
+                    version = StoredNode.of(point.payload).source_hash
+                    yield version, self._text_of(collection, point), list(point.vector)
+
+    def _text_of(self, collection: str, point: Point) -> str:
+        """What a chunk was embedded as."""
+        from llama_index.core.schema import MetadataMode
+
+        from rag_nodes.store.payload import node_in
+
+        node = node_in(point.payload, point.node_id, self.engine.place(collection))
+        return node.get_content(MetadataMode.EMBED)
 
     def ignored_vectors(self, collection: str) -> tuple[str, ...]:
         """Names of the vectors beside those that are searched, as releases before this made them.
@@ -245,7 +287,12 @@ class Store(Catalogue):
         return replace(query, mode="dense")
 
 
-def _pages(node_ids: Sequence[str]) -> Iterable[list[str]]:
+def _pages(ids: Sequence[str], most: int = _PAGE) -> Iterable[list[str]]:
     """Ids as many at a time as are read or deleted by one request."""
-    for first in range(0, len(node_ids), _PAGE):
-        yield list(node_ids[first : first + _PAGE])
+    for first in range(0, len(ids), most):
+        yield list(ids[first : first + most])
+
+
+def _of(document_ids: list[str]) -> Where:
+    """That a node is of one of some documents."""
+    return Condition(DOCUMENT_ID, "in", document_ids)

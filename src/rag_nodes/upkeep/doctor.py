@@ -167,13 +167,11 @@ def _torn(ledger: Ledger | None, name: str, stored: StoredDocuments) -> Iterator
 
 
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
-    """Documents that are whole in another version than a ledger says, or have points it lacks."""
+    """Documents that are whole in another version than a ledger says, or that it lacks."""
     there = {one: stored_row(name, one, nodes).version for one, nodes in stored.items()}
     said = {one: row.version for one, row in ledger.stored(name).items()}
-    listed = ledger.listed_ids(name, list(stored))
     return [
         one
         for one in dict.fromkeys([*there, *said])
-        if said.get(one, "") != there.get(one, "")
-        or not stored.get(one, {}).keys() <= {*listed.get(one, ())}
+        if said.get(one, "") != there.get(one, "") or (one in there and one not in said)
     ]

@@ -146,8 +146,7 @@ class Inventory:
         if self.ledger.covers(name, self.store.marks(name), count):
             whole = {one: row for one, row in known.items() if row.version}
             others = {one: row for one, row in known.items() if not row.version}
-            asked = self.ledger.listed_ids(name, list(others))  # of any other nothing is stored
-            there = {one: self.store.stored(name, one) for one in asked}
+            there = {one: self.store.stored(name, one) for one in others}
             found = whole | _rows(name, there, others)
             if sum(row.chunks for row in found.values()) == count:
                 return found

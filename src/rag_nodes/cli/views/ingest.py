@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import shlex
 from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
 from rag_nodes.cli.views.text import by_parser, counted, one_line, plain, seconds, table
-from rag_nodes.errors import command
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.readers import Skipped
@@ -43,8 +41,8 @@ def ingested_view(
         names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
         more = f" and {len(gone) - MOST_NAMES} more" if len(gone) > MOST_NAMES else ""
         why = "gone or excluded" if report.excluded else "gone"
-        removed = f"{'Would be removed' if dry else 'Removed'}, as they are {why}"
-        yield plain(f"{removed}: {names}{more} ({counted(report.pruned.nodes, 'chunk')}).")
+        chunks = counted(report.pruned.nodes, "chunk")
+        yield plain(f"Removed, as they are {why}: {names}{more} ({chunks}).")
     if report.gone:
         documents = counted(report.gone, "stored document")
         has, are = ("has", "is") if report.gone == 1 else ("have", "are")
@@ -66,11 +64,7 @@ def left_out_view(report: IngestReport) -> Iterator[RenderableType]:
 
 def _done(report: IngestReport) -> Iterator[RenderableType]:
     yield from files_view(report.files, report.omitted)
-    changes = {
-        name.capitalize(): name
-        for name in ("unchanged", "deleted")
-        if any(getattr(one, name) for one in report.columns)
-    }
+    changes = {"Unchanged": "unchanged"} if any(one.unchanged for one in report.columns) else {}
     yield table(
         report.columns,
         {
@@ -104,15 +98,6 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
             f"`rag-nodes clear --parser {former.name} --yes`",
             "yellow",
         )
-    if report.moved:
-        words = " ".join(shlex.quote(one_line(one)) for one in report.moved[:MOST_NAMES])
-        first = ", the first of them" if len(report.moved) > MOST_NAMES else ""
-        yield plain(
-            f"Stored files that are not there any more: {len(report.moved):,}. The same content "
-            "was read from elsewhere now; remove what is stored of the former "
-            f"places{first} with: " + command(f"remove {words}", report.corpus),
-            "yellow",
-        )
 
 
 def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
@@ -126,7 +111,6 @@ def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
             "Chunks": "chunks",
             "New": "written",
             "Unchanged": "unchanged",
-            "Replaced": "deleted",
             "Tokens": "tokens",
             "To embed": "embedding_tokens",
             "Price": lambda one: dollars(one.embedding_cost),

@@ -113,6 +113,14 @@ class Collection(EngineCollection):
         self.shard.update(edge.UpdateOperation.delete_points(ids))
         self._wrote(len(node_ids))
 
+    def delete_where(self, where: Where) -> None:
+        chosen = self._scope(self._chosen(where))
+        self.shard.update(edge.UpdateOperation.delete_points_by_filter(chosen))
+        self._wrote(1)
+
+    def count_where(self, where: Where) -> int:
+        return self._count(self._scope(self._chosen(where)))
+
     def count(self) -> int:
         return self._count(self._scope(self._terms.having(self.layout.dense)))
 

@@ -160,6 +160,13 @@ class ServedCollection(EngineCollection):
         chosen = rest.PointIdsList(points=point_ids(node_ids))
         self._client.delete(self._name, points_selector=chosen, wait=True)
 
+    def delete_where(self, where: Where) -> None:
+        chosen = rest.FilterSelector(filter=TERMS.filter(self._chosen(where)))
+        self._client.delete(self._name, points_selector=chosen, wait=True)
+
+    def count_where(self, where: Where) -> int:
+        return self._count(TERMS.filter(self._chosen(where)), exact=True)
+
     def count(self) -> int:
         return self._count(TERMS.filter(TERMS.having(self.layout.dense)), exact=True)
 
