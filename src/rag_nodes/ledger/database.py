@@ -58,10 +58,12 @@ CREATE TABLE stored (
     largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
     failed_at REAL, path TEXT NOT NULL,
     PRIMARY KEY (collection, document_id)
-) WITHOUT ROWID
+) WITHOUT ROWID;
+CREATE TABLE place (path TEXT NOT NULL)
 """
 """Rows of documents keep the order in which a file has them. Of what is stored, `path` is that of
-the file which had the document last, "" where nobody knows."""
+the file which had the document last, "" where nobody knows. The only row of `place` says where the
+ledger lay when its files had the paths that it knows."""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:

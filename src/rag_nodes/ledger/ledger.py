@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from itertools import takewhile
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import MappingProxyType
@@ -134,6 +136,33 @@ class Ledger(LedgerDatabase):
                 with cls(path) as ledger, translated(path):
                     ledger._connection.backup(copy._connection)
             yield copy
+
+    # Where it lies.
+
+    def moved(self) -> tuple[str, str] | None:
+        """From which folder to which one this file was moved, with all that was in the folder.
+
+        None where it lies where it did, or lies there still.
+        """
+        [(then,)] = self._read("SELECT path FROM place") or [(self._place,)]
+        if then == self._place or os.path.lexists(then):
+            return None
+        old, new = Path(then).parts, Path(self._place).parts
+        pairs = zip(reversed(old), reversed(new), strict=False)
+        same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        return str(Path(*old[: len(old) - same])), str(Path(*new[: len(new) - same]))
+
+    def stay(self) -> None:
+        """Write down that the files are known by where they are now."""
+        if self._read("SELECT path FROM place") == [(self._place,)]:
+            return
+        with self.transaction("NORMAL") as connection:
+            connection.execute("DELETE FROM place")
+            connection.execute("INSERT INTO place VALUES (?)", (self._place,))
+
+    @property
+    def _place(self) -> str:
+        return os.path.realpath(self.path)
 
     # Files and their documents, by corpus.
 

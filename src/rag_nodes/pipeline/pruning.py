@@ -37,6 +37,14 @@ class Removed(NamedTuple):
     nodes: int
 
 
+class GoneDocument(NamedTuple):
+    """A document that no file has any more: the file that had it, and where its text came from."""
+
+    id: str
+    path: str
+    source: str | None
+
+
 def check_prunable(
     paths: Iterable[Path],
     store: Store,
@@ -81,30 +89,43 @@ def compared(
 ) -> IngestReport:
     """The report with what is gone from files and folders, which is taken out where it is pruned.
 
+    So is what files had that were moved with the store, once it is stored of where they are now.
     Of a folder that went away meanwhile nothing is; a warning says so where it was to be.
 
     Raises:
         StoreError: the store or the ledger failed.
     """
-    corpus, lacks = report.corpus, any(file.status == "incomplete" for file in report.files)
-    if prune and (lacks or any(one.error for one in report.columns)):
+    corpus = report.corpus
+    lacks = any(file.status == "incomplete" for file in report.files)
+    is_whole = not lacks and not any(one.error for one in report.columns)
+    if prune and not is_whole:
         return report  # of what is not stored whole the new place may be that of something gone
+    now = _relocated(ledger)
     try:
         check_prunable(paths, store, ledger, corpus, exclude)
         left_out = (exclude or Exclusion()).below(paths)
-        gone, lost = _gone(ledger, corpus, paths, left_out)
+        gone, lost = _gone(ledger, corpus, paths, left_out, now)
     except FileMissingError as error:
         if prune:
             logger.warning("%s", error)
-        gone, lost = {}, []
+        gone, lost = [], []
+    names = _collections(store, ledger, corpus) if gone else []
+    chosen, files = gone, lost
     if not prune:
-        return replace(report, gone=len(gone))
-    removed = []
-    if gone:
-        names = _collections(store, ledger, corpus)
-        removed = taken_out(store, ledger, corpus, list(gone), names)
-    ledger.forget_files(corpus, lost)
-    return replace(report, pruned=Pruned(tuple(gone.values()), sum(one.nodes for one in removed)))
+        is_all = is_whole and {*names} <= {one.collection for one in report.columns}
+        known = ledger.known(corpus, [*map(now, lost)] if is_all else [])
+        read = {path for path, one in known.items() if one.file.state in {"read", "partial"}}
+        files = [path for path in lost if now(path) != path and now(path) in read]
+        chosen = [one for one in gone if one.path in files]
+    removed = taken_out(store, ledger, corpus, [one.id for one in chosen], names) if chosen else []
+    ledger.forget_files(corpus, files)
+    corpora = {one.corpus for one in ledger.collections()} if ledger.moved() else ()
+    if all(now(path) == path for one in corpora for path in ledger.paths(one)):
+        ledger.stay()
+    if not prune:
+        return replace(report, gone=len(gone) - len(chosen))
+    documents = tuple(one.source or one.path for one in gone)
+    return replace(report, pruned=Pruned(documents, sum(one.nodes for one in removed)))
 
 
 def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
@@ -122,28 +143,42 @@ def _gone(
     corpus: str,
     paths: Sequence[Path],
     left_out: Callable[[str], bool],
-) -> tuple[dict[str, str], list[str]]:
-    """Documents by id that no file has any more, by path or URL, and the files that are gone.
+    now: Callable[[str], str],
+) -> tuple[list[GoneDocument], list[str]]:
+    """Documents that no file has any more, and the files that are gone.
 
     That is documents of files that are not there any more, that are empty or left out, and of files
     that are read and have them no more; not what another file has as well, and not what is
     elsewhere.
     """
-    here, is_missing = _is_below_any(paths), file_loss()
+    is_below, is_missing, known = _is_below_any(paths), file_loss(), ledger.paths(corpus)
+    there = {*known}
+
+    def here(path: str) -> bool:
+        return is_below(path) or is_below(now(path))
 
     def is_lost(path: str) -> bool:
-        return left_out(path) or is_missing(path)
+        # One that was moved is not lost while nobody has read it where it is now.
+        is_moved = now(path) not in there and not is_missing(now(path))
+        return left_out(path) or (is_missing(path) and not is_moved)
 
-    lost = [path for path in filter(here, ledger.paths(corpus)) if is_lost(path)]
-    rows = [row for row in ledger.unheld(corpus, lost) if here(row[1])]
-    left = ledger.known(corpus, list({path for _, path, _ in rows}))
-    gone = {}
-    for one, path, source in rows:
-        # A file that is there has lost a document only once it was read without it.
-        was_read = path in left and left[path].file.state != "failed"
-        if was_read or is_lost(path):
-            gone[one] = source or path
-    return gone, lost
+    lost = [path for path in filter(here, known) if is_lost(path)]
+    rows = [row for row in map(GoneDocument._make, ledger.unheld(corpus, lost)) if here(row.path)]
+    left = ledger.known(corpus, list({row.path for row in rows}))
+    # A file that is there has lost a document only once it was read without it.
+    read = {path for path, one in left.items() if one.file.state != "failed"}
+    gone = {row.id: row for row in rows if row.path in read or is_lost(row.path)}
+    return list(gone.values()), lost
+
+
+def _relocated(ledger: Ledger) -> Callable[[str], str]:
+    """Where a file is now that may have been moved with the ledger."""
+    old, new = (os.path.join(one, "") for one in ledger.moved() or ("", ""))  # noqa: PTH118
+
+    def now(path: str) -> str:
+        return new + path.removeprefix(old) if old and path.startswith(old) else path
+
+    return now
 
 
 def taken_out(
