@@ -3,15 +3,17 @@
     python benchmarks/kills.py [FOLDER…] [--kills 100] [--seed 1] [--parsers heading parent-child]
         [--engine single|workers|ray] [--workers 2] [--part 10000 [--seals]] [--keep WHERE]
 
-Documents are copies of those in the folders, which is `examples/corpus` by default. `rag-nodes
-ingest` takes them into a folder; at random moments one of its processes is killed (SIGKILL): with
+Documents are copies of those in the folders, which is `examples/corpus` by default, and two crawls
+that have a page in common. `rag-nodes ingest --prune` takes them into a folder; at random moments
+one of its processes is killed (SIGKILL): with
 `single` the only one, else by chance a worker or the process that was started, which on Ray is one
 in nine, as Ray takes ten seconds to start. A run whose worker died goes on. One that was killed, or
 that had to give up a file by which two workers had died, is started again, until one comes to its
-end with every file. Then all text files are changed, and the same is done to the ingest that takes
-the changes. After each end every point is compared with those of a run that nobody disturbed: ids,
-payloads and vectors. Then it starts from nothing again, until there were enough kills. After each
-kill of the process that was started, all that it had started must end.
+end with every file. Then all text files are changed, and then the first folder is renamed, and the
+same is done to each ingest that takes the changes. Between a kill and the next run there may be an
+accident, see `ACCIDENTS`. After each end every point is compared with those of a run that nobody
+disturbed: ids, payloads and vectors. Then it starts from nothing again, until there were enough
+kills. After each kill of the process that was started, all that it had started must end.
 
 With few points of a `--part` the store seals many, and some runs are killed while it does; with
 `--seals` all that have got so far.
@@ -41,6 +43,8 @@ from forks import Difference, Points, ends_within
 EXAMPLES = Path(__file__).parent.parent / "examples" / "corpus"
 CHANGED = (".csv", ".html", ".md", ".txt")
 """Files of these kinds get another line."""
+VERSIONS = ("first", "changed", "renamed")
+"""States of the files, in their order."""
 SHARE = 0.7
 """Kills come within this share of the time that the undisturbed run takes."""
 WORKERS = {"single": None, "workers": "rag_nodes.executors.pool", "ray": "ray::do"}
@@ -52,6 +56,14 @@ GIVEN_UP = "workers die before they begin"
 """What a run says that ends since too many of its workers were killed while they started."""
 SEALING = 0.3
 """Seconds within which a run is killed that seals."""
+
+ACCIDENTS = ("none", "none", "put back", "other writer", "lost ledger", "older copy")
+"""Between a kill and the next run: the files get their content of before for a run that may be
+killed as well; a run with a ledger of its own writes; the ledger is lost; or the store is replaced
+by its copy of when a version was complete. A file that is gone is known to the ledger alone, so
+while a folder is renamed neither is the ledger lost nor does another one write."""
+SHARED = "https://zymurgy.example/shared"
+"""A page of both crawls."""
 
 Suffered = Counter[str]
 """How many "drivers" were killed, which is what was started as `rag-nodes`, and how many "workers";
@@ -101,10 +113,12 @@ class Trial:
         self._folder, self._rng, self._engine, self._say = folder, rng, engine, say
         self._part, self._seals = part, seals
         self._options = list(options)
-        self._documents = folder / "documents"
+        self._documents, self._crawls = folder / "documents", folder / "crawls"
         self._log, self._report = folder / "log.txt", folder / "report.json"
         for source in sources:
             shutil.copytree(source, self._documents / source.name)
+        self._first = self._documents / sources[0].name
+        self._crawls.mkdir()
         forks.import_all()
 
     def run(self, kills: int) -> tuple[Suffered, list[Difference]]:
@@ -113,20 +127,23 @@ class Trial:
         found: list[Difference] = []
         all_suffered: Suffered = Counter()
         while (left := kills - _kills(all_suffered)) > 0:
-            shutil.rmtree(self._folder / "store", ignore_errors=True)
-            for version in ("first", "changed"):
+            for place in ("store", "copy"):
+                shutil.rmtree(self._folder / place, ignore_errors=True)
+            for version in VERSIONS:
                 self._write(version)
-                suffered = self._killed(left, clean[version])
+                suffered = self._killed(version, left, clean[version])
                 all_suffered += suffered
                 left -= _kills(suffered)
                 found.append(Difference.of(self._points("store"), clean[version].points))
                 self._say(f"{version}: {dict(suffered)}, {found[-1]}, {left} kills left")
+                shutil.rmtree(self._folder / "copy", ignore_errors=True)
+                shutil.copytree(self._folder / "store", self._folder / "copy")
         return all_suffered, found
 
     def _undisturbed(self) -> dict[str, Clean]:
         """What comes of every version."""
         clean: dict[str, Clean] = {}
-        for version in ("first", "changed"):
+        for version in VERSIONS:
             self._write(version)
             run = self._start("clean")
             started = time.monotonic()
@@ -138,8 +155,8 @@ class Trial:
         self._end(run)
         seconds = min(clean["first"].seconds, time.monotonic() - started)  # another's disk was cold
         clean["first"] = clean["first"]._replace(seconds=seconds)
-        fresh = Difference.of(self._points("clean"), clean["changed"].points)
-        first, changed = clean.values()
+        fresh = Difference.of(self._points("clean"), clean[VERSIONS[-1]].points)
+        first, *_, changed = clean.values()
         self._say(
             f"undisturbed: {len(first.points)} points in {first.seconds:.1f} s, then "
             f"{len(changed.points)} in {changed.seconds:.1f} s; from nothing: {fresh}"
@@ -148,8 +165,8 @@ class Trial:
             raise SystemExit("an undisturbed run over changed files is not like one from nothing")
         return clean
 
-    def _killed(self, most: int, clean: Clean) -> Suffered:
-        """Ingest to the end; after which kills."""
+    def _killed(self, version: str, most: int, clean: Clean) -> Suffered:
+        """Ingest a version to the end; after which kills."""
         suffered: Suffered = Counter()
         while True:
             # Ever later, or a busy machine would never end.
@@ -158,10 +175,34 @@ class Trial:
             if missing == clean.missing:
                 return suffered
             suffered["incomplete"] += missing is not None
+            if missing is None:
+                self._suffer_accident(version, most, latest, suffered)
 
-    def _disturbed(self, most: int, latest: float, suffered: Suffered) -> frozenset[str] | None:
+    def _suffer_accident(self, version: str, most: int, latest: float, suffered: Suffered) -> None:
+        """Have something happen between two runs."""
+        place, accident = self._folder / "store", self._rng.choice(ACCIDENTS)
+        is_renamed = version == "renamed"
+        if accident == "put back" and version != VERSIONS[0]:
+            self._write(VERSIONS[VERSIONS.index(version) - 1])
+            self._disturbed(most, latest, suffered)
+            self._write(version)
+        elif accident == "other writer" and not is_renamed:
+            self._disturbed(most, latest, suffered, ledger=self._folder / "other.sqlite")
+        elif accident == "lost ledger" and not is_renamed:
+            for file in place.glob("ledger.sqlite*"):
+                file.unlink()
+        elif accident == "older copy" and (copy := self._folder / "copy").exists():
+            shutil.rmtree(place)
+            shutil.copytree(copy, place)
+        else:
+            return
+        suffered[accident] += 1
+
+    def _disturbed(
+        self, most: int, latest: float, suffered: Suffered, ledger: Path | None = None
+    ) -> frozenset[str] | None:
         """Run `rag-nodes ingest` and kill; of which files not all is stored, None if it died."""
-        run = self._start("store")
+        run = self._start("store", ledger)
         while _kills(suffered) < most and not self._ends_first(run, latest):
             found = self._workers_of(run)
             victim = self._rng.choice([run, *found * CHANCES[self._engine]])
@@ -189,10 +230,13 @@ class Trial:
             or ends_within(run, self._rng.uniform(0, SEALING))
         )
 
-    def _start(self, store: str) -> relatives.Process:
+    def _start(self, store: str, ledger: Path | None = None) -> relatives.Process:
         """Start `rag-nodes ingest`; returns when it may be killed."""
         place, own = str(self._folder / store), self._engine == "ray"
-        arguments = ["ingest", str(self._documents), "--store", place, "--json", *self._options]
+        paths = [str(self._documents), *map(str, sorted(self._crawls.iterdir()))]
+        arguments = ["ingest", *paths, "--store", place, "--prune", "--json", *self._options]
+        if ledger:
+            arguments += ["--ledger", str(ledger)]
         run = forks.started(arguments, self._report, self._log, part=self._part, anew=own)
         while own and not self._workers_of(run):
             if not ends_within(run, 0.5):
@@ -200,7 +244,7 @@ class Trial:
             if "Ray could not be used" not in self._log.read_text():
                 break
             os.waitpid(run.pid, 0)  # a busy machine is too slow for it
-            return self._start(store)
+            return self._start(store, ledger)
         return run
 
     def _workers_of(self, run: relatives.Process) -> list[relatives.Process]:
@@ -225,12 +269,28 @@ class Trial:
         return forks.points_of(self._folder / store, self._folder / "points.json")
 
     def _write(self, version: str) -> None:
-        """Change all text files, or back."""
-        line = "\nThe word zymurgy was added.\n"
+        """Change all text files, or back, and the name of the first folder."""
+        line = "" if version == VERSIONS[0] else "\nThe word zymurgy was added.\n"
+        former = self._first.with_name(f"{self._first.name}-renamed")
+        new = self._first
+        if version == "renamed":
+            former, new = new, former
+        if former.exists():
+            former.rename(new)
         for file in sorted(self._documents.rglob("*")):
             if file.suffix in CHANGED:
-                text = file.read_bytes().removesuffix(line.encode())
-                file.write_bytes(text + line.encode() if version == "changed" else text)
+                text = file.read_bytes().removesuffix(b"\nThe word zymurgy was added.\n")
+                file.write_bytes(text + line.encode())
+        for name in ("one", "two"):
+            texts = {SHARED: f"A page as crawl {name} has it. {line}", f"{SHARED}/{name}": "Alone."}
+            pages = [
+                {"markdown": f"# {name}\n\n{text}", "metadata": {"sourceURL": url}}
+                for url, text in texts.items()
+            ]
+            crawl, content = self._crawls / f"{name}.json", json.dumps({"data": pages})
+            if not crawl.exists() or crawl.read_text() != content:
+                crawl.write_text(content)
+                os.utime(crawl, (1.7e9, 1.7e9))  # a change of a moment ago would be read again
 
 
 def _kills(suffered: Suffered) -> int:

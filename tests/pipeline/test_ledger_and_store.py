@@ -1,24 +1,22 @@
 """The store is the truth: whatever becomes of the ledger, the next ingest agrees with the store."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
+from llama_index.core.schema import Document
 from stored_points import points_of
 
 from rag_nodes.errors import LedgerDamagedError, StoreError
 from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
 from rag_nodes.models import Models
+from rag_nodes.parsers import get_parser
+from rag_nodes.pipeline import IngestReport, ingest_documents
 from rag_nodes.store import Store, open_store
-
-STEPS = ("open", "settle", "record")
-"""What an ingest does to its ledger, of which any may be the last; for the store see
-`test_power_cut`."""
 
 
 class KilledError(BaseException):
@@ -95,55 +93,6 @@ def test_a_ledger_that_is_wrong_is_made_anew_from_the_store(
     assert agrees(corpus)
 
 
-@contextmanager
-def killed(step: str, nth: int, *, after: bool) -> Iterator[None]:
-    """Has an ingest end at the n-th call of something, before or after it was done."""
-    owner = Store if step in {"put", "delete_others"} else Ledger
-    real, calls = getattr(owner, step), [0]
-
-    def call(self: Any, *arguments: Any) -> Any:
-        calls[0] += 1
-        if calls[0] == nth and not after:
-            raise KilledError
-        given = real(self, *arguments)
-        if calls[0] == nth:
-            raise KilledError
-        return given
-
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KilledError):  # noqa: PT012
-        patch.setattr(owner, step, call)
-        yield
-
-
-@pytest.mark.parametrize("after", [False, True], ids=["before", "after"])
-@pytest.mark.parametrize("step", STEPS)
-def test_an_ingest_that_was_killed_anywhere_is_completed_by_the_next(
-    corpus: FolderIngests,
-    tmp_path: Path,
-    models: Models,
-    monkeypatch: pytest.MonkeyPatch,
-    step: str,
-    after: bool,
-) -> None:
-    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 1)
-    monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
-    corpus.ingest()
-    for number in range(3):
-        corpus.write(f"{number}.md", f"# Coffee {number}\n\nNumber {number} is black.\n" * 9)
-    corpus.write("new.md", "# New\n\nNever seen.\n")
-    with killed(step, 2, after=after):
-        corpus.ingest()
-
-    corpus.ingest()
-
-    with open_store(tmp_path / "clean") as clean:
-        other = FolderIngests(corpus.folder, clean, models, [])
-        other.ingest()
-        assert points(corpus.store) == points(clean)
-    assert agrees(corpus)
-    assert states(corpus.ingest()) == ["unchanged"] * 4
-
-
 def test_what_a_store_could_not_flush_is_not_said_to_be_stored(corpus: FolderIngests) -> None:
     def full(*_: object) -> None:
         raise StoreError("the disk is full")
@@ -171,8 +120,16 @@ def test_a_file_that_is_put_back_after_a_kill_is_stored_as_it_is(corpus: FolderI
     corpus.ingest()
     [before] = points(corpus.store).values()
     corpus.write("2.md", old.replace("green", "black"), (1.65e9, 1.65e9))
-    with killed("delete_others", 1, after=True):
-        corpus.ingest()
+    real = Store.delete_others
+
+    def deleted(*arguments: Any) -> None:
+        real(*arguments)
+        raise KilledError
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Store, "delete_others", deleted)
+        with pytest.raises(KilledError):
+            corpus.ingest()
     [killed_at] = points(corpus.store).values()
     assert len(killed_at) == len(before)
     corpus.write("2.md", old)
@@ -191,3 +148,39 @@ def test_two_ingests_at_the_same_time_leave_one_truth(corpus: FolderIngests) -> 
     assert agrees(corpus)
     [stored] = points(corpus.store).values()
     assert len(stored) == reports[0].columns[0].chunks
+
+
+def test_of_two_writers_of_one_document_none_says_that_it_is_stored_where_it_is_not(
+    models: Models, tmp_path: Path
+) -> None:
+    """Each stores its version and deletes the other's: nothing is left."""
+    with open_store(":memory:") as store:
+
+        def run(version: str) -> IngestReport:
+            given, parsers = [Document(text=version * 50, id_="tea")], {"page": get_parser("page")}
+            place = tmp_path / f"{version.strip()}.sqlite"
+            return ingest_documents(given, parsers, store, models=models, ledger=place)
+
+        real = Store.delete_others
+        run("Green ")
+        with pytest.MonkeyPatch.context() as patch:
+
+            def meanwhile(*arguments: Any) -> None:
+                patch.setattr(Store, "delete_others", real)
+                run("Black ")
+                real(*arguments)
+
+            patch.setattr(Store, "delete_others", meanwhile)
+            with Ledger(tmp_path / "Green.sqlite") as ledger:
+                [row] = ledger.collections()
+                ledger.open(row.name, "tea")
+            report = run("Green ")
+
+        [info] = store.collections()
+        assert info.points == 0
+        column = report.files[0].columns["page"]
+        assert (column.status, "another process" in str(column.error)) == ("incomplete", True)
+        for version in ("Green ", "Black "):
+            assert run(version).files[0].status == "read"
+            nodes = store.fetch(info.name, [*store.stored(info.name, "tea")])
+            assert {one.text.split()[0] for one in nodes.values()} == {version.strip()}
