@@ -148,6 +148,11 @@ def _loop() -> asyncio.AbstractEventLoop:
 def _run(loop: asyncio.AbstractEventLoop) -> None:
     try:
         loop.run_forever()
+        # A task that is left behind is reported on the terminal when the interpreter ends.
+        if tasks := asyncio.all_tasks(loop):
+            for task in tasks:
+                task.cancel()
+            loop.run_until_complete(asyncio.wait(tasks))
     finally:
         loop.close()
 
