@@ -44,6 +44,13 @@ def test_a_long_section_is_cut_where_its_subject_changes() -> None:
     assert {node.metadata[keys.HEADING] for node in parts} == {"A"}
 
 
+def test_a_sentence_too_long_for_a_part_that_shares_text_is_a_part_of_its_own() -> None:
+    long = " ".join(["pump"] * 30) + "."
+    parser = parser_with(TopicEmbedding(), chunk_size=40, chunk_overlap=20, min_chunk_size=0)
+    parts = [node.text for node in parse(parser, " ".join([long] * 4))]
+    assert [part.count(long) for part in parts] == [1, 1, 1, 1]
+
+
 def test_sections_that_fit_are_not_embedded_and_need_no_model() -> None:
     model = TopicEmbedding()
     parse(parser_with(model), f"# A\n\n{' '.join(sentences('pump', 5))}")

@@ -100,7 +100,7 @@ class Breaks:
     def _split(self, first: int, last: int, gaps: NDArray[np.float64]) -> Iterator[Piece]:
         """A long piece, cut at the widest gap within reach, again and again."""
         units = self.units
-        while not units.fits(first, last, self.most):
+        while first < last and not units.fits(first, last, self.most):
             furthest = min(units.last_within(first, self.most), last - 1)
             nearest = min(units.first_over(first, self.least), furthest)
             within = gaps[nearest : furthest + 1]
