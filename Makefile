@@ -71,9 +71,11 @@ demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="
 		printf '\nOne question says little. The answers to those in %s:\n' "$$QUESTIONS"; \
 		$(BIN)/rag-nodes evaluate "$$DOC" --questions "$$QUESTIONS" --sizes 100,400 --equal-size 200; \
 	else \
-		printf '\nOne question says little. Have some drafted:\n'; \
-		printf '  $(BIN)/rag-nodes questions draft "%s" --output questions.json\n' "$$DOC"; \
-		printf 'In questions.json, set "draft" to false where people would ask that, then see the verdict:\n'; \
+		printf '\nOne question says little. Write twenty on the page and download them:\n'; \
+		printf '  $(BIN)/rag-nodes app\n'; \
+		printf 'or have an LLM draft some, and in the file set "draft" to false where people would ask that:\n'; \
+		printf '  $(BIN)/rag-nodes questions draft "%s" --llm openai --output questions.json\n' "$$DOC"; \
+		printf 'Then see the verdict:\n'; \
 		printf '  make demo DOC="%s" ASK="%s" QUESTIONS=questions.json\n' "$$DOC" "$$ASK"; \
 	fi
 

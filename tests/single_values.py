@@ -29,7 +29,6 @@ from rag_nodes.apps import build_app, page
 from rag_nodes.cli import main
 from rag_nodes.columns import StoredCollection, offered_columns
 from rag_nodes.compare import ComparisonStream
-from rag_nodes.evaluation.drafts import draft_questions, fewer
 from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import offered
 from rag_nodes.query.options import asks_for_steps
@@ -246,15 +245,10 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
                 "default", one, inventory.documents("default", inventory.collections("default"))
             ),
         ),
-        "draft_questions(kinds)": (
-            "asked",
-            lambda one: [question.text for question in draft_questions(ASKED, kinds=one).questions],
-        ),
         "extract(passages)": (
             "The red pump moves water.",
             lambda one: extract("What moves water?", one),
         ),
-        "fewer(kinds)": ("asked", lambda one: fewer(draft_questions(ASKED), 9, one)),
         "ingest(exclude)": (
             "x.txt",
             lambda one: [ingest(["ab", "a"], parsers, open_store(), exclude=one).excluded],

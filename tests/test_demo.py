@@ -89,12 +89,15 @@ def test_the_demo_ends_in_the_verdict_on_the_questions_of_its_document(
     assert last.startswith(f"<evaluate> <{DEMO['DOC']}> <--questions> <examples/corpus/ferry_")
 
 
-def test_a_document_of_ones_own_is_asked_and_its_questions_can_be_drafted(
+def test_a_document_of_ones_own_is_asked_and_it_is_said_how_to_have_questions(
     demo: Callable[..., str],
 ) -> None:
     first, *rest = demo("DOC=my report.pdf", "ASK=What is $5?").splitlines()
     assert first.startswith("<compare> <my report.pdf> <--ask> <What is $5?> ")
-    assert 'rag-nodes questions draft "my report.pdf" --output questions.json' in "".join(rest)
+    assert (
+        'rag-nodes questions draft "my report.pdf" --llm openai --output questions.json'
+        in "".join(rest)
+    )
     assert 'set "draft" to false' in "".join(rest)
     assert "<evaluate>" not in "".join(rest)
 

@@ -25,7 +25,7 @@ SMALL = EvaluationPlan(budgets=(60,), sizes=(40, 400), target=None, draws=200)
 KNOWN = [one for one in PAYLOADS if one.isprintable() and '"' not in one][:20]
 HOSTILE = [one.replace("alert(1)", RUNS) for one in KNOWN]
 GUIDE = "\n\n".join(
-    f"# Cleaning the {name}\n\nThe {name} is cleaned once a day. Then it dries for an hour."
+    f"# How is the {name} cleaned?\n\nThe {name} is cleaned once a day. Then it dries for an hour."
     f"\n\nWho has cleaned the {name} writes that down in the book by the door. {said}"
     for name, said in zip(("pump", "filter", "nozzle", "valve", "hose"), HOSTILE, strict=False)
 )

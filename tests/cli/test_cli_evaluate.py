@@ -257,43 +257,55 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     assert "looks best" in page.read_text("utf-8")
 
 
-PHRASES = ("--kinds", "phrase", "--count")
+@pytest.fixture
+def faq(tmp_path: Path) -> Path:
+    """A text of nine headings that are questions."""
+    path = tmp_path / "faq.md"
+    path.write_text(
+        "\n\n".join(
+            f"## Who opens the {name} gate?\n\nThe keeper of the {name} side opens it at "
+            f"{hour} in the morning."
+            for hour, name in enumerate(
+                ("red", "blue", "green", "grey", "old", "new", "east", "west", "south"), start=1
+            )
+        ),
+        encoding="utf-8",
+    )
+    return path
 
 
 def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
-    command: Command, tmp_path: Path
+    command: Command, tmp_path: Path, faq: Path
 ) -> None:
     drafts = tmp_path / "drafts.json"
-    ended = command("questions", "draft", CORPUS / "manual.md", "-o", drafts)
+    ended = command("questions", "draft", faq, "-o", drafts)
     assert ended.code == 0, ended.stderr
-    said = " ".join(ended.stderr.split())
-    assert "Only 6 places can be asked about without a model" in said
+    assert "Only 9 headings are questions" in " ".join(ended.stderr.split())
+    drafts.unlink()
     ended = command("questions", "draft", FERRY, "-o", drafts)
     assert ended.code == 1
-    assert "--kinds phrase takes headings as search phrases" in " ".join(ended.stderr.split())
-    ended = command("questions", "draft", FERRY, "-o", drafts, *PHRASES, "900")
-    assert "of the kind phrase: label passages" in " ".join(ended.stderr.split())
-    assert "--kinds" not in ended.stderr
-    told = " ".join(command("questions", "draft", "--help").stdout.split())
-    assert "there is phrase" in told
-    assert "docs/get-started/choose-chunking.md" in told
+    said = " ".join(ended.stderr.split())
+    assert "no heading in 1 document(s) is a question" in said
+    assert "write questions yourself, or let an LLM draft: --llm openai" in said
+    assert not drafts.exists()
 
 
-def test_drafts_of_several_documents_are_shown_with_document_and_page(
-    command: Command, tmp_path: Path
+def test_drafts_of_several_documents_are_shown_with_document(
+    command: Command, tmp_path: Path, faq: Path
 ) -> None:
-    drafts = ("-o", tmp_path / "drafts.json", *PHRASES, "12")
-    assert "Document" not in command("questions", "draft", FERRY, *drafts).stdout
-    shown = command("questions", "draft", FERRY, CORPUS / "manual.md", *drafts).stdout
+    drafts = ("-o", tmp_path / "drafts.json", "--count", "4")
+    assert "Document" not in command("questions", "draft", faq, *drafts).stdout
+    shown = command("questions", "draft", FERRY, faq, *drafts).stdout
     assert "Document" in shown
-    assert re.search(r"ferry\.pdf, +p\. \d", shown)
-    assert "manual.md" in shown
+    assert "faq.md" in shown
 
 
-def test_drafts_pass_no_gate_until_somebody_accepts_them(command: Command, tmp_path: Path) -> None:
+def test_drafts_pass_no_gate_until_somebody_accepts_them(
+    command: Command, tmp_path: Path, faq: Path
+) -> None:
     drafts, run = tmp_path / "drafts.json", tmp_path / "run.json"
-    assert command("questions", "draft", FERRY, "-o", drafts, *PHRASES, "8").code == 0
-    asked = ("evaluate", FERRY, "--questions", drafts, "-p", "fixed", *QUICK)
+    assert command("questions", "draft", faq, "-o", drafts, "--count", "8").code == 0
+    asked = ("evaluate", faq, "--questions", drafts, "-p", "fixed", *QUICK)
     assert command(*asked, "-o", run).code == 0
     gates = ("--baseline", run, "--fail-under", "recall@40=0.0")
     ended = command(*asked, *gates)
@@ -310,23 +322,27 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(command: Command, tmp_p
 
 
 def test_drafts_are_written_as_our_own_json_and_are_sound(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer
+    command: Command,
+    tmp_path: Path,
+    faq: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    openai_server: OpenAIServer,
 ) -> None:
     drafts = tmp_path / "drafts.json"
     monkeypatch.setenv("RAG_NODES_API_KEY", "sk-canary")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
-    asked = ("questions", "draft", FERRY, "-o", drafts, *PHRASES, "15")
+    asked = ("questions", "draft", faq, "-o", drafts, "--count", "7")
     ended = command(*asked)
     assert ended.code == 0, ended.stderr
     assert not openai_server.requests, "a model is asked only where --llm names it"
     assert "Drafts cannot choose a parser or a size" in " ".join(ended.stdout.split())
     written = json.loads(drafts.read_text("utf-8"))["questions"]
-    assert len(written) == 15
+    assert len(written) == 7
     assert all(one["draft"] for one in written)
     before = drafts.read_bytes()
-    assert command(*asked, "--json").json["drafts"] == 15
+    assert command(*asked, "--json").json["drafts"] == 7
     assert drafts.read_bytes() == before
-    assert command("questions", "check", drafts, FERRY).code == 0
+    assert command("questions", "check", drafts, faq).code == 0
     shipped = command("questions", "check", QUESTIONS, FERRY, "--json").json
     assert (shipped["questions"], shipped["sound"], shipped["leakage"] < 0.4) == (46, True, True)
 

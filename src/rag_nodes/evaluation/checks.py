@@ -133,4 +133,4 @@ def _of_one(
 
 def _names_only(question: Question) -> bool:
     """Whether the only words of a question are the name of what it asks about."""
-    return question.kind == "definition" or len(set(content_words(question.text))) < _NAMED
+    return len(set(content_words(question.text))) < _NAMED

@@ -204,11 +204,10 @@ OPERATIONS: tuple[Operation, ...] = (
         "labelled:draft",
         "Draft questions about documents that have none, each with the exact place of its answer.",
         examples=(
-            "questions draft docs/ --output drafts.json",
-            "questions draft manual.pdf --count 100 --kinds table,howto -o drafts.json",
+            "questions draft faq.md --output drafts.json",
             "questions draft docs/ --llm openai --answers paragraph -o drafts.json",
         ),
-        usual=("output", "count", "kinds", "llm", "answers"),
+        usual=("output", "count", "llm", "answers"),
         settings=("exclude", "llm_model", "llm_options", "api_base", "retry_seconds"),
         interrupted=_RESUMED,
     ),

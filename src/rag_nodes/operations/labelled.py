@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _ANSWER_TOKENS = 600
 """Of an answer with a quote and a question."""
+_WITH_LLM = ": --llm openai"
+"""How an LLM drafts, behind the advice to let one do so."""
 
 
 class CheckRequest(Request):
@@ -43,15 +45,17 @@ class CheckRequest(Request):
 class DraftRequest(Writing):
     """Draft questions about documents that have none, each with the exact place of its answer.
 
-    Instructions and references give 30 to 150, reports 1 to 10, speech none; kinds take turns, and
-    docs/get-started/choose-chunking.md tells what each is made of. In OUTPUT each has "draft":
-    true, and drafts choose no parser and pass no gate. Accept a question by setting its "draft" to
-    false in the file, or on the page; delete what nobody would ask, and add what is missing.
+    Without --llm only headings that are questions are drafted, and nothing is asked of any model,
+    whatever the settings say. Where no heading is one, write questions yourself, in a file or on
+    the page, or name an LLM.
 
     With --llm a model writes them; each is kept only where its quote stands in the text, and where
     the model finds the answer there and in none of the passages closest to it. That takes two
-    requests for each question. Without --llm nothing is asked of any model, whatever the settings
-    say.
+    requests for each question.
+
+    In OUTPUT each has "draft": true, and drafts choose no parser and pass no gate. Accept a
+    question by setting its "draft" to false in the file, or on the page; delete what nobody would
+    ask, and add what is missing.
     """
 
     configures: ClassVar[tuple[str, ...]] = ("llm",)
@@ -66,10 +70,6 @@ class DraftRequest(Writing):
     """Questions at most; short documents give fewer."""
     answers: Literal["sentence", "paragraph", "page"] = "sentence"
     """How long the answers are that people look for."""
-    kinds: Annotated[str, Flag(metavar="KIND[,KIND...]")] = (
-        "asked, howto, definition, number, table"
-    )
-    """Of which places; beside the default there is phrase: headings as search phrases."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Other places for another number."""
 
@@ -97,25 +97,20 @@ def check(request: CheckRequest, run: Run) -> Checked:
 
 
 def draft(request: DraftRequest, run: Run) -> Checked:
-    """Draft by rules, or have a model write."""
+    """Take headings that are questions, or have a model write."""
     from rag_nodes.evaluation.checks import check_dataset
-    from rag_nodes.evaluation.drafts import QUESTIONS, draft_questions, fewer
+    from rag_nodes.evaluation.drafts import draft_questions, fewer
 
     check_writable(request.output)
     run.emit(Doing("Reading documents and drafting questions"))
     documents = run.read(request.paths)
     if request.llm in {None, "extractive"}:
-        named = [kind.strip() for kind in request.kinds.split(",") if kind.strip()]
-        kinds: Any = named or QUESTIONS  # checked there
-        more = "" if "phrase" in kinds else "; --kinds phrase takes headings as search phrases"
         try:
-            dataset = draft_questions(
-                documents, count=request.count, kinds=kinds, seed=request.seed
-            )
+            dataset = draft_questions(documents, count=request.count, seed=request.seed)
         except DatasetError as error:
-            raise DatasetError(f"{error}{more}") from error
-        if why := fewer(dataset, request.count, kinds):
-            run.note(f"{why}{more}")
+            raise DatasetError(f"{error}{_WITH_LLM}") from error
+        if why := fewer(dataset, request.count):
+            run.note(f"{why}{_WITH_LLM}")
     else:
         dataset = _written_by_llm(request, run, documents)
     _write(dataset, request.output)

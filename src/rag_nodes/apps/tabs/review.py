@@ -56,8 +56,8 @@ _GOAL = 20
 """Questions after which no further passage is asked about by itself."""
 _FEW = "for more, Another passage (W) marks one whose question you type"
 _NONE = (
-    "Nothing here can be asked about without a model, as few headings say what is done and few "
-    "sentences define something: type the question that the marked passage answers"
+    "No heading here is a question, and without a model nothing else is drafted: type the "
+    "question that the marked passage answers"
 )
 _SURE = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""
@@ -90,7 +90,6 @@ class ReviewEvents:
         new = [one for one in drafts.questions if one.id not in known]
         if not new:
             return self._elsewhere(session, "There are no further drafts.")
-        new = [_as_answers_are(session, one) for one in new]
         _add(session, new)
         return _drawn(session, new[0].id, taken(fewer(drafts, COUNT, remedy=_FEW)))
 
@@ -316,7 +315,7 @@ def _drawn(session: PageSession, current: str, note: Any = "") -> Drawn:
         return Drawn(at, (key, "", note, "", gr.Column(visible=False), ""))
     position = _position(session, current or following(dataset.questions, 0))
     question = dataset.questions[position]
-    to_ask = question.draft and question.kind in (TO_ASK, "phrase")
+    to_ask = question.draft and question.kind == TO_ASK
     text = gr.Textbox(value="" if to_ask else question.text, placeholder=question.text,
                       label=f"Question {position + 1:,} of {len(dataset.questions):,}"
                       f" ({'draft' if question.draft else 'accepted'})")  # fmt: skip

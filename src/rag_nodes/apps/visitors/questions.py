@@ -250,7 +250,7 @@ def _touch(one: Span, other: Span) -> bool:
 
 
 def suggested_questions(documents: Sequence[Document], count: int) -> list[str]:
-    """Questions of the documents' own headings and definitions; none where none can be made."""
+    """Headings of the documents that are questions; none where none is."""
     if len(documents) == 1 and display_name(documents[0].metadata) == _EXAMPLE:
         return list(OF_THE_EXAMPLE)
     try:

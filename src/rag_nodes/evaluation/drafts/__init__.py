@@ -1,79 +1,62 @@
 """Questions where there are none yet: drafts, which are material to accept and choose nothing.
 
-`draft_questions` makes them of the documents' own words, `write_questions` lets an LLM write them
+`draft_questions` takes the headings that are questions, `write_questions` lets an LLM write them
 and tries each. How long answers are decides which setting a ranking puts first, so a person says it
 of each question that is accepted; before that, `rag_nodes.evaluation.drafts.probes` rank.
 """
 
 from __future__ import annotations
 
-from collections import Counter, defaultdict
-from itertools import zip_longest
+from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rag_nodes.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.drafts.kinds import DRAFT_KINDS, QUESTIONS, DraftKind, drafts_of
-from rag_nodes.evaluation.drafts.probes import MOST_PLACES, Place, copies, drafted, evenly
+from rag_nodes.evaluation.drafts.probes import Place, copies, drafted, evenly
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.drafts.written import write_questions
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.several import several
-from rag_nodes.text.languages import content_words
+from rag_nodes.text.languages import FUNCTION_WORDS, content_words
+from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.evaluation.drafts.kinds import Draft
+    from rag_nodes.text.spans import Span
 
-__all__ = [
-    "COUNT",
-    "DRAFT_KINDS",
-    "QUESTIONS",
-    "DraftKind",
-    "draft_questions",
-    "fewer",
-    "write_questions",
-]
+__all__ = ["COUNT", "draft_questions", "fewer", "write_questions"]
 
 COUNT = 40
 """Questions that are drafted unless told otherwise."""
 _MANY = 3
 """Documents with all words of a heading, from which it says too little of which is meant."""
-_OF_A_TABLE = 5
-"""Rows asked about of one table."""
-_REMEDY = "label passages, about a minute each, or let an LLM draft"
+_LONGEST, _LEAST_CONTENT = 160, 2
+"""Characters and content words of a heading that is asked; "How does it work?" has one."""
+_REMEDY = "write questions yourself, or let an LLM draft"
 
 
 def draft_questions(
-    documents: Document | Sequence[Document],
-    *,
-    count: int = COUNT,
-    kinds: DraftKind | Collection[DraftKind] = QUESTIONS,
-    seed: int = 0,
+    documents: Document | Sequence[Document], *, count: int = COUNT, seed: int = 0
 ) -> Dataset:
-    r"""Questions about documents that read as a person's, each with the exact place of its answer.
+    r"""The headings of documents that are questions, in any language, each with its section.
 
-    Made of headings that are questions or say what is done, of definitions, of numbers of days and
-    of tables that explain names, in English and German; in other languages of headings that are
-    questions alone. The kind "phrase" is headings as somebody might type them into a search, in any
-    language. What has two answers is not asked, and copies of an answer are alternatives.
-    Instructions give 30 to 150 questions, reports and handbooks 1 to 10, speech none.
+    What has two answers is not asked, and copies of an answer are alternatives. For documents
+    without such headings, `write_questions` has an LLM write questions.
 
     Args:
         documents: what is asked about, each with an id of its own; or a single one.
         count: questions at most; see `fewer`.
-        kinds: of which places.
         seed: other questions for another number, where there are more than `count`.
 
     Returns:
         A dataset of drafts (`Question.draft`), in the order of the documents.
 
     Raises:
-        ConfigurationError: a kind is unknown, or nothing is asked for.
-        DatasetError: nothing in the documents can be asked about.
+        ConfigurationError: nothing is asked for.
+        DatasetError: no heading is a question that its section alone answers.
 
     Examples:
         >>> from rag_nodes.evaluation.drafts import draft_questions
@@ -84,88 +67,56 @@ def draft_questions(
         ('How do I rinse the pump?', Span(start=29, end=75))
     """
     given: Sequence[Document] = several(documents)
-    asked: Collection[str] = several(kinds)
-    unknown = [kind for kind in asked if kind not in DRAFT_KINDS]
-    if unknown or not asked:
-        raise ConfigurationError(
-            f"drafts of the kind {', '.join(unknown) or 'none'}: choose among "
-            f"{', '.join(DRAFT_KINDS)}"
-        )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    wanted = tuple(kind for kind in DRAFT_KINDS if kind in asked)
-    found = [
-        (number, one)
-        for number, document in enumerate(given)
-        for one in drafts_of(Page(document), wanted)
-    ]
-    questions = _merged(found, given)
+    questions = _asked(given)
     if not questions:
         raise DatasetError(
-            f"nothing in {len(given)} document(s) could be asked about without a model, "
-            f"{_as_few(wanted)}: {_REMEDY}"
+            f"no heading in {len(given)} document(s) is a question, and without a model only such "
+            f"headings are drafted: {_REMEDY}"
         )
-    chosen = set(_spread(questions, count, seed))
-    return Dataset("drafts", tuple(given), tuple(one for one in questions if one in chosen))
+    chosen = sorted(evenly(len(questions), seed)[:count])
+    return Dataset("drafts", tuple(given), tuple(questions[at] for at in chosen))
 
 
-def fewer(
-    drafts: Dataset,
-    count: int,
-    kinds: DraftKind | Iterable[DraftKind] = QUESTIONS,
-    *,
-    remedy: str = _REMEDY,
-) -> str:
+def fewer(drafts: Dataset, count: int, *, remedy: str = _REMEDY) -> str:
     """Why there are fewer drafts than asked for, and what to do; "" where there are as many."""
-    found = len(drafts.questions)
-    if found >= count:
+    number = len(drafts.questions)
+    if number >= count:
         return ""
-    places = f"{found} place{'' if found == 1 else 's'}"
-    return f"Only {places} can be asked about without a model, {_as_few(several(kinds))}: {remedy}"
+    headings = "1 heading is a question" if number == 1 else f"{number} headings are questions"
+    return f"Only {headings}, and without a model nothing else is drafted: {remedy}"
 
 
-def _as_few(kinds: Iterable[DraftKind]) -> str:
-    if set(kinds) == set(QUESTIONS):
-        return "as few headings say what is done and few sentences define something"
-    return f"as few places are of the kind {', '.join(kinds)}"
-
-
-def _merged(found: Sequence[tuple[int, Draft]], documents: Sequence[Document]) -> list[Question]:
-    """Each question once, where one thing answers it; copies of the answer are alternatives."""
+def _asked(documents: Sequence[Document]) -> list[Question]:
+    """Each heading that is a question once, in order, where one section answers it."""
     texts = [document.text for document in documents]
-    said = [set(content_words(text)) for text in texts] if len(texts) >= _MANY else []
-    groups: dict[str, list[tuple[int, Draft]]] = defaultdict(list)
-    for number, one in found:
-        groups[(one.label or one.text).casefold()].append((number, one))
-    kept, taken, rows = list[tuple[Place, Question]](), set[Place](), Counter[tuple[int, int]]()
+    contents = [set(content_words(text)) for text in texts] if len(texts) >= _MANY else []
+    groups: dict[str, list[tuple[str, Place]]] = defaultdict(list)
+    for number, document in enumerate(documents):
+        for heading, body in _headings(Page(document)):
+            groups[heading.casefold()].append((heading, Place(number, body)))
+    kept, taken = list[tuple[Place, Question]](), set[Place]()
     for group in groups.values():
-        number, first = group[0]
-        quotes = {
-            " ".join(one.span.of(texts[at]).split()): Place(at, one.span) for at, one in group
-        }
-        own = set(content_words(first.text)) if first.kind in ("asked", "howto") else set()
-        is_vague = own and sum(own <= one for one in said) >= _MANY
-        if is_vague or (len(quotes) > 1 and first.kind != "definition"):
+        heading, first = group[0]
+        own = set(content_words(heading))
+        is_vague = own and sum(own <= content for content in contents) >= _MANY
+        answers = {" ".join(span.of(texts[at]).split()) for _, (at, span) in group}
+        if is_vague or len(answers) > 1:
             continue  # which one is meant?
-        if first.table is not None:
-            rows[number, first.table] += 1
-            if rows[number, first.table] > _OF_A_TABLE:
-                continue
-        places = [one for place in quotes.values() for one in copies(place, texts)]
-        if places and len(places) <= MOST_PLACES and taken.isdisjoint(places):
+        places = copies(first, texts)
+        if places and taken.isdisjoint(places):
             taken.update(places)
             gold = tuple((Passage(documents[at].id_, span),) for at, span in places)
-            quote = first.span.of(texts[number])
-            kept.append((places[0], drafted(first.text, quote, gold, first.kind)))
-    return [one for _, one in sorted(kept, key=lambda one: (one[0], one[1].id))]
+            quote = first.span.of(texts[first.document])
+            kept.append((first, drafted(heading, quote, gold, "asked")))
+    return [question for _, question in sorted(kept, key=lambda pair: pair[0])]
 
 
-def _spread(questions: Iterable[Question], count: int, seed: int) -> list[Question]:
-    """At most so many; kinds take turns, and of each those that lie far apart go first."""
-    by_kind: dict[str, list[Question]] = {kind: [] for kind in DRAFT_KINDS}
-    for one in questions:
-        by_kind[one.kind].append(one)
-    turns = zip_longest(
-        *([each[at] for at in evenly(len(each), seed)] for each in by_kind.values())
-    )
-    return [one for turn in turns for one in turn if one is not None][:count]
+def _headings(page: Page) -> Iterator[tuple[str, Span]]:
+    """Headings that are questions, and what stands below each."""
+    for heading, body in page.sections:
+        ends = heading.endswith(("?", "？", "؟"))  # noqa: RUF001 -- of several scripts
+        content = [word for word in words(heading) if word not in FUNCTION_WORDS]
+        if ends and len(content) >= _LEAST_CONTENT and len(heading) <= _LONGEST:
+            yield heading, body

@@ -57,7 +57,7 @@ _NOT_RUNNING = re.compile(
 """Legends, code, lists and tables, and what ends in mid-sentence."""
 LEAST_WORDS = 4
 """Words of a quote that can answer."""
-MOST_PLACES = 4
+_MOST_PLACES = 4
 """Places that answer the same; more of them are furniture of the documents and no answer."""
 _LEAST_LETTERS = 0.6
 """Share of letters from which characters are prose."""
@@ -275,7 +275,7 @@ def copies(place: Place, texts: Sequence[str]) -> list[Place]:
         Place(number, span) for number, text in enumerate(texts) for span in quoted(quote, text)
     }
     others = sorted(one for one in found if one != place)
-    return [place, *others] if len(others) < MOST_PLACES else []
+    return [place, *others] if len(others) < _MOST_PLACES else []
 
 
 def drafted(text: str, quote: str, gold: tuple[Answer, ...], kind: str) -> Question:
