@@ -36,7 +36,6 @@ from rag_nodes_parsers import preset_parser
 
 from rag_nodes import metadata as keys
 from rag_nodes.parsers import PRESETS, HeadingHierarchyNodeParser, SpanNodeParser, get_parser
-from rag_nodes.parsers.auto import AutoNodeParser
 from rag_nodes.parsers.parent_child import ParentChildNodeParser
 from rag_nodes.readers import read_all
 from rag_nodes.text.formats import Format
@@ -89,8 +88,6 @@ def ceiling(parser: SpanNodeParser) -> int:
     """What no node may exceed, in the parser's unit."""
     if isinstance(parser, HeadingHierarchyNodeParser):
         return parser.block_ceiling
-    if isinstance(parser, AutoNodeParser):
-        return max(ceiling(parser.candidate(name)) for name in parser.candidates)
     if isinstance(parser, ParentChildNodeParser):
         return ceiling(get_parser(parser.parent, **parser.parent_options))
     counts_sentences = getattr(parser, "unit", "") == "sentences"

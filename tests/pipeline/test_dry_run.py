@@ -113,14 +113,12 @@ def test_a_parser_that_compares_sentences_is_estimated_and_its_sentences_are_pri
         "heading": get_parser("heading"),
         "semantic": get_parser("semantic", embed_model=served.embedding),
         "words": get_parser("semantic"),
-        "auto": get_parser("auto", candidates={"semantic": {"embedding": "openai:other"}}),
     }
     report = ingest([folder], parsers, kept, models=served, prices=prices, dry_run=True)
     assert not openai_server.requests
-    assert report.estimated == ("semantic", "auto")
-    assert report.as_dict()["estimated"] == ["semantic", "auto"]
-    _, semantic, words, auto = report.columns
-    assert auto.error is None
+    assert report.estimated == ("semantic",)
+    assert report.as_dict()["estimated"] == ["semantic"]
+    _, semantic, words = report.columns
     assert semantic.embedding_tokens > words.embedding_tokens > 0
     done = ingest([folder], parsers, kept, models=served, prices=prices)
     assert done.columns[1].embedding_tokens == pytest.approx(semantic.embedding_tokens, rel=0.1)

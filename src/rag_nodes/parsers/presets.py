@@ -253,8 +253,8 @@ PRESETS: dict[str, Preset] = {
             "auto",
             f"{_OURS}auto:AutoNodeParser",
             "Automatic",
-            "picks a parser and a size for each document and says why",
-            headline="chosen per document · up to {chunk_size} tokens",
+            "a preset and a size by the format of each document, with the reason",
+            headline="by format · up to {chunk_size} tokens",
             ranges=(
                 OptionRange("chunk_size", "Most tokens of a chunk", 50, 4000, 10),
                 OptionRange("chunk_overlap", "Overlap, tokens", 0, 500, 10),
