@@ -126,6 +126,33 @@ def test_a_model_that_refuses_every_request_is_asked_once() -> None:
     assert "the key was refused" in (made.outcome.error or "")
 
 
+def test_a_model_that_fails_for_good_costs_nothing_that_it_answered_before() -> None:
+    models, model = served(key_refused="Oats")
+    documents = [*DOCUMENTS, Document(id_="rye", text="Rye is sown late. It stands the winter.")]
+    with open_store() as store:
+        made = indexed(store, "made", PARSER, documents, models)
+        assert store.count("made") == 2
+    assert len(model.asked) == 4
+    assert [one.status for one in made.documents.values()] == ["stored", *["incomplete"] * 2]
+    assert all("the key was refused" in (made.documents[one].error or "") for one in ("oats", "rye"))
+
+
+def test_a_parser_whose_model_fails_for_good_is_asked_for_no_further_document() -> None:
+    split: list[str] = []
+
+    def by_model(text: str) -> list[str]:
+        split.append(text)
+        if "Oats" in text:
+            raise CredentialsError("the key was refused")
+        return [text]
+
+    documents = [*DOCUMENTS, Document(id_="rye", text="Rye is sown late.")]
+    with open_store() as store:
+        made = indexed(store, "made", as_parser(by_model), documents, Models.of())
+    assert split == [one.text for one in DOCUMENTS]
+    assert all("the key was refused" in (one.error or "") for one in made.documents.values())
+
+
 def test_tokens_are_counted_once_and_what_the_cache_knows_is_saved() -> None:
     cache = SimpleKVStore()
     sent: list[Indexed] = []

@@ -138,6 +138,9 @@ class _Column:
         split = _Split(page_name(document.metadata) or document.id_)
         self._documents[document.id_] = split
         current_interrupt().check(f"{self._outcome.parser}: {split.label}")
+        if self._stopped:
+            split.error = self._stopped
+            return
         with self._noting(split), self.timed("parse"), self.embedded.counting():
             nodes: Sequence[BaseNode] = parser([document])
             for step in behind_parser(parser, ()):
@@ -188,8 +191,7 @@ class _Column:
             raise error
         if error:
             self._note(embedded.part[0][1].label, error)
-            is_fatal = isinstance(error, HOPELESS)
-            for node, split in self.waiting if is_fatal else embedded.part:
+            for node, split in embedded.part:
                 if lacks_vector(node):
                     split.error = split.error or said(error)
 
@@ -198,6 +200,8 @@ class _Column:
         for split in self._documents.values():
             current_interrupt().check(f"{self._outcome.parser}: {split.label}")
             ready = sum(map(is_ready, split.nodes))
+            if ready < split.chunks:
+                split.error = split.error or self._stopped
             if not ready:
                 continue
             due = [node for node in split.nodes if is_ready(node) or not is_leaf(node)]
@@ -231,9 +235,6 @@ class _Column:
     @contextmanager
     def _noting(self, split: _Split) -> Iterator[None]:
         """Turn the failure of a document into a row: it costs no other document."""
-        if self._stopped:
-            split.error = self._stopped
-            return
         try:
             yield
         except CancelledError:
