@@ -134,7 +134,9 @@ def test_a_model_that_fails_for_good_costs_nothing_that_it_answered_before() -> 
         assert store.count("made") == 2
     assert len(model.asked) == 4
     assert [one.status for one in made.documents.values()] == ["stored", *["incomplete"] * 2]
-    assert all("the key was refused" in (made.documents[one].error or "") for one in ("oats", "rye"))
+    assert all(
+        "the key was refused" in (made.documents[one].error or "") for one in ("oats", "rye")
+    )
 
 
 def test_a_parser_whose_model_fails_for_good_is_asked_for_no_further_document() -> None:

@@ -45,6 +45,7 @@ class VectorCache:
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
+            self._lock = threading.Lock()
             file = folder / _FILE if folder else ":memory:"
             self._database = sqlite3.connect(file, timeout=_BUSY, check_same_thread=False)
             if folder is not None:
@@ -75,7 +76,7 @@ class VectorCache:
         vectors: MutableMapping[str, Vector] = {}
         if not code.unhashable:  # else the vectors are kept for these models alone
             own = code.digest if code.is_own else ""
-            vectors = _Vectors(self._database, models.embedding_name + own)
+            vectors = _Vectors(self._database, self._lock, models.embedding_name + own)
         kept = MutableMappingKVStore(mapping_factory=lambda: vectors)
         embedding = models.embedding.model_copy(update={"embeddings_cache": kept})
         return replace(models, embedding=embedding)
@@ -84,8 +85,8 @@ class VectorCache:
 class _Vectors(MutableMapping[str, Vector]):
     """The vectors of one model by text, for LlamaIndex's own cache of embeddings."""
 
-    def __init__(self, database: sqlite3.Connection, model: str) -> None:
-        self._database, self._model, self._lock = database, model, threading.Lock()
+    def __init__(self, database: sqlite3.Connection, lock: threading.Lock, model: str) -> None:
+        self._database, self._lock, self._model = database, lock, model
 
     def __getitem__(self, text: str) -> Vector:
         with self._lock:

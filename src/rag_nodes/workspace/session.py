@@ -152,6 +152,8 @@ class Session:
         self._running.set()
         with self._lock:
             self._forget()
+            if self._vectors is not None:
+                self._vectors.close()
         forget_texts()
 
     def read(self, path: Path) -> Iterator[ReadResult]:
@@ -287,11 +289,11 @@ class Session:
         return open_store(self.location, key.get_secret_value() if key else None, options)
 
     def _forget(self) -> None:
-        """Close the store and be as new; under the lock."""
-        for opened in (self._store, self._index, self._vectors):
+        """Close the store and be as new, but for vectors that were paid for; under the lock."""
+        for opened in (self._store, self._index):
             if opened is not None:
                 opened.close()
-        self._store, self._index, self._vectors = None, None, None
+        self._store, self._index = None, None
         self._comparison, self._documents = None, []
 
     def _drop_unused(self, comparison: Comparison) -> None:

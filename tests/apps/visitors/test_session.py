@@ -4,6 +4,7 @@ import threading
 from pathlib import Path
 
 import pytest
+from counting_models import CountingEmbedding
 from openai_server import UNAUTHORIZED, Fault, OpenAIServer
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
@@ -56,6 +57,21 @@ def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
     assert [column.written for column in report.columns] == [1, 0]
     assert session._index is not None
     assert len(session._index.store.collections()) == 2
+
+
+def test_a_paid_model_is_asked_for_no_text_of_a_session_twice(
+    settings: Settings, red: Path, blue: Path
+) -> None:
+    model = CountingEmbedding()
+    with PageSession(settings, embed_model=model) as session:
+        for paths, parsers in (
+            ([red], TWO.parsers[:1]),
+            ([], TWO.parsers),
+            ([red, blue], TWO.parsers),
+        ):
+            session.load(paths, Choice(parsers), ignore)
+        assert "blue" in answers(session)
+    assert len(model.texts) == len(set(model.texts))
 
 
 def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
