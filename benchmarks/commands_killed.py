@@ -98,7 +98,7 @@ class Trial:
     def _started(self, command: list[str]) -> relatives.Process:
         words = [word.replace("{}", str(self._beside)) for word in command]
         arguments = [*words, "--store", str(self._copy)]
-        return forks.started(arguments, self._output, self._errors, part=self._part, anew=False)
+        return forks.started(arguments, self._output, self._errors, part=self._part)
 
     def _finished(self, run: relatives.Process) -> None:
         code = forks.exit_code(run)

@@ -1,14 +1,12 @@
-"""One process, processes of ours, and Ray over the same files: when does which pay?
+"""One process, and several, over the same files: when do several pay?
 
     python benchmarks/engines.py                     2, 10 and 31 MB of Markdown, two workers
     python benchmarks/engines.py --megabytes 50 --workers 4 --runs 3
 
 Seconds are of a clock on the wall, starts and ends of all processes in them, and of the processor,
-all processes together, but for Ray, whose processes are not ours to count. The first mean something
-beside each other in one run, the second also on a busy machine; the load is printed. Of several
-runs the fastest counts. Every store is compared with the first.
-
-Before that Ray alone is started and ended (its memory is read from /proc: Linux only).
+all processes together. The first mean something beside each other in one run, the second also on a
+busy machine; the load is printed. Of several runs the fastest counts. Every store is compared with
+the first.
 """
 
 from __future__ import annotations
@@ -25,12 +23,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import relatives
 from measuring import MEGABYTE, markdown_table, save
 from scaling import FILE, write_files
 
-from rag_nodes.executors import Executor, Pool, Ray
-from rag_nodes.executors.ray import ray_session
+from rag_nodes.executors import Executor, Pool
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest
@@ -38,10 +34,6 @@ from rag_nodes.store import open_store
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
-
-
-_PRIVATE = ("Private_Clean:", "Private_Dirty:")
-"""What of the memory of a process no other has."""
 
 
 @dataclass(slots=True)
@@ -69,23 +61,6 @@ def timed() -> Iterator[Took]:
 def _cpu() -> float:
     both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
     return sum(one.ru_utime + one.ru_stime for one in both)
-
-
-def ray_alone(workers: int) -> tuple[Took, float]:
-    """What starting and ending Ray takes, a first task included; and bytes of its processes."""
-    with timed() as took, ray_session(workers) as ray:
-        ray.get(ray.remote(_nothing).remote())
-        memory = sum(_own_memory(one.pid) for one in relatives.of(os.getpid()))
-    return took, memory
-
-
-def _nothing() -> None:
-    """A task of Ray."""
-
-
-def _own_memory(process: int) -> int:
-    lines = Path(f"/proc/{process}/smaps_rollup").read_text("ascii").splitlines()
-    return sum(int(line.split()[1]) * 1024 for line in lines if line.startswith(_PRIVATE))
 
 
 def ingested(docs: Path, place: Path, executor: Executor | None) -> tuple[Took, dict[str, object]]:
@@ -120,9 +95,8 @@ def compare(megabytes: float, engines: Mapping[str, Executor | None], runs: int)
     return best
 
 
-def _cell(took: Took, alone: Took, executor: Executor | None) -> str:
-    wall = f"{took.wall:.1f} s ({took.wall / alone.wall:.2f})"
-    return wall if isinstance(executor, Ray) else f"{wall}, {took.cpu:.1f} s"
+def _cell(took: Took, alone: Took) -> str:
+    return f"{took.wall:.1f} s ({took.wall / alone.wall:.2f}), {took.cpu:.1f} s"
 
 
 def main() -> int:
@@ -135,16 +109,13 @@ def main() -> int:
     engines = {
         "one process": None,
         f"{given.workers} processes": Pool(given.workers),
-        f"Ray with {given.workers}": Ray(given.workers),
     }
     load = os.getloadavg()[0]
-    alone, memory = ray_alone(given.workers)
-    print(f"Ray alone: {alone.wall:.1f} s, {memory / MEGABYTE:.0f} MB\n", flush=True)
     found = {size: compare(size, engines, given.runs) for size in given.megabytes}
     rows = [
         [
             f"{size:g} MB",
-            *(_cell(took, row["one process"], engines[name]) for name, took in row.items()),
+            *(_cell(took, row["one process"]) for took in row.values()),
         ]
         for size, row in found.items()
     ]
@@ -153,7 +124,7 @@ def main() -> int:
     plain = {
         size: {name: asdict(took) for name, took in row.items()} for size, row in found.items()
     }
-    save("engines", {"Ray alone": {"wall": alone.wall, "bytes": memory}, **plain})
+    save("engines", plain)
     return 0
 
 

@@ -41,7 +41,7 @@ class Difference(NamedTuple):
 
 
 def started(
-    arguments: Sequence[str], output: Path, errors: Path, *, part: int | None = None, anew: bool
+    arguments: Sequence[str], output: Path, errors: Path, *, part: int | None = None
 ) -> relatives.Process:
     """Start `rag-nodes` with these arguments.
 
@@ -50,7 +50,6 @@ def started(
         output: gets what it prints.
         errors: gets the rest.
         part: points after which a folder seals them.
-        anew: as a new program, and not as this process goes on.
     """
     sys.stdout.flush()  # or the child would say it again, in its report
     child = os.fork()
@@ -61,9 +60,6 @@ def started(
         with output.open("w") as stdout, errors.open("w") as stderr:
             os.dup2(stdout.fileno(), 1)
             os.dup2(stderr.fileno(), 2)
-        if anew:
-            program = [sys.executable, __file__, str(part or 0), *arguments]
-            os.execv(sys.executable, program)  # noqa: S606 - ourselves
         code = _run(part, arguments)
     finally:
         os._exit(code)
@@ -159,7 +155,3 @@ def import_all() -> None:
     tasks = Path("/proc/self/task")
     if tasks.is_dir() and (count := len(list(tasks.iterdir()))) > 1:
         print(f"{count} threads are running, which a fork does not have", file=sys.stderr)
-
-
-if __name__ == "__main__":
-    sys.exit(_run(int(sys.argv[1]) or None, sys.argv[2:]))

@@ -1,15 +1,15 @@
 """Is anything lost or doubled when an ingest is killed, again and again, and then run to its end?
 
     python benchmarks/kills.py [FOLDER…] [--kills 100] [--seed 1] [--parsers heading parent-child]
-        [--engine single|workers|ray] [--workers 2] [--part 10000 [--seals]] [--keep WHERE]
+        [--engine single|workers] [--workers 2] [--part 10000 [--seals]] [--keep WHERE]
 
 Documents are copies of those in the folders, which is `examples/corpus` by default, and two crawls
 that have a page in common. `rag-nodes ingest --prune` takes them into a folder; at random moments
 one of its processes is killed (SIGKILL): with
-`single` the only one, else by chance a worker or the process that was started, which on Ray is one
-in nine, as Ray takes ten seconds to start. A run whose worker died goes on. One that was killed, or
-that had to give up a file by which two workers had died, is started again, until one comes to its
-end with every file. Then all text files are changed, and then the first folder is renamed, and the
+`single` the only one, else by chance a worker or the process that was started. A run whose worker
+died goes on. One that was killed, or that had to give up a file by which two workers had died, is
+started again, until one comes to its end with every file. Then all text files are changed, and
+then the first folder is renamed, and the
 same is done to each ingest that takes the changes. Between a kill and the next run there may be an
 accident, see `ACCIDENTS`. After each end every point is compared with those of a run that nobody
 disturbed: ids, payloads and vectors. Then it starts from nothing again, until there were enough
@@ -18,8 +18,7 @@ kills. After each kill of the process that was started, all that it had started 
 With few points of a `--part` the store seals many, and some runs are killed while it does; with
 `--seals` all that have got so far.
 
-Each run is a fork of this process (`forks.py`). On Ray it is a process of its own, and moments
-count from when a worker starts. Needs Linux.
+Each run is a fork of this process (`forks.py`). Needs Linux.
 """
 
 from __future__ import annotations
@@ -47,10 +46,8 @@ VERSIONS = ("first", "changed", "renamed")
 """States of the files, in their order."""
 SHARE = 0.7
 """Kills come within this share of the time that the undisturbed run takes."""
-WORKERS = {"single": None, "workers": "rag_nodes.executors.pool", "ray": "ray::do"}
+WORKERS = {"single": None, "workers": "rag_nodes.executors.pool"}
 """By engine, what the command line of a worker has in it."""
-CHANCES = {"single": 0, "workers": 1, "ray": 4}
-"""By engine, of a worker to be killed, where that of the process that was started is 1."""
 
 GIVEN_UP = "workers die before they begin"
 """What a run says that ends since too many of its workers were killed while they started."""
@@ -205,7 +202,7 @@ class Trial:
         run = self._start("store", ledger)
         while _kills(suffered) < most and not self._ends_first(run, latest):
             found = self._workers_of(run)
-            victim = self._rng.choice([run, *found * CHANCES[self._engine]])
+            victim = self._rng.choice([run, *found])
             if victim != run:
                 relatives.kill(victim)
                 suffered["workers"] += 1
@@ -231,21 +228,13 @@ class Trial:
         )
 
     def _start(self, store: str, ledger: Path | None = None) -> relatives.Process:
-        """Start `rag-nodes ingest`; returns when it may be killed."""
-        place, own = str(self._folder / store), self._engine == "ray"
+        """Start `rag-nodes ingest`."""
+        place = str(self._folder / store)
         paths = [str(self._documents), *map(str, sorted(self._crawls.iterdir()))]
         arguments = ["ingest", *paths, "--store", place, "--prune", "--json", *self._options]
         if ledger:
             arguments += ["--ledger", str(ledger)]
-        run = forks.started(arguments, self._report, self._log, part=self._part, anew=own)
-        while own and not self._workers_of(run):
-            if not ends_within(run, 0.5):
-                continue
-            if "Ray could not be used" not in self._log.read_text():
-                break
-            os.waitpid(run.pid, 0)  # a busy machine is too slow for it
-            return self._start(store, ledger)
-        return run
+        return forks.started(arguments, self._report, self._log, part=self._part)
 
     def _workers_of(self, run: relatives.Process) -> list[relatives.Process]:
         mark = WORKERS[self._engine]
@@ -313,8 +302,6 @@ def main() -> None:
     options = [word for name in asked.parsers for word in ("--parser", name)]
     if asked.engine != "single":
         options += ["--workers", str(asked.workers)]
-    if asked.engine == "ray":
-        options += ["--engine", "ray"]
     with tempfile.TemporaryDirectory() as temporary:
         sources = [folder.resolve() for folder in asked.folders]
         place = (asked.keep or Path(temporary)).resolve()

@@ -19,7 +19,7 @@ PAGES = [
 def run(address: str, file: Path) -> None:
     """Write the nodes, by their ids."""
     options = {"chunk_size": PARSER.chunk_size, "min_chunk_size": PARSER.min_chunk_size}
-    with ray_session(1, address):
+    with ray_session(address):
         # It imports Ray, which reads its settings then.
         from llama_index.ingestion.ray import RayIngestionPipeline, RayTransformComponent
 

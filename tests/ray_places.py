@@ -1,7 +1,7 @@
 """A folder of files that Ray reads and is at home in, and what it left there."""
 
-import json
 import os
+import secrets
 import select
 import shutil
 import sys
@@ -13,6 +13,8 @@ from typing import Any, NamedTuple
 
 HERE = Path(__file__).parent
 KEY = "sk-canary-" + "7" * 30
+TOKEN = secrets.token_hex(32)
+"""Of the cluster of the tests."""
 SPLITTER = "hostile_splitter:HostileSplitter"
 PATIENCE = 60_000
 """Milliseconds in which what was started must be gone."""
@@ -26,31 +28,35 @@ class Place(NamedTuple):
     docs: Path
 
     @property
+    def cluster(self) -> Path:
+        """Where Ray keeps its files."""
+        return self.folder / "r"
+
+    @property
     def environment(self) -> dict[str, str]:
         kept = {name: value for name, value in os.environ.items() if not is_of_ray(name)}
         here = str(self.folder)
-        watched = {"RAY_TRAP": f"{here}/trap", "RAY_TRAP_KEY": KEY, "HOSTILE": f"{here}/said"}
         return {
             **kept,
-            **watched,
+            "HOSTILE": f"{here}/said",
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": TOKEN,
+            "RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0",  # it listens on the loopback only
+            "RAY_USAGE_STATS_ENABLED": "0",
             "RAY_worker_niceness": "0",  # of its own accord 15: beside other tests they starve
             "HOME": f"{here}/home",
             "TMPDIR": f"{here}/t",
             "OPENAI_API_KEY": KEY,
-            "PYTHONPATH": os.pathsep.join([str(HERE / "executors" / "ray_trap"), str(HERE)]),
+            "PYTHONPATH": os.pathsep.join([str(HERE), os.environ.get("PYTHONPATH", "")]),
         }
 
-    def command(self, *options: str) -> list[str]:
+    def command(self, address: str) -> list[str]:
         ingest = ["ingest", str(self.docs), "--store", str(self.folder / "store"), *COLUMNS]
-        engine = ["--engine", "ray", "--workers", "2", "--embedding", "lexical"]
-        return [sys.executable, "-m", "rag_nodes.cli", *ingest, *engine, *options]
+        workers = ["--ray-address", address, "--workers", "2", "--embedding", "lexical"]
+        return [sys.executable, "-m", "rag_nodes.cli", *ingest, *workers]
 
     def said(self, kind: str) -> list[str]:
         return [one.read_text("utf-8") for one in (self.folder / "said").glob(f"*-{kind}")]
-
-    def trapped(self) -> list[tuple[str, Any]]:
-        lines = (self.folder / "trap").read_text("utf-8").splitlines()
-        return [(event, what) for event, what in map(json.loads, lines)]
 
     def processes(self) -> dict[int, str]:
         """Those that were started here, found by their environment, and what they are called."""
@@ -64,17 +70,16 @@ class Place(NamedTuple):
                 continue
         return found
 
-    def check_that_nothing_is_left_of(self, processes: dict[int, str]) -> None:
-        wait_for_all(processes)
-        assert list((self.folder / "t").glob("rag-*")) == []
-        assert not (self.folder / "home" / ".ray").exists()
-
 
 class Running(NamedTuple):
     """Ray, started here, and where its processes are at home."""
 
     place: Place
     ray: Any
+
+    @property
+    def address(self) -> str:
+        return str(self.ray.get_runtime_context().gcs_address)
 
     @property
     def said(self) -> str:

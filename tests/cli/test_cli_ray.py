@@ -1,4 +1,4 @@
-"""`ingest --engine ray`, as it is typed."""
+"""`ingest --ray-address`, as it is typed."""
 
 import socket
 import sys
@@ -14,7 +14,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
     (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    there = ["--engine", "ray", "--ray-address", f"127.0.0.1:{port}"]
+    there = ["--ray-address", f"127.0.0.1:{port}"]
     ended = command("ingest", str(tmp_path), "--store", str(tmp_path / "store"), *there)
     assert ended.code == 1
     assert f"no Ray cluster answers at 127.0.0.1:{port}" in ended.stderr
@@ -27,7 +27,7 @@ def test_without_ray_installed_the_command_says_how_to_install_it(
 ) -> None:
     monkeypatch.setitem(sys.modules, "ray", None)
     (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
-    ended = command("ingest", tmp_path, "--store", tmp_path / "store", "--engine", "ray")
+    ended = command("ingest", tmp_path, "--store", tmp_path / "store", "--ray-address", "h:1")
     assert ended.code == 5
     assert "pip install 'rag-nodes[ray]'" in ended.stderr
     assert not (tmp_path / "store").exists()

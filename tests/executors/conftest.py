@@ -1,15 +1,14 @@
 """Models, parsers and a Ray for the tests of workers."""
 
 import json
+import logging
 import os
-import tempfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from typing import Any
 
 import pytest
-from ray_places import Running, is_of_ray, made_place
+from ray_places import Place, Running, is_of_ray, made_place, wait_for_all
 
-from rag_nodes.executors.ray import ray_session
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser, get_parser
 
@@ -30,18 +29,36 @@ def parsers() -> dict[str, SpanNodeParser]:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[Running]:
-    """Ray with two graphics cards, as far as it knows."""
-    with made_place() as place, ExitStack() as stack:
-        with pytest.MonkeyPatch.context() as patch:
-            for name in filter(is_of_ray, list(os.environ)):
-                patch.delenv(name)
-            for name, value in place.environment.items():
-                patch.setenv(name, value)
-            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 4, "GPU": 2}))
-            patch.setattr(tempfile, "tempdir", str(place.folder / "t"))
-            ray = stack.enter_context(ray_session(3))
+    """A cluster of one machine with two graphics cards, as far as it knows."""
+    with made_place() as place, pytest.MonkeyPatch.context() as patch:
+        for name in filter(is_of_ray, list(os.environ)):
+            patch.delenv(name)
+        for name, value in place.environment.items():
+            patch.setenv(name, value)
+        patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 4, "GPU": 2}))
+        ray = started(place)
         yield Running(place, ray)
         processes = place.processes()
         assert len(processes) > 3
-        stack.close()
-        place.check_that_nothing_is_left_of(processes)
+        ray.shutdown()
+        wait_for_all(processes)
+
+
+def started(place: Place) -> Any:
+    """Ray, which gives its processes 30 s, however busy others are: so a second time."""
+    import ray
+
+    options: dict[str, Any] = {
+        "address": "local",
+        "include_dashboard": False,
+        "object_store_memory": 80 * 2**20,
+        "log_to_driver": False,  # it would write what workers print to stdout
+        "logging_level": logging.ERROR,
+        "_temp_dir": str(place.cluster),
+    }
+    try:
+        ray.init(**options)
+    except Exception:  # noqa: BLE001 - Ray has no class of its own for it
+        ray.shutdown()
+        ray.init(**options)
+    return ray

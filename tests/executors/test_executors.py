@@ -15,6 +15,7 @@ import pytest
 from hostile_parsers import is_running, wait_until_gone
 from llama_index.core.rate_limiter import TokenBucketRateLimiter
 from own_models import LettersEmbedding
+from ray_places import Running
 
 from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
 from rag_nodes.executors import Executor, Inline, LostUnit, Pool, Ray
@@ -24,8 +25,7 @@ from rag_nodes.processes import Interrupt, interruptible
 
 def made(kind: str, request: pytest.FixtureRequest) -> Executor:
     if kind == "ray":
-        request.getfixturevalue("running")
-        return Ray(2)
+        return Ray(2, address=request.getfixturevalue("running").address)
     return Inline() if kind == "inline" else Pool(2)
 
 
@@ -169,9 +169,8 @@ def test_processes_that_die_before_they_begin_end_the_run(
         list(processes.run(units.twice, units.Unborn(), range(3)))
 
 
-@pytest.mark.usefixtures("running")
-def test_a_worker_of_ray_has_the_graphics_card_that_it_was_to_have() -> None:
-    with closing(Ray(1, num_gpus=1)) as one:
+def test_a_worker_of_ray_has_the_graphics_card_that_it_was_to_have(running: Running) -> None:
+    with closing(Ray(1, address=running.address, num_gpus=1)) as one:
         [(_, card)] = one.run(units.cards, 0, [1])
     assert card in {"0", "1"}
 

@@ -1,16 +1,13 @@
-"""Ray itself, as rarely as possible: one for most, and one that a command starts and ends."""
+"""Ray itself: ingests and LlamaIndex's own pipeline on a cluster of one machine."""
 
 import hashlib
 import json
-import os
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import pytest
 import ray_data_child
@@ -20,25 +17,15 @@ from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
 from rag_nodes.executors import Ray
-from rag_nodes.executors.ray import _LOCAL
 from rag_nodes.models import Models
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.store import open_store
-
-LOOPBACK = {"RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER": "0", "RAY_AUTH_TOKEN": _LOCAL["RAY_AUTH_TOKEN"]}
-"""What a driver has to know that joins a Ray which listens on the loopback only."""
 
 
 @pytest.fixture
 def place() -> Iterator[Place]:
     with made_place() as place:
         yield place
-
-
-def started(place: Place, command: list[str], environment: dict[str, str]) -> Any:
-    """A run of which one worker stands still in a file, and has done others."""
-    (place.docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
-    return started_at_the_gate(command, environment)
 
 
 def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_what_ends_its_workers(
@@ -58,7 +45,8 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_what_ends_its_workers
         poison.write_text("# Poison\n\nKILL ME", "utf-8")
         Path(running.said, "no start").touch()
         caplog.clear()
-        report = ingest([docs], parsers, store, models=models, executor=Ray(2))
+        ray = Ray(2, address=running.address)
+        report = ingest([docs], parsers, store, models=models, executor=ray)
         *rows, bad = report.files
         assert (bad.status, bad.path) == ("failed", str(poison))
         assert "the worker died twice" in str(bad.error)
@@ -68,16 +56,21 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_what_ends_its_workers
         assert without_seconds(replace(report, files=tuple(rows))) == without_seconds(expected)
         for column in expected.columns:
             assert points_of(store, column.collection) == points_of(alone, column.collection)
+    # Workers know the key, and nobody else gets to know it.
+    digest = hashlib.sha256(KEY.encode()).hexdigest()
+    assert {one.split()[0] for one in running.place.said("saw")} == {digest}
+    written = [one for one in running.place.cluster.rglob("*") if one.is_file()]
+    assert len(written) > 20
+    assert [one for one in written if KEY.encode() in one.read_bytes()] == []
 
 
 def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(
     running: Running, tmp_path: Path
 ) -> None:
     # In a process of its own: threads of Ray Data go on until theirs ends.
-    address = running.ray.get_runtime_context().gcs_address
-    environment = {**running.place.environment, **LOOPBACK}
+    environment = running.place.environment
     script, found = Path(ray_data_child.__file__), tmp_path / "found.json"
-    subprocess.run([sys.executable, script, address, found], env=environment, check=True)
+    subprocess.run([sys.executable, script, running.address, found], env=environment, check=True)
     expected = {node.id_: node.to_dict() for node in ray_data_child.PARSER(ray_data_child.PAGES)}
     assert len(expected) > len(ray_data_child.PAGES)
     assert json.loads(found.read_text("utf-8")) == json.loads(json.dumps(expected))
@@ -86,12 +79,9 @@ def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(
 def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_with(
     running: Running, place: Place, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    address = running.ray.get_runtime_context().gcs_address
-    run = started(
-        place,
-        place.command("--ray-address", address),
-        {**place.environment, **LOOPBACK, "HOSTILE": running.said},
-    )
+    (place.docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
+    environment = {**place.environment, "HOSTILE": running.said}
+    run = started_at_the_gate(place.command(running.address), environment)
     processes = running.place.processes().items()
     workers = {number: name for number, name in processes if name.startswith("ray::do")}
     assert workers
@@ -108,30 +98,3 @@ def test_a_killed_driver_leaves_no_worker_on_a_cluster_and_its_work_is_gone_on_w
         ingest([place.docs], parsers, store, models=models)
         for column in expected.columns:
             assert points_of(store, column.collection) == points_of(alone, column.collection)
-
-
-def test_ctrl_c_ends_a_ray_of_our_own_which_nobody_heard_of_and_which_wrote_nothing_down(
-    place: Place,
-) -> None:
-    # A cluster that nobody named to the command is none of its business.
-    elsewhere = {**place.environment, "RAY_ADDRESS": "127.0.0.1:1"}
-    run = started(place, place.command("--json"), elsewhere)
-    processes = place.processes()
-    assert len(processes) > 5
-    os.kill(run.pid, signal.SIGINT)
-    output, errors = run.communicate()
-    assert run.returncode == 130
-    assert "again" in " ".join(errors.splitlines()[-2:])  # broken into two where it is long
-    assert "Traceback" not in errors
-
-    # Workers know the key and the home folder, and nobody else gets to know the key.
-    digest = hashlib.sha256(KEY.encode()).hexdigest()
-    assert set(place.said("saw")) == {f"{digest} {place.folder}/home"}
-    assert max(files for event, files in place.trapped() if event == "searched") > 20
-    assert [what for event, what in place.trapped() if event == "found"] == []
-    assert KEY not in f"{output}{errors}"
-
-    # Nobody is asked or told anything but this machine.
-    contacts = {str(host) for event, host in place.trapped() if event.startswith("socket.")}
-    assert {one for one in contacts if not one.startswith("/")} == {"127.0.0.1"}
-    place.check_that_nothing_is_left_of(processes)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
@@ -35,28 +35,24 @@ class Working(Request):
     panel: ClassVar[str] = "Workers"
 
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
-    """Worker processes; auto: one for each core, the default with --engine."""
-    engine: Annotated[Literal["processes", "ray"] | None, OWNER] = None
-    """Processes of this machine, the default, or tasks of a Ray cluster."""
+    """Worker processes; auto: one for each core, the default on Ray."""
     ray_address: Annotated[str | None, OWNER, Flag(metavar="HOST:PORT")] = None
-    """Ray's head, on one of whose machines this runs; without it Ray is started here."""
+    """Head of a Ray cluster whose machines do the work; this one is part of it."""
 
 
 def executor_of(request: Working) -> Pool | Ray | None:
     """What is asked for; None for this process alone.
 
     Raises:
-        ConfigurationError: an option of Ray for something else, or no such number.
+        ConfigurationError: no such number.
     """
-    usual = "auto" if request.engine else "1"
+    usual = "1" if request.ray_address is None else "auto"
     count = _count(usual if request.workers is None else request.workers)
-    if request.engine == "ray":
+    if request.ray_address is not None:
         from rag_nodes.executors import Ray
 
         return Ray(count, address=request.ray_address)
-    if request.ray_address is not None:
-        raise ConfigurationError("--ray-address is for --engine ray; name that, or leave it out")
-    if request.engine is None and count == 1:
+    if count == 1:
         return None
     from rag_nodes.executors import Pool
 
@@ -128,7 +124,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     parsers = run.parsers(request.parsers, models)
     run.note(models.describe())
     store = run.session.store
-    if request.engine == "ray" and "://" not in store.location:
+    if request.ray_address is not None and "://" not in store.location:
         run.note("One process writes a folder; Ray pays where the store is a server.")
     report = ingested(
         request.paths,
