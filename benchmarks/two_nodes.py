@@ -1,14 +1,12 @@
-"""Does an ingest on a Ray cluster of two machines give what one process gives, if a machine dies?
+"""An ingest on a Ray cluster of two nodes, of which one is killed in the middle.
 
-    python benchmarks/two_nodes.py [--files 400] [--workers 3]
+    sudo .venv/bin/python benchmarks/two_nodes.py --files 120
 
-Makes two network namespaces joined by a virtual cable, as two machines with addresses of their
-own. In the first are the head of a Ray cluster, the process that drives the ingest, and its store;
-in the second is a node with most of the cores. The files are named by relative paths. Once half the
-files are stored the node's raylet and workers are killed (SIGKILL); the ingest goes on with what is
-left.
-Then every point is compared with those of an ingest in one process: ids, payloads and vectors. All
-that was started is ended, and the namespaces are removed. Needs Linux, root, `iproute2` and Ray.
+Two network namespaces of this machine are joined by a cable of their own. In one are Ray's head,
+the command and its store; in the other a node that only works. Files are named by relative paths,
+and the splitter is a module of the current folder. Once a third of the files is done, every
+process of the second namespace is killed by its id. Every point (id, payload, vector, words) is
+then compared with those of a run in one process. It needs Linux, root, `ip` and the extra `ray`.
 """
 
 from __future__ import annotations
@@ -19,195 +17,231 @@ import os
 import secrets
 import shutil
 import signal
-import sqlite3
 import subprocess
 import sys
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+from scaling import write_files
+
+from rag_nodes.executors import Ray
+from rag_nodes.parsers import ForeignNodeParser, get_parser
+from rag_nodes.pipeline import IngestReport, Progress, ingest
+from rag_nodes.store import Store, open_store
+
+HEAD, WORKER = "rag-head", "rag-worker"
+"""Names of the namespaces."""
+ADDRESSES = {HEAD: "10.213.7.1", WORKER: "10.213.7.2"}
+PORT = 6379
+SHARE = 3
+"""The second node is killed once one file of so many is done."""
+PATIENCE = 120.0
+"""Seconds the cluster has to start."""
+SPLITTER = '''
+import os
 from pathlib import Path
 
-import forks
 
-HEAD, NODE = "rag-head", "rag-node"
-ADDRESSES = {HEAD: "10.77.0.1", NODE: "10.77.0.2"}
-PORT = 6379
-MARK = "RAG_TWO_NODES"
-"""A variable by which processes that were started here are known; its value names the machine."""
-LIMIT = 300.0
-"""Seconds that anything may take."""
+class NotingSplitter:
+    """Cuts at blank lines, and notes in which namespace that is done."""
+
+    def split_text(self, text):
+        place = Path("done", os.readlink("/proc/self/ns/net"))
+        with place.open("a") as note:
+            note.write(".")
+        return [part for part in text.split("\\n\\n") if part.strip()]
+'''
 
 
-def ip(*arguments: str) -> None:
-    """Run `ip` of iproute2."""
-    subprocess.run(["ip", *arguments], check=True)  # noqa: S603, S607 -- of the system
+def run(*command: str) -> str:
+    """What a command of the system says, which must not fail."""
+    return subprocess.run(command, check=True, capture_output=True, text=True).stdout  # noqa: S603 -- commands of this file
 
 
 @contextmanager
-def two_machines() -> Iterator[None]:
-    """Two namespaces that reach each other and nobody else."""
+def namespaces() -> Iterator[None]:
+    """Two network namespaces with a cable between them."""
     try:
         for name in ADDRESSES:
-            ip("netns", "add", name)
-        ip("link", "add", "rag-a", "netns", HEAD, "type", "veth", "peer", "rag-b", "netns", NODE)
-        for name, device in zip(ADDRESSES, ("rag-a", "rag-b"), strict=True):
-            ip("-n", name, "addr", "add", f"{ADDRESSES[name]}/24", "dev", device)
-            ip("-n", name, "link", "set", device, "up")
-            ip("-n", name, "link", "set", "lo", "up")
+            run("ip", "netns", "add", name)
+            run("ip", "-n", name, "link", "set", "lo", "up")
+        run(
+            "ip",
+            "-n",
+            HEAD,
+            "link",
+            "add",
+            "cable",
+            "type",
+            "veth",
+            "peer",
+            "cable",
+            "netns",
+            WORKER,
+        )
+        for name, address in ADDRESSES.items():
+            run("ip", "-n", name, "address", "add", f"{address}/24", "dev", "cable")
+            run("ip", "-n", name, "link", "set", "cable", "up")
         yield
     finally:
         for name in ADDRESSES:
-            subprocess.run(["ip", "netns", "del", name], check=False)  # noqa: S603, S607 -- as above
+            subprocess.run(["ip", "netns", "delete", name], check=False)  # noqa: S603, S607 -- as above
 
 
-def processes_of(machine: str) -> dict[int, str]:
-    """Those that were started on a machine, by number, with their command lines."""
-    mark, found = f"{MARK}={machine}".encode(), {}
-    for path in Path("/proc").glob("[0-9]*/environ"):
-        try:
-            if mark in path.read_bytes().split(b"\0"):
-                found[int(path.parent.name)] = path.with_name("cmdline").read_text(errors="replace")
-        except OSError:  # it ended meanwhile
-            continue
-    return found
+def processes_in(namespace: str) -> list[int]:
+    """The ids of all processes of a namespace."""
+    return [int(one) for one in run("ip", "netns", "pids", namespace).split()]
 
 
-def kill_all(machine: str) -> int:
-    """Kill all processes of a machine; how many there were."""
-    doomed = processes_of(machine)
-    for number in doomed:
-        try:
-            os.kill(number, signal.SIGKILL)
-        except ProcessLookupError:
-            continue
-    return len(doomed)
+def kill_all_in(namespace: str) -> int:
+    """Kill every process of a namespace, as a machine that loses its power does; how many."""
+    killed = 0
+    while found := processes_in(namespace):
+        for one in found:
+            try:
+                os.kill(one, signal.SIGKILL)
+                killed += 1
+            except ProcessLookupError:  # it ended with another one
+                continue
+        time.sleep(0.1)
+    return killed
 
 
-class Machine:
-    """Starts programs in a namespace."""
-
-    def __init__(self, name: str, folder: Path, token: str) -> None:
-        self.name, self.folder = name, folder
-        self.environment = {key: one for key, one in os.environ.items() if key[:4] != "RAY_"} | {
-            MARK: name,
-            "HOME": str(folder),
-            "RAY_AUTH_MODE": "token",
-            "RAY_AUTH_TOKEN": token,
-            "RAY_USAGE_STATS_ENABLED": "0",
-        }
-
-    def start(self, *command: str, folder: Path, output: Path) -> subprocess.Popen[bytes]:
-        """Start a command in a folder, with stdout and stderr in a file."""
-        with output.open("wb") as file:
-            return subprocess.Popen(  # noqa: S603 -- our own commands
-                ["ip", "netns", "exec", self.name, *command],  # noqa: S607 -- as above
-                cwd=folder,
-                env=self.environment,
-                stdout=file,
-                stderr=subprocess.STDOUT,
-            )
-
-    def ray(self, *options: str, cores: int) -> None:
-        """Start a node of Ray."""
-        ray = str(Path(sys.executable).with_name("ray"))
-        started = self.start(
-            *(ray, "start", *options, "--node-ip-address", ADDRESSES[self.name]),
-            *("--num-cpus", str(cores), "--object-store-memory", str(100 * 2**20)),
-            *("--disable-usage-stats",),
-            folder=self.folder,
-            output=self.folder / f"{self.name}.log",
-        )
-        if started.wait(LIMIT):
-            raise SystemExit((self.folder / f"{self.name}.log").read_text())
+@contextmanager
+def cluster(folder: Path, environment: dict[str, str]) -> Iterator[None]:
+    """Ray's head in one namespace, and a node in the other, each with one worker."""
+    ray = shutil.which("ray", path=f"{Path(sys.executable).parent}:{os.environ['PATH']}") or "ray"
+    usual = ["--num-cpus", "1", "--object-store-memory", str(100 * 2**20), "--block"]
+    address = f"{ADDRESSES[HEAD]}:{PORT}"
+    kinds = {
+        HEAD: ["--head", f"--port={PORT}", "--include-dashboard=false", f"--temp-dir={folder}/r"],
+        WORKER: ["--address", address],
+    }
+    try:
+        for name, options in kinds.items():
+            log = folder / f"{name}.log"
+            command = ["ip", "netns", "exec", name, ray, "start", *options, *usual]
+            with log.open("wb") as output:
+                subprocess.Popen(  # noqa: S603 -- as above
+                    [*command, "--node-ip-address", ADDRESSES[name]],
+                    cwd="/",  # not that of the driver
+                    env=environment,
+                    stdout=output,
+                    stderr=output,
+                )
+            wait_for_start(log)
+        yield
+    finally:
+        for name in kinds:
+            kill_all_in(name)
 
 
-def made_files(folder: Path, count: int) -> None:
-    """Copies of the Markdown of the examples, each another one."""
-    text = (examples() / "manual.md").read_text("utf-8")
-    folder.mkdir()
-    for number in range(count):
-        (folder / f"{number:04}.md").write_text(f"# Copy {number}\n\n{text}", "utf-8")
+def wait_for_start(log: Path) -> None:
+    """Return once a node of Ray says that it runs."""
+    until = time.monotonic() + PATIENCE
+    while "Ray runtime started" not in (said := log.read_text(encoding="utf-8")):
+        if time.monotonic() > until:
+            raise SystemExit(f"Ray does not start:\n{said}")
+        time.sleep(0.2)
 
 
-def examples() -> Path:
-    """Where the example documents are."""
-    return Path(__file__).parent.parent / "examples" / "corpus"
+def points_of(store: Store, collection: str) -> dict[str, Any]:
+    """Every point of a folder by its id: payload, vector and words."""
+    engine: Any = store.engine
+    with engine.step(collection):
+        found = engine.collection(collection).select(None, None, vectors=True)
+        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
 
 
-def ingest(store: Path, *options: str) -> list[str]:
-    """The command of an ingest of `docs`, named by a relative path."""
-    program = [sys.executable, "-m", "rag_nodes.cli", "ingest", "docs", "--store", str(store)]
-    return [*program, "-p", "heading", "-p", "parent-child", "--embedding", "lexical", *options]
+def ingested(store: Store, **options: Any) -> IngestReport:
+    """What is compared: two columns of the folder `docs`, named by its relative path."""
+    parsers = {
+        "parent-child": get_parser("parent-child"),
+        "own": ForeignNodeParser(path="noting:NotingSplitter"),
+    }
+    return ingest("docs", parsers, store, embed_model="lexical", **options)
 
 
-def wait_until_half(store: Path, count: int, run: subprocess.Popen[bytes]) -> None:
-    """Return when the ledger has half of the files."""
-    ends = time.monotonic() + LIMIT
-    while time.monotonic() < ends and run.poll() is None:
-        try:
-            with sqlite3.connect(f"file:{store}/ledger.sqlite?mode=ro", uri=True) as ledger:
-                (files,) = ledger.execute("SELECT count(*) FROM files").fetchone()
-        except sqlite3.OperationalError:  # not made yet
-            files = 0
-        if files >= count / 2:
-            return
-        time.sleep(0.05)
-    raise SystemExit("the ingest ended, or took too long, before its machine could be killed")
+def noted() -> Counter[str]:
+    """How many documents were cut in each namespace."""
+    return Counter({one.name: one.stat().st_size for one in Path("done").iterdir()})
+
+
+def drive(files: int) -> None:
+    """Ingest on the cluster, kill its second node meanwhile, and compare."""
+    seen: dict[str, Any] = {}
+    here = str(Path("/proc/self/ns/net").readlink())
+
+    def follow(step: Progress) -> None:
+        if step.stage == "read" and step.done >= files // SHARE and "killed" not in seen:
+            before = noted()
+            seen["cut by the second node"] = before.total() - before[here]
+            seen["files done when it was killed"] = step.done
+            seen["killed"] = kill_all_in(WORKER)
+
+    executor = Ray(2, address=f"{ADDRESSES[HEAD]}:{PORT}")
+    with open_store("store") as store, open_store("alone") as alone:
+        started = time.perf_counter()
+        report = ingested(store, executor=executor, progress=follow)
+        seen["seconds"] = round(time.perf_counter() - started, 1)
+        seen["failed files"] = len(report.failed)
+        seen["read"] = sum(one.status == "read" for one in report.files)
+        cut = noted()
+        seen["cut by the second node in all"] = cut.total() - cut[here]
+        seen["cut by the first node in all"] = cut[here]
+        expected = ingested(alone)
+        seen["same files, as they were named"] = [
+            (one.path, one.columns) for one in report.files
+        ] == [(one.path, one.columns) for one in expected.files]
+        seen["a path in the report"] = report.files[0].path
+        for column in expected.columns:
+            there, wanted = (points_of(one, column.collection) for one in (store, alone))
+            same = sum(there.get(key) == point for key, point in wanted.items())
+            seen[f"equal points of {column.parser}"] = f"{same} of {len(wanted)}"
+            seen[f"other points of {column.parser}"] = len(there.keys() - wanted.keys())
+    sys.stdout.write(json.dumps(seen, indent=1) + "\n")
 
 
 def main() -> None:
-    """Run the trial."""
-    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--files", type=int, default=400)
-    parser.add_argument("--workers", type=int, default=3)
+    """Make the two nodes, and have the driver run in the first."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--files", type=int, default=120, help="of 11,000 characters each")
+    parser.add_argument("--drive", action="store_true", help=argparse.SUPPRESS)
     given = parser.parse_args()
-    folder = Path(tempfile.mkdtemp(prefix="rn", dir="/tmp"))
-    try:
-        with two_machines():
-            trial(folder, given.files, given.workers)
-    finally:
-        for name in ADDRESSES:
-            kill_all(name)
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-def trial(folder: Path, count: int, workers: int) -> None:
-    """Ingest on both machines, kill one, and compare with one process."""
-    made_files(folder / "docs", count)
-    alone = ingest(folder / "alone")
-    subprocess.run(alone, cwd=folder, check=True, stdout=subprocess.DEVNULL)  # noqa: S603
-    wanted = forks.points_of(folder / "alone", folder / "alone.json")
-    token = secrets.token_hex(32)
-    head, node = Machine(HEAD, folder, token), Machine(NODE, folder, token)
-    address = f"{ADDRESSES[HEAD]}:{PORT}"
-    head.ray("--head", "--port", str(PORT), "--include-dashboard", "false", cores=1)
-    node.ray("--address", address, cores=workers - 1)
-    started = time.monotonic()
-    options = ("--engine", "ray", "--ray-address", address, "--workers", str(workers), "--json")
-    store, output = folder / "store", folder / "output"
-    run = head.start(*ingest(store, *options), folder=folder, output=output)
-    wait_until_half(store, count, run)
-    busy = sum(name.startswith("ray::do") for name in processes_of(NODE).values())
-    killed = kill_all(NODE)
-    code = run.wait(LIMIT)
-    if code:
-        raise SystemExit(f"the ingest ended with {code}:\n{output.read_text()}")
-    found = forks.points_of(store, folder / "store.json")
-    print(
-        json.dumps(
-            {
-                "files": count,
-                "workers": workers,
-                "killed processes": killed,
-                "of them workers": busy,
-                "seconds": round(time.monotonic() - started, 1),
-                "points": len(found),
-                "wanted": len(wanted),
-                **forks.Difference.of(found, wanted)._asdict(),
-            }
+    if given.drive:
+        drive(given.files)
+        return
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="two", dir="/tmp")))
+        for name in ("home", "run"):
+            (folder / name).mkdir()
+        (folder / "run" / "done").mkdir()
+        write_files(folder / "run" / "docs", given.files)
+        (folder / "run" / "noting.py").write_text(SPLITTER, encoding="utf-8")
+        source = str(Path(__file__).parents[1] / "src")
+        environment = {
+            **os.environ,
+            "HOME": str(folder / "home"),
+            "PYTHONPATH": source,
+            "RAY_AUTH_MODE": "token",
+            "RAY_AUTH_TOKEN": secrets.token_hex(32),
+            "RAY_USAGE_STATS_ENABLED": "0",
+            "RAY_worker_niceness": "0",
+        }
+        stack.enter_context(namespaces())
+        stack.enter_context(cluster(folder, environment))
+        driver = [sys.executable, str(Path(__file__).resolve()), "--drive"]
+        subprocess.run(  # noqa: S603 -- this file
+            ["ip", "netns", "exec", HEAD, *driver, "--files", str(given.files)],  # noqa: S607 -- as above
+            cwd=folder / "run",
+            env={**environment, "PYTHONPATH": f"{source}:{folder / 'run'}"},
+            check=True,
         )
-    )
 
 
 if __name__ == "__main__":
