@@ -65,7 +65,7 @@ SLOW = (
     "text/test_encodings.py",
     "text/test_tokenizers.py",
     "apps/visitors/test_loading.py",
-    "models/test_public_servers.py",
+    "models/test_server_address.py",
     "executors/test_on_ray.py",
 )
 """What `make quick` leaves out, and nothing else does: paths from this folder."""

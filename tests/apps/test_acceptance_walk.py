@@ -41,8 +41,8 @@ def _answer(prompt: str) -> str:
 
 
 @pytest.fixture
-def running(tmp_path: Path) -> Iterator[AppProcess]:
-    with app_process(tmp_path, "--local-models") as started:
+def running(tmp_path: Path, openai_server: OpenAIServer) -> Iterator[AppProcess]:
+    with app_process(tmp_path, RAG_NODES_API_BASE=openai_server.base) as started:
         yield started
 
 
@@ -66,7 +66,7 @@ def test_the_acceptance_walk(
     assert page.locator("#rn-question textarea").is_disabled()
 
     # 3: the key goes into the page, where it is not shown
-    _type_key(page, openai_server.base)
+    _type_key(page)
 
     # 4: a document of several pages
     _upload(page, CORPUS / "handbook.pdf")
@@ -119,12 +119,11 @@ def test_the_acceptance_walk(
     assert "Traceback" not in running.output
 
 
-def _type_key(page: Page, api_base: str) -> None:
+def _type_key(page: Page) -> None:
     open_drawer(page, "Models and key")
     key = page.get_by_label("API key")
     assert key.get_attribute("type") == "password"
     key.fill(KEY)
-    page.get_by_label("Address of a compatible server").fill(api_base)
 
 
 def _upload(page: Page, document: Path, pages: int = 6) -> None:

@@ -19,6 +19,8 @@ from rag_nodes.apps.visitors.choice import (
     query_options,
 )
 from rag_nodes.errors import ConfigurationError
+from rag_nodes.models import choose_models
+from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.query import QueryOptions
@@ -45,21 +47,22 @@ def test_a_typed_key_turns_on_the_online_models_and_replaces_the_servers_key() -
     assert effective.api_key == TYPED
 
 
-def test_the_servers_key_is_never_sent_to_an_address_a_visitor_typed() -> None:
-    server = Settings(api_key=SERVER)
-    choice = Choice(("fixed",), api_base="https://evil.example/v1")
-    effective = effective_settings(server, choice)
-    assert effective.api_base == "https://evil.example/v1"
-    assert effective.api_key is None
+@pytest.mark.parametrize("address", [None, "https://models.example/v1"])
+def test_a_typed_key_is_for_the_address_that_the_operator_set(address: str | None) -> None:
+    server = Settings(
+        api_base=address,
+        api_key=SERVER,
+        embedding_options={"api_base": "https://other.example/v1"},
+        llm_options={"api_base": "https://other.example/v1"},
+    )
+    models = choose_models(effective_settings(server, Choice(("fixed",), api_key=TYPED)))
+    for model in (models.embedding, models.llm):
+        assert isinstance(model, ServerModel)
+        assert (model.api_base, model.api_key) == (address, TYPED.get_secret_value())
 
 
 def test_a_key_typed_in_does_not_show_in_the_choice() -> None:
     assert "canary" not in repr(Choice(("fixed",), api_key=TYPED))
-
-
-def test_an_address_that_is_none_is_refused(settings: Settings) -> None:
-    with pytest.raises(ConfigurationError, match="http"):
-        effective_settings(settings, Choice(("fixed",), api_base="ftp://example"))
 
 
 def test_thresholds_of_the_server_survive_a_typed_model(settings: Settings) -> None:
@@ -134,7 +137,6 @@ def test_what_was_chosen_is_shown_again_but_no_key(controls: Controls) -> None:
         budget=None,
         granularity="chunks",
         api_key=TYPED,
-        api_base="https://models.example/v1",
         temperature=0.5,
         max_output_tokens=99,
     )

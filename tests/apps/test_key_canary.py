@@ -63,7 +63,7 @@ def test_a_key_is_in_nothing_that_a_running_app_shows_writes_or_saves(
         "RAG_NODES_RETRY_SECONDS": "0",
     }
     seen: dict[str, str] = {}
-    with app_process(tmp_path, "--local-models", "--mcp", **variables) as running:
+    with app_process(tmp_path, "--mcp", **variables) as running:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
         page.on("console", lambda one: seen.update({f"console {len(seen)}": one.text}))

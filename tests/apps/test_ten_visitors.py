@@ -38,6 +38,7 @@ class House(NamedTuple):
 @pytest.fixture
 def house(
     settings: Settings,
+    openai_server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,
     leaks_collected: Callable[[], AbstractContextManager[None]],
     build: object,
@@ -51,7 +52,7 @@ def house(
 
     monkeypatch.setattr(app_page, "PageSessions", sessions)
     with leaks_collected():
-        app = app_page.build_app(settings, local_models=True)
+        app = app_page.build_app(settings.model_copy(update={"api_base": openai_server.base}))
         app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     options = {"verbose": False, "analytics_enabled": False, "httpx_kwargs": {"timeout": PATIENCE}}
     clients = [Client(str(app.local_url), **options) for _ in COLOURS]
@@ -80,10 +81,7 @@ def _visit(
 ) -> list[weakref.ref[PageSession]]:
     """Ten visitors come, load, ask and leave; what should be gone then."""
     slow, *others = house.clients
-    server = {
-        _parameter(slow, "Address of a compatible server (api_base)"): openai_server.base,
-        _parameter(slow, "API key"): "any",
-    }
+    server = {_parameter(slow, "API key"): "any"}
     loading = [
         client.submit(
             [handle_file(_document(folder, colour))],

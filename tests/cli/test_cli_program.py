@@ -395,7 +395,6 @@ def test_the_app_gets_settings_address_and_documents(
         "documents": [manual],
         "access": Access(proxy="10.0.0.7"),
         "mcp": False,
-        "local_models": False,
         "parsers": [splitter],
     }
 

@@ -30,7 +30,7 @@ def build_app(
 ) -> gr.Blocks:
     """The app as Gradio blocks, safe to launch, to mount, or to be a tab of other blocks.
 
-    The options are those of `rag_nodes.apps.page.build_app`: `embed_model`, `llm`, `local_models`,
+    The options are those of `rag_nodes.apps.page.build_app`: `embed_model`, `llm`,
     `answering`.
 
     Raises:

@@ -82,7 +82,6 @@ def build_app(
     documents: str | Path | Document | Sequence[str | Path | Document] = (),
     embed_model: BaseEmbedding | None = None,
     llm: LLM | None = None,
-    local_models: bool = False,
     answering: QueryOptions | None = None,
 ) -> GuardedBlocks:
     """The app as Gradio blocks.
@@ -102,7 +101,6 @@ def build_app(
             the settings, or, where these leave it open, of LlamaIndex's `Settings`.
         llm: model of LlamaIndex that answers, likewise. It writes as it was made to: temperature
             and longest answer of the page are for models that the settings name.
-        local_models: visitors may type in addresses behind this machine's firewall.
         answering: how questions are answered but for what a visitor chooses; budget, number of
             chunks and cutoff come of the settings. None for all as they say.
 
@@ -119,7 +117,6 @@ def build_app(
     paths, given = given_documents(several(documents))
     sessions = PageSessions(
         settings,
-        local_models=local_models,
         offer=offered_columns(columns),
         embed_model=embed_model,
         llm=llm,

@@ -35,8 +35,6 @@ class AppRequest(Request):
     """Ask for this user; the password is RAG_NODES_APP_PASSWORD."""
     mcp: bool = False
     """Offer tools for agents at /mcp."""
-    local_models: bool = False
-    """Let visitors name model servers in this network."""
     parser: Annotated[list[str], OWNER, Flag(short="-p", metavar="MODULE:CLASS")] = Field(
         default_factory=list
     )
@@ -66,7 +64,7 @@ def app(request: AppRequest, run: Run) -> Closed:
     from rag_nodes.apps import require_gradio
 
     require_gradio()  # before the server, which needs what comes with it
-    from rag_nodes.models.public_servers import is_loopback
+    from rag_nodes.network import is_loopback
     from rag_nodes.server import launch
     from rag_nodes.server.gate import Access
 
@@ -83,7 +81,6 @@ def app(request: AppRequest, run: Run) -> Closed:
             proxy=request.behind_proxy,
         ),
         mcp=request.mcp,
-        local_models=request.local_models,
         parsers=request.parser,
     )
     return Closed()

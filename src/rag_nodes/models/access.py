@@ -7,16 +7,10 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.errors import SET_KEY, ConfigurationError, CredentialsError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    import httpx
-
     from rag_nodes.settings import Settings
 
-    HttpClient = Callable[[], httpx.Client]
 
-
-def server_access(settings: Settings, http_client: HttpClient | None) -> dict[str, Any]:
+def server_access(settings: Settings) -> dict[str, Any]:
     """Return where and how OpenAI or a compatible server is asked, as options of its models.
 
     Raises:
@@ -46,7 +40,6 @@ def server_access(settings: Settings, http_client: HttpClient | None) -> dict[st
         "api_base": settings.api_base,
         "timeout": settings.request_timeout,
         "retry_seconds": settings.retry_seconds,
-        "http_client": http_client and http_client(),
     }
 
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    from rag_nodes.models.access import HttpClient
-
 _WRITTEN = re.compile(r"(.+?)(-[0-9a-f]{8})?(@[^@]+)?")
 """A server's model, a hash of what else it is asked for, and the address of the server."""
 _LEXICAL = re.compile(r"lexical-([0-9]{1,5})")
@@ -131,25 +129,20 @@ class Models:
         )
 
 
-def choose_models(settings: Settings, *, http_client: HttpClient | None = None) -> Models:
+def choose_models(settings: Settings) -> Models:
     """The models that the settings name; `auto` is openai with a key and offline without.
 
     No request is made: that is `check_models`.
 
     Args:
         settings: names, address and key.
-        http_client: opens what connects to the server of `openai`, such as one that goes nowhere
-            but to the public internet; None for the usual one.
 
     Raises:
         CredentialsError: OpenAI is asked for and the key is missing or cannot be one.
         ConfigurationError: a class cannot be imported, is none of a model, or refuses an option.
         MissingPackageError: a package for a model is not installed.
     """
-    models = _models(
-        _configured("embed_model", settings, http_client),
-        _configured("llm", settings, http_client),
-    )
+    models = _models(_configured("embed_model", settings), _configured("llm", settings))
     return replace(models, prompt=settings.prompt, system_prompt=settings.system_prompt)
 
 
@@ -260,7 +253,7 @@ def _given(what: str, given: Any) -> Any:
     raise ConfigurationError(f"{what} is {said}; give {_GIVE[what]}")
 
 
-def _configured(what: str, settings: Settings, http_client: HttpClient | None = None) -> Any:
+def _configured(what: str, settings: Settings) -> Any:
     """The model that settings name; None for answers made without one."""
     is_llm = what == "llm"
     name = settings.llm if is_llm else settings.embedding
@@ -281,7 +274,7 @@ def _configured(what: str, settings: Settings, http_client: HttpClient | None = 
     elif name == OPENAI:
         own = {"model_name": settings.embedding_model}
     if name == OPENAI:
-        own |= server_access(settings, http_client)
+        own |= server_access(settings)
     return _made(what, name, {**own, **options})
 
 

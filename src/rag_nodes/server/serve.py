@@ -14,7 +14,7 @@ from rag_nodes.errors import (
     ConfigurationError,
     FileMissingError,
 )
-from rag_nodes.models.public_servers import is_loopback
+from rag_nodes.network import is_loopback
 from rag_nodes.several import several
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ def launch(
         port: port to listen on; 0 for any that is free.
         announce: told the address once the app answers; None writes it to stderr.
         access: token and password to ask for; None for neither.
-        **options: `documents`, `mcp`, `local_models` and `parsers` of `make_server`.
+        **options: `documents`, `mcp` and `parsers` of `make_server`.
 
     Raises:
         ConfigurationError: the port is taken, or the address is not one of this machine.
@@ -94,7 +94,6 @@ def make_server(
     access: Access | None = None,
     limits: ServerLimits | None = None,
     mcp: bool = False,
-    local_models: bool = False,
     parsers: Mapping[str, Any] | str | Sequence[str] = (),
 ) -> FastAPI:
     """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
@@ -105,7 +104,6 @@ def make_server(
         access: token and password to ask for; None for neither, and this machine only.
         limits: how much the server takes on; None for the defaults.
         mcp: offer the tools for agents.
-        local_models: visitors may type in addresses behind this machine's firewall.
         parsers: what visitors can choose besides presets: splitters of other packages
             by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
 
@@ -126,7 +124,7 @@ def make_server(
     access, limits = access or Access(), limits or ServerLimits()
     served = ServedOperations.of(settings, offered(parsers), limits)
     tools = make_mcp(served) if mcp else None
-    page = build_app(settings, documents=documents, local_models=local_models, columns=parsers)
+    page = build_app(settings, documents=documents, columns=parsers)
     server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools, page.at_end))
     server.mount("/api", make_api(served, access))
     if tools is not None:

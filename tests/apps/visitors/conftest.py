@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from openai_server import OpenAIServer
 from visits import written
 
 from rag_nodes.apps.visitors.session import PageSession
@@ -16,8 +17,14 @@ def _unconfigured(no_configuration: Path) -> None:
 
 
 @pytest.fixture
+def settings(settings: Settings, openai_server: OpenAIServer) -> Settings:
+    """Offline without a key; a visitor's key is for a server that the operator set."""
+    return settings.model_copy(update={"api_base": openai_server.base})
+
+
+@pytest.fixture
 def session(settings: Settings) -> Iterator[PageSession]:
-    with PageSession(settings, local_models=True) as opened:
+    with PageSession(settings) as opened:
         yield opened
 
 

@@ -65,8 +65,8 @@ def _is_closed(store: Store) -> bool:
     return False
 
 
-def _served(server: OpenAIServer, *parsers: str) -> Choice:
-    return Choice(parsers, api_base=server.base, api_key=SecretStr("any"))
+def _served(*parsers: str) -> Choice:
+    return Choice(parsers, api_key=SecretStr("any"))
 
 
 @pytest.mark.parametrize("stage", STAGES)
@@ -124,7 +124,7 @@ def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
 ) -> None:
     sentences = " ".join(f"The machine number {number} is red." for number in range(350))
     document = written(tmp_path / "long.md", sentences)
-    choice = _served(openai_server, "semantic")
+    choice = _served("semantic")
     session.load([written(tmp_path / "short.md", "The machine is red.")], choice, ignore)
     before = len(openai_server.asked("embeddings"))
     openai_server.fail(Fault(body="slow"))
@@ -178,7 +178,7 @@ def _events(sessions: PageSessions, choice: Choice, example: Path) -> tuple[Load
 def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
     settings: Settings, red: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions, choice = PageSessions(settings, local_models=True), _served(openai_server, "fixed")
+    sessions, choice = PageSessions(settings), _served("fixed")
     events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
     looking = events.process_example(request)
@@ -198,7 +198,7 @@ def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
 def test_a_question_sent_while_documents_are_loaded_waits_for_them(
     settings: Settings, red: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions, choice = PageSessions(settings, local_models=True), _served(openai_server, "fixed")
+    sessions, choice = PageSessions(settings), _served("fixed")
     events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
     session = sessions.of("a")
@@ -216,11 +216,11 @@ def test_a_question_sent_while_documents_are_loaded_waits_for_them(
 def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
     settings: Settings, red: Path, blue: Path, openai_server: OpenAIServer, *, ready: bool
 ) -> None:
-    sessions = PageSessions(settings, local_models=True)
+    sessions = PageSessions(settings)
     session = sessions.of("a")
     if ready:
         session.load([red], Choice(("fixed",)))
-    choice = _served(openai_server, "fixed")
+    choice = _served("fixed")
     events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
     if not ready:
@@ -239,7 +239,7 @@ def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
 def test_a_question_is_not_asked_where_what_it_waits_for_is_cancelled_at_that_moment(
     settings: Settings, red: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sessions, choice = PageSessions(settings, local_models=True), _served(openai_server, "fixed")
+    sessions, choice = PageSessions(settings), _served("fixed")
     events, request = _events(sessions, choice, red)
     openai_server.fail(Fault(body="slow"))
     session = sessions.of("a")
@@ -272,7 +272,7 @@ def test_a_page_that_looks_before_anything_is_loaded_changes_nothing_when_it_hea
 def test_what_was_changed_meanwhile_is_pointed_out_once_nothing_is_loaded_and_can_be_tried_again(
     settings: Settings, red: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions = PageSessions(settings, local_models=True)
+    sessions = PageSessions(settings)
     events, request = _events(sessions, Choice(()), red)  # which cannot be loaded
     session = sessions.of("a")
     session.load([red], Choice(("fixed",)))
@@ -282,7 +282,7 @@ def test_what_was_changed_meanwhile_is_pointed_out_once_nothing_is_loaded_and_ca
     assert button.constructor_args == {"interactive": True, "variant": "primary"}
     assert "Settings have changed" in note
     openai_server.fail(Fault(body="slow"))
-    session.start_loading([red], _served(openai_server, "fixed"))
+    session.start_loading([red], _served("fixed"))
     assert events.noted(request) == (gr.skip(), gr.skip())
     openai_server.release()
     sessions.close()

@@ -111,12 +111,11 @@ def test_a_refused_choice_leaves_the_loaded_document_as_it_was(
     assert "red" in answers(session)
 
 
-def test_a_typed_address_and_key_answer_with_that_server(
-    session: PageSession, red: Path, openai_server: OpenAIServer
+def test_a_typed_key_and_models_answer_with_the_server_that_the_operator_set(
+    session: PageSession, red: Path
 ) -> None:
     choice = Choice(
         ("fixed", "semantic"),
-        api_base=openai_server.base,
         api_key=SecretStr("any"),
         embedding_model="house-embedding",
         llm_model="house-chat",
@@ -137,7 +136,7 @@ def test_a_refused_key_is_said_before_anything_is_read(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.fail(UNAUTHORIZED, times=5)
-    choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("canary-71"))
+    choice = Choice(("fixed",), api_key=SecretStr("canary-71"))
     steps: list[Progress] = []
     with pytest.raises(CredentialsError) as caught:
         session.load([red], choice, steps.append)
@@ -148,7 +147,7 @@ def test_a_refused_key_is_said_before_anything_is_read(
 def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    choice = Choice(("fixed",), api_base=openai_server.base, api_key=SecretStr("any"))
+    choice = Choice(("fixed",), api_key=SecretStr("any"))
     session.load([red], choice, ignore)
     openai_server.fail(UNAUTHORIZED, times=5)
     turn = session.ask(QUESTION)
@@ -167,7 +166,7 @@ def test_answers_grow_column_by_column_and_end_as_a_turn(session: PageSession, r
 def test_answers_go_on_when_nobody_reads_and_are_read_again(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    session.load([red], _served(openai_server), ignore)
+    session.load([red], _served(), ignore)
     openai_server.fail(Fault(body="slow"))
     looking = session.stream(QUESTION)
     next(looking)
@@ -274,7 +273,7 @@ def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
 def test_clearing_waits_for_no_answer(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    session.load([red], _served(openai_server), ignore)
+    session.load([red], _served(), ignore)
     session.ask(QUESTION)
     openai_server.fail(Fault(body="slow"))
     answering = session.stream(QUESTION)
@@ -290,7 +289,7 @@ def test_clearing_waits_for_no_answer(
 def test_a_session_ends_while_a_model_condenses_a_follow_up(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    session.load([red], _served(openai_server), ignore)
+    session.load([red], _served(), ignore)
     session.ask(QUESTION)
     asked = len(openai_server.asked("chat/completions"))
     openai_server.fail(Fault(body="slow"))
@@ -328,5 +327,5 @@ def test_chunks_that_were_cut_inside_a_word_say_so_and_whole_sentences_do_not(
     assert "inside a" not in sentence
 
 
-def _served(server: OpenAIServer) -> Choice:
-    return Choice(("fixed",), api_base=server.base, api_key=SecretStr("any"))
+def _served() -> Choice:
+    return Choice(("fixed",), api_key=SecretStr("any"))

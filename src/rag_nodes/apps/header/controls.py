@@ -216,12 +216,6 @@ def build_answering(settings: Settings, usual: QueryOptions | None = None) -> di
                 info="Kept in this session's memory only. Without one, everything runs offline.",
                 html_attributes=gr.InputHTMLAttributes(autocomplete="off"),
             ),
-            "api_base": gr.Textbox(
-                value="",
-                label="Address of a compatible server (api_base)",
-                placeholder="https://host/v1",
-                info="Empty for OpenAI itself.",
-            ),
             "embedding_model": gr.Textbox(
                 value="", label="Embedding model", placeholder=settings.embedding_model
             ),

@@ -40,7 +40,6 @@ class Choice:
         granularity: whole chunks or sentences; None for what the settings say.
         retrieval_only: show what was found, write no answer.
         api_key: typed in by the user; never the server's own.
-        api_base: typed in by the user.
         embedding_model: typed in by the user.
         llm_model: typed in by the user.
         similarity_cutoff: chunks of a lower cosine similarity are left out; None to keep all.
@@ -55,7 +54,6 @@ class Choice:
     granularity: Granularity | None = None
     retrieval_only: bool = False
     api_key: SecretStr | None = field(default=None, repr=False)
-    api_base: str = ""
     embedding_model: str = ""
     llm_model: str = ""
     similarity_cutoff: float | None = None
@@ -160,14 +158,12 @@ def query_options(usual: QueryOptions, choice: Choice) -> QueryOptions:
 def effective_settings(settings: Settings, choice: Choice) -> Settings:
     """The server's settings with what the user typed in.
 
-    A key configured on the server is never sent to an address a user typed in.
-
     Args:
         settings: the server's.
         choice: what the user typed in.
 
     Raises:
-        ConfigurationError: the address or a name cannot be one.
+        ConfigurationError: a name cannot be one.
     """
     typed = _typed(choice)
     typed |= _writing(settings, choice, own="api_key" in typed)
@@ -193,9 +189,6 @@ def _typed(choice: Choice) -> dict[str, Any]:
         typed["llm_model"] = choice.llm_model.strip()
     if choice.api_key is not None:
         typed["api_key"] = choice.api_key
-    if choice.api_base.strip():
-        typed |= {"api_base": choice.api_base.strip(), "api_key": choice.api_key}
-    if "api_key" in typed:
         typed |= {"embedding": "openai", "llm": "openai"}
     return typed
 

@@ -25,7 +25,6 @@ from rag_nodes.apps.visitors.turns import scale_for
 from rag_nodes.embedding import Progress
 from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
-from rag_nodes.models.public_servers import must_be_public, public_client
 from rag_nodes.query import QueryOptions
 from rag_nodes.readers import ReadResult
 
@@ -53,7 +52,6 @@ class PageSession(AnsweringSession):
 
     Args:
         settings: the server's; what the visitor types in comes on top.
-        local_models: the visitor may type in addresses behind the server's firewall.
         offer: parsers to choose from; None for the presets.
         documents: that can be loaded without a file, by the path they go by.
         answering: how questions are answered where nothing is chosen; None for the settings' way.
@@ -78,7 +76,6 @@ class PageSession(AnsweringSession):
         self,
         settings: Settings,
         *,
-        local_models: bool = False,
         offer: Mapping[str, Preset] | None = None,
         documents: Mapping[Path, Document] = MappingProxyType({}),
         answering: QueryOptions | None = None,
@@ -87,7 +84,6 @@ class PageSession(AnsweringSession):
         **options: Any,
     ) -> None:
         super().__init__(settings, answers=answers, **options)
-        self._local_models = local_models
         self._offer = offer
         self._given_documents = documents
         self._usual = answering or QueryOptions(**settings.answering())
@@ -197,13 +193,10 @@ class PageSession(AnsweringSession):
         """The models that the visitor chose, known to answer.
 
         Raises:
-            ConfigurationError: an address that was typed in is not public, or is none.
             RagNodesError: see `models`.
         """
-        ours, local = self._settings, self._local_models
-        settings = effective_settings(ours, choice)
-        careful = must_be_public(settings.api_base, configured=ours.api_base, local=local)
-        models = choose_models(settings, http_client=public_client if careful else None)
+        settings = effective_settings(self._settings, choice)
+        models = choose_models(settings)
         if not names_models(choice):
             models = self._with_given(models)
         return self._tried(models, settings) if check else models

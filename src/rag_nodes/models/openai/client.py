@@ -19,7 +19,7 @@ from pydantic import BaseModel, Field, PrivateAttr, SecretStr
 from rag_nodes.errors import SET_KEY, CredentialsError, RagNodesError
 from rag_nodes.models.faults import failure_of, out_of_quota
 from rag_nodes.models.pacing import RequestWindow, retried
-from rag_nodes.models.public_servers import usual_certificates
+from rag_nodes.network import usual_certificates
 from rag_nodes.processes import current_interrupt
 from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import encodable
@@ -129,8 +129,7 @@ class ServerClient(openai.OpenAI):
             if out_of_quota(error) or not self._should_retry(error.response):
                 return None
             return max(0.0, self._parse_retry_after_header(error.response.headers) or 0.0)
-        is_ours = isinstance(error.__cause__, RagNodesError)  # of a transport that was handed in
-        return 0.0 if isinstance(error, openai.APIConnectionError) and not is_ours else None
+        return 0.0 if isinstance(error, openai.APIConnectionError) else None
 
 
 def _closing(stream: openai.Stream[Any]) -> Iterator[Any]:
@@ -274,7 +273,5 @@ class ServerModel(BaseModel):
         except RagNodesError:
             raise
         except (openai.OpenAIError, httpx.HTTPError, httpx.InvalidURL, *_STRANGE) as error:
-            ours = error.__cause__  # of a transport that was handed in, wrapped by the client
-            if not isinstance(ours, RagNodesError):
-                ours = failure_of(error, self, name=self._asked_for)
-            raise ours from None  # the cause may quote the key
+            # The cause may quote the key.
+            raise failure_of(error, self, name=self._asked_for) from None

@@ -29,7 +29,7 @@ from rag_nodes.errors import (
     StoreError,
     StoreUnreachableError,
 )
-from rag_nodes.models.public_servers import is_loopback, usual_certificates
+from rag_nodes.network import is_loopback, usual_certificates
 from rag_nodes.processes import pause
 from rag_nodes.store.catalogue import missing, shown
 
