@@ -81,6 +81,7 @@ def test_without_files_the_collections_of_a_store_are_asked(
     columns = {one["name"]: one["answer"] for one in ended.json["columns"]}
     assert sorted(columns) == sorted(names)
     assert all(QUOTE in answer["hits"][0]["text"] for answer in columns.values())
+    assert "Document" not in command("compare", "--ask", "Which?", *kept, *typed).stdout
 
 
 @pytest.mark.parametrize(
@@ -98,6 +99,16 @@ def test_files_and_a_store_are_not_compared_at_once(
     ended = command("compare", *typed, "--ask", "What starts the generator?")
     assert ended.code != 0
     assert remedy in " ".join(ended.stderr.split())
+
+
+@pytest.mark.usefixtures("evaluate")
+def test_files_are_compared_in_memory_where_a_store_is_configured(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("RAG_NODES_STORE", "kept")
+    ended = command("compare", "manual.md", "--ask", "What starts the generator?")
+    assert ended.code == 0, ended.stderr
+    assert not Path("kept").exists()
 
 
 @pytest.mark.usefixtures("evaluate")

@@ -1,6 +1,5 @@
 """`ingest`, `ask`, `chunk` and `compare` on small files, offline unless they say otherwise."""
 
-import json
 import sys
 from pathlib import Path
 
@@ -241,19 +240,6 @@ def test_a_server_that_is_not_there_is_a_missing_service(
                     "--api-base", "http://127.0.0.1:9/v1")  # fmt: skip
     assert (ended.code, ended.stdout) == (ExitCode.UNAVAILABLE, "")
     assert "127.0.0.1:9" in ended.stderr
-
-
-def test_compare_asks_only_the_files_named_of_a_store_that_holds_others(
-    command: Command, manual: Path, tmp_path: Path
-) -> None:
-    other = tmp_path / "other.md"
-    other.write_text("# Ferries\n\nThe ferry to the island leaves at noon on Sundays.\n")
-    store = ("--store", tmp_path / "kept")
-    assert command("compare", manual, "-a", QUESTION, "-p", "heading", *store).code == 0
-    asked = command("compare", other, "-a", "When does the ferry leave?", "-p", "heading", *store,
-                    "--json")  # fmt: skip
-    (column,) = json.loads(asked.stdout)["columns"]
-    assert {hit["metadata"]["file_name"] for hit in column["answer"]["hits"]} == {"other.md"}
 
 
 def test_a_pdf_without_its_extra_says_what_to_install_and_ends_with_code_5(

@@ -99,7 +99,7 @@ class Invocation:
         self.flags, self.interrupted = flags, operation.interrupted
         with Watch(self) as watch:
             streams = self.output.is_terminal and not self.as_json
-            run = Run(settings, watch, streams=streams)
+            run = Run(settings, watch, streams=streams, typed=flags)
             self.cleanup.callback(run.close)
             run.tell(request)
             result = operation.function(request, run)

@@ -32,8 +32,6 @@ _NUMBERED = re.compile(r"\ASource \d+:\n")
 """What LlamaIndex's `CitationQueryEngine` puts in front of the texts it reads."""
 _PAGES = (keys.PAGE_LABEL, keys.SOURCE)
 """Metadata in which readers put the number of a page that is a document."""
-_NEXT = 4
-"""Characters, such as blank lines, between nodes that follow each other."""
 _OFFSETS = (keys.HEADINGS_INSIDE, keys.WINDOW_PLACE, keys.PAGE_BREAKS)
 """Metadata with offsets, which are wrong where those of the node are."""
 _NAMES = (keys.SOURCE, keys.FILE_NAME, keys.TITLE)

@@ -114,7 +114,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         report = compare_sent(request, run, request.parsers, options)
         return Compared(files=report.files, report=report, options=options)
     settings = run.settings
-    if request.paths and settings.store != MEMORY:
+    if request.paths and settings.store != MEMORY and "store" in run.typed:
         raise ConfigurationError(
             f"files are compared in memory, and --store {settings.store} is named as well; leave "
             f"out the files to ask what is stored there, or add --store {MEMORY}"
@@ -176,12 +176,10 @@ def _of_files(
 
 def _read(request: CompareRequest, run: Run) -> tuple[list[Document], list[FileOutcome]]:
     """Read files and folders; one that cannot be read is a row and stops nothing."""
-    from rag_nodes.embedding import Progress
     from rag_nodes.query.documents import row_of
 
     documents, files = [], []
-    for number, result in enumerate(run.results(request.paths), 1):
-        run.emit(Progress("read", result.path.name, number))
+    for result in run.results(request.paths, run.emit):
         if result.document is not None:
             documents.append(result.document)
         files.append(row_of(result))

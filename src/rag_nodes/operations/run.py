@@ -16,10 +16,11 @@ from rag_nodes.processes import current_interrupt, unless_interrupted
 from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.embedding.report import Progress
     from rag_nodes.models import Models
     from rag_nodes.operations.base import Request
     from rag_nodes.operations.fields import Finding, ParserSpec
@@ -69,6 +70,7 @@ class Run:
             `total`), and where answers are streamed, `QuestionAsked` and pairs of a column and an
             event.
         streams: answers are told piece by piece.
+        typed: names of the settings that were typed for this run, and not configured before.
         session: what a stranger has sent; None where the owner of the computer asks.
         offer: parsers that a stranger may name; None for the owner, who may name any.
         reads_store: a stranger without documents is answered from the store of the settings.
@@ -83,6 +85,7 @@ class Run:
         emit: Callable[[object], None] = lambda _: None,
         *,
         streams: bool = False,
+        typed: Collection[str] = (),
         session: Session | None = None,
         offer: Mapping[str, Preset] | None = None,
         reads_store: bool = False,
@@ -93,6 +96,7 @@ class Run:
         self._emit = emit
         self._interrupt = current_interrupt()
         self.streams = streams
+        self.typed = typed
         self.documents = session.documents if session else ()
         self.offer = offer
         self.reads_store = reads_store
@@ -294,20 +298,29 @@ class Run:
             raise DatasetError("none of the documents could be read; see above")
         return documents
 
-    def results(self, paths: Sequence[Path]) -> Iterator[ReadResult]:
+    def results(
+        self, paths: Sequence[Path], progress: Callable[[Progress], None] = lambda _: None
+    ) -> Iterator[ReadResult]:
         """Read files and folders; what is left out is said and added to `skipped`.
+
+        Args:
+            paths: files and folders.
+            progress: hears of every file that was read.
 
         Raises:
             ConfigurationError: a pattern of `exclude` is wrong.
             CancelledError: the run was ended.
         """
-        from rag_nodes.readers import Skipped, read_all
+        from rag_nodes.embedding.report import Progress
+        from rag_nodes.readers import Exclusion, Skipped, listed, read_listed
 
-        skipped = Skipped()
-        exclude = self.settings.exclude
-        for result in read_all(paths, limits=self.limits(), exclude=exclude, skipped=skipped):
-            self.check()
-            yield result
+        skipped, limits = Skipped(), self.limits()
+        files = [*listed(paths, exclude=Exclusion(self.settings.exclude), skipped=skipped)]
+        for number, file in enumerate(files, 1):
+            for result in read_listed(file, limits=limits):
+                self.check()
+                yield result
+            progress(Progress("read", file.path.name, number, len(files)))
         self.tell_skipped(skipped.by_type(), skipped.excluded)
 
     def tell_skipped(self, skipped: Mapping[str, int], excluded: int) -> None:

@@ -103,7 +103,8 @@ def compared_view(
     context = " and ".join(counted(number, thing) for thing, number in limits.items() if number)
     said = dict(_question_facts(request.question, report.question)) | {"Models": report.models}
     yield facts((said | {"Context": f"{context or 'no limit'} per parser"}).items())
-    yield from files_view(report.files)
+    if report.files:
+        yield from files_view(report.files)
     styled = list(zip(report.columns, cycle(COLOURS)))
     width, across = cli.output.width, _columns_across(len(styled), cli.output)
     for first in range(0, len(styled), across):
