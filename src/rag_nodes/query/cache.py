@@ -42,10 +42,10 @@ class VectorCache:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
+        self._lock = threading.Lock()
         try:
             if folder is not None:
                 folder.mkdir(parents=True, exist_ok=True)
-            self._lock = threading.Lock()
             file = folder / _FILE if folder else ":memory:"
             self._database = sqlite3.connect(file, timeout=_BUSY, check_same_thread=False)
             if folder is not None:
