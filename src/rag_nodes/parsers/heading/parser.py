@@ -90,8 +90,8 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         ['# Tea\nHot.', '## Green\nLess hot.']
     """
 
-    output_version: ClassVar[int] = 4
-    """4: long sections that are cut by meaning are cut at their widest gaps."""
+    output_version: ClassVar[int] = 3
+    """3: a list item wrapped over several lines is split between its sentences."""
 
     chunk_size: int = Field(default=1000, ge=MIN_TOKENS)
     chunk_overlap: int = Field(default=0, ge=0)
