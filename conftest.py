@@ -1,4 +1,4 @@
-"""Runs the code blocks of README and docs as tests; docstrings: tests/documentation."""
+"""Runs the code blocks of README and docs as tests; docstrings: tests/operations/crawl."""
 
 from __future__ import annotations
 

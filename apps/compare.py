@@ -6,9 +6,9 @@
 import os
 
 from rag_nodes.apps import build_app
+from rag_nodes.core.settings import Settings
 from rag_nodes.server import launch
 from rag_nodes.server.serve import launch_options
-from rag_nodes.settings import Settings
 
 if __name__ == "__main__" and "GRADIO_WATCH_DIRS" not in os.environ:
     launch(Settings())

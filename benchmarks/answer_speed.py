@@ -27,12 +27,12 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from measuring import markdown_table, ratio, save
 from qdrant_client import QdrantClient
 
-from rag_nodes.columns import StoredCollection
-from rag_nodes.compare import Comparison
-from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START, SOURCE
+from rag_nodes.core.metadata import FILE_NAME, PAGE_END, PAGE_START, SOURCE
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
+from rag_nodes.evaluation.engines import StoredCollection
 from rag_nodes.models import Models, choose_models
 from rag_nodes.query import Delta, Failed, QueryOptions
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 

@@ -18,12 +18,12 @@ from typing import NamedTuple
 
 from measuring import markdown_table, save
 
-from rag_nodes.metadata import FILE_NAME, PAGE_END, PAGE_START
+from rag_nodes.core.metadata import FILE_NAME, PAGE_END, PAGE_START
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.query import Answer, Citation, Hit, QueryOptions, RagNodesQueryEngine
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 QUESTIONS = Path(__file__).parent / "questions"

@@ -23,16 +23,16 @@ from results.contextual import EXTRACT, HEADINGS, SUMMARY, TEXT_ALONE, step_of
 from results.kept import Kept
 
 from rag_nodes import SectionSummary, choose_models, get_parser
+from rag_nodes.core.metadata import EmbeddedAs
+from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation.columns import StoredCollection
 from rag_nodes.evaluation.dataset import Dataset
-from rag_nodes.metadata import EmbeddedAs
 from rag_nodes.models import Models
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.names import is_mock
 from rag_nodes.parsers import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 
 MODES = ("dense", "hybrid")

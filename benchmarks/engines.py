@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING
 from measuring import MEGABYTE, markdown_table, save
 from scaling import FILE, write_files
 
-from rag_nodes.executors import Executor, Pool
+from rag_nodes.models.executors import Executor, Pool
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest

@@ -148,8 +148,8 @@ def import_all() -> None:
         "rag_nodes.readers",
         "rag_nodes.store.edge",
         "rag_nodes.store.copying",
-        "rag_nodes.upkeep",
-        "rag_nodes.workspace",
+        "rag_nodes.pipeline.upkeep",
+        "rag_nodes.operations.workspace",
     ):
         import_module(name)
     tasks = Path("/proc/self/task")

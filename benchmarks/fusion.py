@@ -20,13 +20,13 @@ import numpy as np
 from llama_index.core.schema import Document
 from measuring import markdown_table, save
 
+from rag_nodes.core.metadata import SOURCE, SOURCE_HASH
+from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation import Passage, recall
 from rag_nodes.evaluation.scoring import ContextRead
-from rag_nodes.metadata import SOURCE, SOURCE_HASH
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import COMPARED, PRESETS, get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.settings import Settings
 from rag_nodes.store import Hit, Query, Store, open_store, parser_collection
 from rag_nodes.text.filling import Ranked
 from rag_nodes.text.spans import Span

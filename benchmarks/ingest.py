@@ -56,7 +56,7 @@ _REPEATS = 5
 
 def ours(corpus: Path, store: Path, workers: int) -> int:
     """What `rag-nodes ingest --workers` does; gives the number of chunks."""
-    from rag_nodes.executors import Pool
+    from rag_nodes.models.executors import Pool
     from rag_nodes.parsers import get_parser
     from rag_nodes.pipeline import ingest
     from rag_nodes.store import open_store

@@ -34,7 +34,7 @@ from measuring import ARTEFACTS, MEGABYTE, in_child, interleaved, markdown_table
 from pathological import WARM_UP
 from rag_nodes_parsers import preset_parser
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import PRESETS, HeadingHierarchyNodeParser, SpanNodeParser, get_parser
 from rag_nodes.parsers.parent_child import ParentChildNodeParser
 from rag_nodes.readers import read_all

@@ -46,7 +46,7 @@ VERSIONS = ("first", "changed", "renamed")
 """States of the files, in their order."""
 SHARE = 0.7
 """Kills come within this share of the time that the undisturbed run takes."""
-WORKERS = {"single": None, "workers": "rag_nodes.executors.pool"}
+WORKERS = {"single": None, "workers": "rag_nodes.models.executors.pool"}
 """By engine, what the command line of a worker has in it."""
 
 GIVEN_UP = "workers die before they begin"

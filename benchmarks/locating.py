@@ -23,7 +23,7 @@ import pymupdf
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
 
-from rag_nodes.columns import Placing
+from rag_nodes.evaluation.engines import Placing
 from rag_nodes.readers import read
 from rag_nodes.text.spans import PageMap, Span
 

@@ -25,11 +25,11 @@ from llama_index.core.embeddings import BaseEmbedding
 from measuring import markdown_table, save
 from pydantic import PrivateAttr
 
-from rag_nodes.ledger import Ledger
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import Store, open_store
 
 DAY = 86_400.0

@@ -14,7 +14,7 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ReadError
+from rag_nodes.core.errors import ReadError
 from rag_nodes.parsers import get_parser
 from rag_nodes.readers import Limits
 from rag_nodes.readers.base import build_document

@@ -14,7 +14,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import ReadResult, read_all
 from rag_nodes.text.markdown import scan_blocks
 

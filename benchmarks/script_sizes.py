@@ -14,7 +14,7 @@ from statistics import mean
 
 from llama_index.core.schema import Document
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import get_parser
 
 PRESETS = ("fixed", "recursive", "pdf-qa")

@@ -44,7 +44,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from measuring import markdown_table
 from qdrant_client import QdrantClient
 
-from rag_nodes.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
+from rag_nodes.core.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
 from rag_nodes.store import Query, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.edge import collection, shards

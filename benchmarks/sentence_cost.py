@@ -20,11 +20,11 @@ from corpora import text_of
 from llama_index.core import Document
 from measuring import markdown_table
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 from rag_nodes.store.payload import payload_of
 from rag_nodes.text.languages import stemmed

@@ -30,7 +30,7 @@ from typing import Any
 from scaling import write_files
 
 from rag_nodes.embedding import Progress
-from rag_nodes.executors import Ray
+from rag_nodes.models.executors import Ray
 from rag_nodes.parsers import ForeignNodeParser, get_parser
 from rag_nodes.pipeline import IngestReport, ingest
 from rag_nodes.store import Store, open_store

@@ -14,11 +14,11 @@ import sys
 import tempfile
 from pathlib import Path
 
-from rag_nodes.errors import RagNodesError
+from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 MANUAL = Path(__file__).parent / "corpus" / "manual.md"

@@ -25,12 +25,12 @@ GOALS = {"pasted text": 90, "ask": 70, "ingest": 75, "evaluate": 105}
 
 
 def _pasted(_folder: Path) -> None:
+    from rag_nodes.core.settings import Settings
     from rag_nodes.operations.asking import AskRequest, ask
     from rag_nodes.operations.places import text_document
     from rag_nodes.operations.run import Run
+    from rag_nodes.operations.workspace.session import Session
     from rag_nodes.parsers import offered
-    from rag_nodes.settings import Settings
-    from rag_nodes.workspace.session import Session
 
     settings = Settings(embedding="lexical", llm="extractive")
     with Session(settings) as session:

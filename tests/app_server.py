@@ -15,12 +15,12 @@ from starlette.applications import Starlette
 from starlette.routing import Mount
 from starlette.types import ASGIApp
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import Preset, offered
 from rag_nodes.server.gate import Access, Gate
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.rest import make_api
 from rag_nodes.server.served import ServedOperations
-from rag_nodes.settings import Settings
 
 PATIENCE = 60
 """Seconds after which something counts as stuck."""

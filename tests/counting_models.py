@@ -8,8 +8,8 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from openai_server import OpenAIServer
 from pydantic import PrivateAttr
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import Models, choose_models
-from rag_nodes.settings import Settings
 
 Prices = dict[str, tuple[float, float]]
 

@@ -8,7 +8,7 @@ import time
 from pathlib import Path
 from typing import NamedTuple
 
-from rag_nodes.executors import working_on
+from rag_nodes.models.executors import working_on
 
 
 class Files(NamedTuple):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

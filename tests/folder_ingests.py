@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest
+from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import Query, Store
 
 LONG_AGO = (1.6e9, 1.6e9)

@@ -10,9 +10,9 @@ import warnings
 from collections.abc import Iterator
 from pathlib import Path
 
+from rag_nodes.core.processes import pause
 from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
 from rag_nodes.parsers.source import ChunkSpan, SourceText
-from rag_nodes.processes import pause
 
 
 class HangingNodeParser(SpanNodeParser):

@@ -6,8 +6,8 @@ import signal
 from collections.abc import Iterator
 from pathlib import Path
 
-from rag_nodes.errors import CorruptFileError
-from rag_nodes.processes import progress, tell_share
+from rag_nodes.core.errors import CorruptFileError
+from rag_nodes.core.processes import progress, tell_share
 from rag_nodes.readers import isolation, kinds
 from rag_nodes.readers.base import Limits, Reading
 

@@ -7,7 +7,7 @@ import regex
 from hypothesis import settings
 from llama_index.core.schema import Document, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens
 

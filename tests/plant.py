@@ -6,8 +6,8 @@ from typing import Any
 from openai_server import OpenAIServer
 from scripted_llm import ScriptedLLM
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import Models, choose_models, get_embedding
-from rag_nodes.settings import Settings
 
 QUESTION = "What starts the generator?"
 MANUAL = """\

@@ -13,11 +13,11 @@ SLOW = (
     "server",
     "store/contract",
     # Files that start processes or servers, or take more than about two seconds.
-    "documentation/test_workflow.py",
+    "operations/crawl/test_workflow.py",
     "evaluation/test_leads.py",
     "evaluation/test_evaluate.py",
     "evaluation/test_page.py",
-    "executors/test_executors.py",
+    "models/executors/test_executors.py",
     "llamaindex/test_built_pipelines.py",
     "models/test_lexical.py",
     "models/test_openai_models.py",
@@ -66,7 +66,7 @@ SLOW = (
     "text/test_tokenizers.py",
     "apps/visitors/test_loading.py",
     "models/test_server_address.py",
-    "executors/test_on_ray.py",
+    "models/executors/test_on_ray.py",
 )
 """What `make quick` leaves out, and nothing else does: paths from this folder."""
 

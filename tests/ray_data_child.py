@@ -6,7 +6,7 @@ from pathlib import Path
 
 from llama_index.core.schema import Document
 
-from rag_nodes.executors.ray import ray_session
+from rag_nodes.models.executors.ray import ray_session
 from rag_nodes.parsers import HeadingHierarchyNodeParser
 
 PARSER = HeadingHierarchyNodeParser(chunk_size=12, min_chunk_size=0)

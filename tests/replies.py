@@ -2,9 +2,9 @@
 
 from llama_index.core.schema import TextNode
 
-from rag_nodes.compare import Column, ComparisonReport
+from rag_nodes.core.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
 from rag_nodes.embedding import ParserOutcome
-from rag_nodes.metadata import FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT
+from rag_nodes.evaluation.compare import Column, ComparisonReport
 from rag_nodes.query import Answer, Citation, Hit, Source
 from rag_nodes.query.citations import marks_of
 

@@ -27,15 +27,15 @@ from rag_nodes import (
 )
 from rag_nodes.apps import build_app, page
 from rag_nodes.cli import main
-from rag_nodes.columns import StoredCollection, offered_columns
-from rag_nodes.compare import ComparisonStream
-from rag_nodes.ledger import Ledger
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import ComparisonStream
+from rag_nodes.evaluation.engines import StoredCollection, offered_columns
 from rag_nodes.parsers import offered
+from rag_nodes.pipeline.ledger import Ledger
+from rag_nodes.pipeline.upkeep import Inventory, documents_named
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.readers import Exclusion, listed
-from rag_nodes.settings import Settings
 from rag_nodes.text.extracts import extract
-from rag_nodes.upkeep import Inventory, documents_named
 
 SPLITTER = "llama_index.core.node_parser:SentenceSplitter"
 TEXTS_BY_ID = {

@@ -34,7 +34,7 @@ def test_every_thread_of_the_package_is_one_that_ends_before_the_interpreter() -
 
 @pytest.mark.parametrize(
     ("engine", "rooms"),
-    [("qdrant_edge", {"store/edge"}), ("ray", {"executors"})],
+    [("qdrant_edge", {"store/edge"}), ("ray", {"models/executors"})],
 )
 def test_an_engine_that_may_change_is_imported_where_it_is_known(
     engine: str, rooms: set[str]

@@ -13,8 +13,8 @@ import pytest
 from llama_index.core import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 
-from rag_nodes import code_identity
-from rag_nodes.code_identity import Code, code_of
+from rag_nodes.core import code_identity
+from rag_nodes.core.code_identity import Code, code_of
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.parsers import get_parser
 
@@ -175,7 +175,7 @@ def test_every_process_finds_the_same_digest(
     module = load(FILES)
     here = [digest(thing) for thing in (module.Mine(), module.closed, module.lambdas["a"])]
     script = (
-        "import own_splitter as o; from rag_nodes.code_identity import code_of\n"
+        "import own_splitter as o; from rag_nodes.core.code_identity import code_of\n"
         "print(*(code_of(one).digest for one in (o.Mine(), o.closed, o.lambdas['a'])))"
     )
     environment = {**os.environ, "PYTHONHASHSEED": seed}
@@ -190,7 +190,7 @@ def test_every_process_finds_the_same_digest(
 def test_a_script_is_known_by_its_file(load: Callable[..., Any], tmp_path: Path) -> None:
     load(FILES)
     script = (
-        "from own_helper import cut\nfrom rag_nodes.code_identity import code_of\n"
+        "from own_helper import cut\nfrom rag_nodes.core.code_identity import code_of\n"
         "class Mine:\n    def split_text(self, text): return [cut(text)]\n"
         "print(code_of(Mine()).digest or code_of(Mine()).unhashable)\n"
     )

@@ -11,12 +11,12 @@ import pytest
 
 from rag_nodes.apps.page import example_document
 from rag_nodes.apps.visitors.questions import OF_THE_EXAMPLE
-from rag_nodes.compare import Comparison
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import COMPARED
 from rag_nodes.readers import read
-from rag_nodes.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 DEMO = dict(re.findall(r"^(DOC|ASK) \??:?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))

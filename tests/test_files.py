@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.files import check_writable, replacing, write_text
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.files import check_writable, replacing, write_text
 
 Spoil = Callable[[pytest.MonkeyPatch, Path], object]
 

@@ -27,16 +27,16 @@ from rag_nodes.apps.header.status import failed as failed_panel
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.compare import Comparison
-from rag_nodes.errors import CredentialsError, RagNodesError
-from rag_nodes.keys import kind_of, trace_of
+from rag_nodes.core.errors import CredentialsError, RagNodesError
+from rag_nodes.core.keys import kind_of, trace_of
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import Models, failure_of
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.readers import read
 from rag_nodes.server.failures import public
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 COLUMNS = {

@@ -9,12 +9,12 @@ import pytest
 
 import rag_nodes
 from rag_nodes.cli.program import run
+from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import offered
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.rest import make_api
 from rag_nodes.server.served import ServedOperations
-from rag_nodes.settings import Settings
 
 ROOT = Path(__file__).parents[1]
 REQUIREMENT = re.compile(r"\bS[0-4]-\d\d\b")

@@ -72,7 +72,7 @@ work[name]()
 BUSY = """
 import threading
 from pydantic import BaseModel, field_validator
-from rag_nodes.processes import BackgroundThread
+from rag_nodes.core.processes import BackgroundThread
 
 begun, ended = threading.Event(), threading.Event()
 
@@ -97,7 +97,7 @@ begun.wait()
 """
 HANGING = """
 import threading
-from rag_nodes.processes import BackgroundThread
+from rag_nodes.core.processes import BackgroundThread
 
 BackgroundThread(threading.Event().wait, "hanging").start()
 """

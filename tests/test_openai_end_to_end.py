@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 from openai_server import OpenAIServer
 
-from rag_nodes.compare import Comparison
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.parsers import COMPARED, get_parser
 from rag_nodes.readers import read
-from rag_nodes.settings import Settings
 
 KEY = "sk-canary-5f1c"
 MANUAL = Path(__file__).parents[1] / "examples" / "corpus" / "manual.md"

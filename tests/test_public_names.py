@@ -38,7 +38,7 @@ def test_nothing_heavy_is_loaded_before_it_is_used_and_no_client_by_any_name() -
         "import rag_nodes; rag_nodes.__version__; dir(rag_nodes)",
         "import rag_nodes.readers",
         "from rag_nodes.parsers import PRESETS, get_parser; list(PRESETS)",
-        "rag_nodes.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser",
+        "rag_nodes.core.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser",
         "from rag_nodes import *",
     )
     of_nodes = {"llama_index", "numpy", "charset_normalizer", "yaml"}

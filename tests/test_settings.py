@@ -6,9 +6,9 @@ from typing import Any
 import pytest
 from pydantic import SecretStr, ValidationError
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import DEFAULT_PROMPT, Settings
 from rag_nodes.readers import Limits
-from rag_nodes.settings import DEFAULT_PROMPT, Settings
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -23,13 +23,13 @@ from rag_nodes import (
     read,
     read_all,
 )
-from rag_nodes.columns import Placing
-from rag_nodes.errors import FileTooLargeError
+from rag_nodes.core.errors import FileTooLargeError
 from rag_nodes.evaluation import Passage
 from rag_nodes.evaluation.drafts import draft_questions
+from rag_nodes.evaluation.engines import Placing
 from rag_nodes.evaluation.importers import place, read_labels
-from rag_nodes.ledger import Ledger
 from rag_nodes.models.kept import KeptAnswers
+from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.readers import Limits, Reading, build_document, pages_of_one_file, readings
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.pdf import read_pdf

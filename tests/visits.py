@@ -8,8 +8,8 @@ from typing import Any
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
-from rag_nodes.settings import Settings
 
 VISITOR = "visitor"
 """Session id of all requests made here."""

@@ -14,8 +14,8 @@ from pathlib import Path
 from playwright.sync_api import Page, sync_playwright
 
 from rag_nodes.apps import build_app
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.serve import launch_options
-from rag_nodes.settings import Settings
 
 ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.node_parser import SentenceSplitter
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation.importers import load_dataset
 from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.page.plots import size_curve
@@ -22,7 +23,6 @@ from rag_nodes.evaluation.run import evaluate
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import COMPARED, get_parser
 from rag_nodes.readers import read
-from rag_nodes.settings import Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -2,7 +2,7 @@
 
 The public names, and every module below, are attributes of this package. They are imported when
 they are first used, so `import rag_nodes` alone loads neither LlamaIndex nor a client.
-`rag_nodes.settings.Settings` stays where it is: next to LlamaIndex's own `Settings` it would be
+`rag_nodes.core.settings.Settings` stays where it is: next to LlamaIndex's own `Settings` it would be
 taken for that.
 """  # noqa: E501 - one sentence, the same everywhere
 
@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.core.errors import RagNodesError
     from rag_nodes.embedding import EmbeddingGuard, SectionSummary, build_pipeline
-    from rag_nodes.errors import RagNodesError
+    from rag_nodes.evaluation.compare import Comparison, ComparisonReport
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.importers import load_dataset
     from rag_nodes.evaluation.plan import EvaluationPlan
@@ -128,9 +128,9 @@ __all__ = [
 ]
 
 _HOMES = {
-    "compare": ("Comparison", "ComparisonReport"),
+    "evaluation.compare": ("Comparison", "ComparisonReport"),
     "embedding": ("EmbeddingGuard", "SectionSummary", "build_pipeline"),
-    "errors": ("RagNodesError",),
+    "core.errors": ("RagNodesError",),
     "evaluation": (
         "Dataset",
         "EvaluationPlan",

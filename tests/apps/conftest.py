@@ -13,7 +13,7 @@ from openai_server import OpenAIServer
 from playwright.sync_api import Browser, Page
 from pydantic import SecretStr
 
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")

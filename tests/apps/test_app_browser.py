@@ -126,7 +126,6 @@ def test_one_answer_is_stopped_while_the_others_are_written(
 def test_an_upload_stays_in_the_tab_that_the_visitor_has_open(page: Page) -> None:
     with loading(page):
         page.set_input_files("#rn-files input[type=file]", str(CORPUS / "manual.md"))
-    page.locator("#rn-suggestions button").first.wait_for()
     unfold_parsers(page)
     with loading(page):  # by then the page has shown all that followed the upload
         page.locator("#rn-parsers input:checked").first.uncheck()

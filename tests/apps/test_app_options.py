@@ -18,13 +18,13 @@ from rag_nodes.apps.visitors.choice import (
     make_parsers,
     query_options,
 )
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import Settings
 
 SERVER = SecretStr("sk-server-canary")
 TYPED = SecretStr("sk-typed-canary")

@@ -11,9 +11,9 @@ import gradio as gr
 import pytest
 from gradio_client import Client, handle_file
 
-from rag_nodes.errors import ConfigurationError, FileMissingError
+from rag_nodes.core.errors import ConfigurationError, FileMissingError
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.serve import launch
-from rag_nodes.settings import Settings
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"

@@ -29,18 +29,18 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import Asking
-from rag_nodes.columns import offered_columns
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.processes import Leases
+from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation import recommend
 from rag_nodes.evaluation.drafts.probes import probes
+from rag_nodes.evaluation.engines import offered_columns
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import standing
 from rag_nodes.models import get_embedding
-from rag_nodes.processes import Leases
-from rag_nodes.settings import Settings
-from rag_nodes.workspace.limits import MOST_CHARACTERS
+from rag_nodes.operations.workspace.limits import MOST_CHARACTERS
 
 ONE = Choice(("fixed",))
 ANIMALS = ("heron", "otter", "seal", "badger", "osprey", "lynx")

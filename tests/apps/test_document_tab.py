@@ -15,9 +15,9 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.cuts import pages_of
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.errors import CorruptFileError
+from rag_nodes.core.errors import CorruptFileError
+from rag_nodes.core.settings import Settings
 from rag_nodes.readers.isolation import pool
-from rag_nodes.settings import Settings
 from rag_nodes.text.spans import Span
 
 pymupdf = pytest.importorskip("pymupdf")

@@ -19,8 +19,8 @@ from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import PRESETS
-from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 

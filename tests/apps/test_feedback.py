@@ -9,7 +9,7 @@ from visits import VISITOR, Click, Request, visiting
 from rag_nodes.apps.tabs.compare.events import CompareEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 
 from rag_nodes.apps import build_app
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 
 def test_building_the_app_starts_no_thread(

@@ -10,7 +10,7 @@ from visits import VISITOR, visiting
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 from rag_nodes.text.tokens import count_tokens
 
 FIRST = "When is the sand filter rinsed?"

@@ -22,10 +22,10 @@ from rag_nodes.apps.tabs.decide import _used
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors.choice import Choice, make_parsers
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
 from rag_nodes.operations.scripts import script_of
 from rag_nodes.parsers import offered
-from rag_nodes.settings import Settings
 
 STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64,chunk_overlap=0)"
 LABEL = "SentenceSplitter(chunk_size=64,chunk_overlap=0)"

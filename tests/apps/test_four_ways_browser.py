@@ -18,7 +18,7 @@ from playwright.sync_api import Browser, BrowserContext, Page
 
 from rag_nodes.apps import build_app
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 pytestmark = pytest.mark.browser
 

@@ -13,7 +13,7 @@ from rag_nodes.apps.header import status
 from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 from rag_nodes.text.spans import PageMap
 
 LINES = ("Test the horn before each trip.", "", "Lower the ramp when moored.", "")

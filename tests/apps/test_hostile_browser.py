@@ -13,8 +13,8 @@ from openai_server import Fault, OpenAIServer
 from playwright.sync_api import Browser, Dialog, Locator, Page
 from pydantic import SecretStr
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.serve import make_server
-from rag_nodes.settings import Settings
 
 pytestmark = pytest.mark.browser
 

@@ -19,8 +19,8 @@ from openai_server import FAILING, Fault, OpenAIServer
 from playwright.sync_api import Browser, Page
 
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.serve import launch_options
-from rag_nodes.settings import Settings
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"

@@ -12,7 +12,7 @@ from rag_nodes.apps.tabs.labelling import LabelEvents, selected
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 REQUEST: Any = Request()
 QUOTE = "It rained on day 7."

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 LAUNCHER = Path(__file__).parents[2] / "apps" / "compare.py"
 

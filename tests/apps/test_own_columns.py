@@ -22,14 +22,14 @@ from rag_nodes.apps.tabs.document import DocumentEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.columns import offered_columns
-from rag_nodes.compare import Comparison
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
+from rag_nodes.evaluation.engines import offered_columns
 from rag_nodes.models import get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import Settings
 
 BATTERY = "A spare battery starts the generator when the grid is down."
 DOCUMENT = Document(text=MANUAL, id_="manual", metadata={"file_name": "manual.md"})

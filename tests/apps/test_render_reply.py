@@ -10,10 +10,10 @@ from rag_nodes.apps.header import status
 from rag_nodes.apps.markup import in_a_line, left
 from rag_nodes.apps.tabs.compare.events import history
 from rag_nodes.apps.visitors.turns import Asking, Growing, SimilarityScale, Turn, scale_for
-from rag_nodes.compare import ComparisonReport
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import FileColumn, FileOutcome, ParserOutcome, Progress
+from rag_nodes.evaluation.compare import ComparisonReport
 from rag_nodes.pipeline import IngestReport
-from rag_nodes.settings import Settings
 
 SCALE = SimilarityScale(0.85, 0.75, relative=False, model="text-embedding-ada-002")
 

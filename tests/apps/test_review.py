@@ -17,11 +17,11 @@ from rag_nodes.apps.tabs.review import ReviewEvents
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.settings import Settings
+from rag_nodes.operations.workspace.limits import MOST_BYTES
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.limits import MOST_BYTES
 
 REQUEST: Any = Request()
 GUIDE = "\n\n".join(

@@ -17,8 +17,8 @@ from openai_server import Fault, OpenAIServer
 from rag_nodes.apps import page as app_page
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.serve import launch_options
-from rag_nodes.settings import Settings
 
 PATIENCE = 180
 """Seconds after which an answer counts as stuck."""

@@ -13,8 +13,8 @@ from script_visitor import Script
 
 from rag_nodes.apps.inside_gradio import DOES_NOT_FIT, MOST_WAITING
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.serve import make_server
-from rag_nodes.settings import Settings
 
 QUESTION = "How long does the battery keep the controller alive?"
 CANARY = "sent by a script"

@@ -11,7 +11,7 @@ from tests.cli.conftest import Command, invoked
 
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.fields import SearchFilter, search_filter
 from rag_nodes.operations.run import QuestionAsked

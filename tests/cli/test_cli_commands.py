@@ -8,7 +8,7 @@ from crawls import write_crawl
 from openai_server import OpenAIServer
 from tests.cli.conftest import Command
 
-from rag_nodes.errors import ModelResponseError
+from rag_nodes.core.errors import ModelResponseError
 from rag_nodes.operations import ExitCode
 from rag_nodes.query import RagNodesQueryEngine
 

@@ -12,7 +12,7 @@ from openai_server import OpenAIServer
 from tests.cli.conftest import Command
 from tests.evaluation.scripted_judge import good, kind_of
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation import run as evaluation
 from rag_nodes.operations import ExitCode
 
@@ -155,7 +155,7 @@ def test_a_disk_that_is_full_at_the_end_costs_neither_the_result_nor_the_file_th
 
     kept = tmp_path / "run.json"
     kept.write_text("before", encoding="utf-8")
-    monkeypatch.setattr("rag_nodes.files.os.fsync", full)
+    monkeypatch.setattr("rag_nodes.core.files.os.fsync", full)
     ended = command(
         *("evaluate", manual, "--questions", sheet, "-p", "fixed", "--sizes", "0", "-o", kept)
     )

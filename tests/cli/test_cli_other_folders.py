@@ -64,7 +64,7 @@ COMMANDS = [
     "clear --yes",
     "doctor",
     "ingest MANUAL",
-    "compare MANUAL --ask what",
+    "compare --ask what",
     "evaluate MANUAL --questions QUESTIONS --collection handbook",
     "store push TARGET --store THEIRS",
 ]

@@ -16,15 +16,15 @@ from typing import Any
 import pytest
 from tests.cli.conftest import Command
 
-from rag_nodes import errors
 from rag_nodes.cli import main
 from rag_nodes.cli.failures import exit_code_of
 from rag_nodes.cli.invocation import Invocation
+from rag_nodes.core import errors
+from rag_nodes.core.settings import Settings
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.run import Run, context_budget
+from rag_nodes.operations.workspace.session import Session
 from rag_nodes.parsers import PRESETS
-from rag_nodes.settings import Settings
-from rag_nodes.workspace.session import Session
 
 COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
 CANARY = "sk-canary-7f3a9"

@@ -11,17 +11,17 @@ from tests.cli.conftest import Command
 from rag_nodes.cli.progress import _STAGES
 from rag_nodes.cli.views import VIEWS
 from rag_nodes.cli.views.evaluation import _COLOURS
-from rag_nodes.documentation import DocsStep
+from rag_nodes.core.errors import CredentialsError
 from rag_nodes.embedding import Stage
-from rag_nodes.errors import CredentialsError
 from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.evaluation.gates import Outcome
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.operations import OPERATIONS, ExitCode
+from rag_nodes.operations.crawl import DocsStep
+from rag_nodes.pipeline.upkeep import DocumentState, Inventory, ListedDocument
 from rag_nodes.store.copying import CopyStep
 from rag_nodes.store.edge import shards
-from rag_nodes.upkeep import DocumentState, Inventory, ListedDocument
 
 OTHER_PROGRESS = (DocsStep, Step, CopyStep)
 

@@ -21,13 +21,13 @@ from rag_nodes.cli.views.text import (
     shortened,
     table,
 )
-from rag_nodes.documentation import DocsStep
+from rag_nodes.core.errors import command
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import command
 from rag_nodes.evaluation.plan import Step as Measuring
+from rag_nodes.operations.crawl import DocsStep
 from rag_nodes.operations.measuring import EvaluateRequest
 from rag_nodes.operations.run import Doing, Said
-from rag_nodes.settings import Settings
 from rag_nodes.store.copying import CopyStep
 
 HOSTILE = [

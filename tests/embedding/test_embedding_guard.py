@@ -7,8 +7,8 @@ from llama_index.core import Document
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.schema import MetadataMode, NodeRelationship, TextNode
 
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.embedding import EmbeddingGuard
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.tokens import count_tokens

@@ -12,7 +12,8 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document
 from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 
-from rag_nodes.errors import CancelledError, ConfigurationError, DatasetError
+from rag_nodes.core.errors import CancelledError, ConfigurationError, DatasetError
+from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.evaluation.columns import REFERENCE, Searched, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.diagnosis import REMEDIES
@@ -23,7 +24,6 @@ from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import Store, open_store
 from rag_nodes.text.spans import Span

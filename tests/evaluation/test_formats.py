@@ -8,7 +8,7 @@ import openpyxl
 import pytest
 from llama_index.core import Document
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation import importers
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.importers import load_dataset, plain_of, read_labels

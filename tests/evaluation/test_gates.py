@@ -6,7 +6,7 @@ from dataclasses import replace
 import pytest
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.gates import against_baseline, under
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport, Row

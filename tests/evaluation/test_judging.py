@@ -9,7 +9,8 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
 from tests.evaluation.scripted_judge import but, good, kind_of, scripted
 
-from rag_nodes.errors import CancelledError, ConfigurationError
+from rag_nodes.core.errors import CancelledError, ConfigurationError
+from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.evaluation import Judging, evaluate
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.judging import grade_in, yes_or_no_in
@@ -19,7 +20,6 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.tables import Judgement
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.processes import Interrupt, interruptible
 
 PLAN = EvaluationPlan(budgets=(30,), sizes=(), target=None, draws=300, ks=(1,))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from llama_index.core import Document
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.importers import load_dataset, place
 from rag_nodes.evaluation.importers.formats import Labelled, Labels, Quote

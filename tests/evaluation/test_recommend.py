@@ -6,7 +6,7 @@ import pytest
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation import Dataset, EvaluationReport, recommend
 from rag_nodes.evaluation.columns import REFERENCE, Searched
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes

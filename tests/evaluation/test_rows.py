@@ -11,7 +11,8 @@ from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import corpus
 from tests.evaluation.scripted_judge import scripted
 
-from rag_nodes.errors import ConfigurationError, EngineError
+from rag_nodes.core.errors import ConfigurationError, EngineError
+from rag_nodes.core.keys import keys_of
 from rag_nodes.evaluation import (
     Dataset,
     EvaluationPlan,
@@ -24,9 +25,8 @@ from rag_nodes.evaluation.columns import REFERENCE, StoredCollection
 from rag_nodes.evaluation.measuring import Recipe, Unit
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.rows import workers_for
-from rag_nodes.executors import LostUnit
-from rag_nodes.keys import keys_of
 from rag_nodes.models import Models
+from rag_nodes.models.executors import LostUnit
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.models.pickling import keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser

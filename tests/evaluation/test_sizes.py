@@ -1,18 +1,21 @@
 """The same way of cutting at another size."""
 
+from collections.abc import Sequence
+from typing import Any
+
 import pytest
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, TextNode
 from tests.evaluation.labelled import corpus
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import TOKEN_COUNT
 from rag_nodes.evaluation.sizes import TOLERANCE, matched, mean_size, resized, token_counts
-from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.parsers import (
     PRESETS,
     ForeignNodeParser,
-    SpanNodeParser,
+    RecursiveNodeParser,
     as_parser,
     get_parser,
     leaf_nodes,
@@ -73,13 +76,17 @@ def test_sizes_are_counted_in_the_encoding_of_budgets_whatever_the_parser_counts
     assert counted == [count_tokens(node.get_content()) for node in leaf_nodes(nodes)]
 
 
+class SteppedNodeParser(RecursiveNodeParser):
+    """Has chunks of 50 or of 150 tokens only."""
+
+    def __call__(self, nodes: Sequence[BaseNode], **_: Any) -> list[BaseNode]:
+        size = 150 if self.chunk_size >= 100 else 50
+        return [TextNode(text="x", metadata={TOKEN_COUNT: size}) for _ in nodes]
+
+
 @pytest.mark.parametrize(("target", "nearest"), [(90, 50), (110, 150)])
 def test_of_all_sizes_that_were_tried_the_nearest_is_taken(target: int, nearest: int) -> None:
-    def cut(parser: SpanNodeParser, _: Document) -> list[BaseNode]:
-        size = 150 if parser.chunk_size >= 100 else 50  # type: ignore[attr-defined] # of recursive
-        return [TextNode(text="x", metadata={TOKEN_COUNT: size})]
-
-    found = matched(get_parser("recursive"), DOCUMENTS, target, cut=cut)
+    found = matched(SteppedNodeParser(), DOCUMENTS, target)
     assert (found.mean, found.reached) == (nearest, False)
 
 

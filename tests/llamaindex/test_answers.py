@@ -19,7 +19,7 @@ from llama_index.core.tools import QueryEngineTool
 from scripted_llm import ScriptedLLM
 from stock_callers import EVERY_KIND, documents, small, text_nodes
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import PRESETS, leaf_nodes
 

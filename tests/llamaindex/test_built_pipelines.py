@@ -15,7 +15,7 @@ from memory_clients import memory_client
 from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, plain, small
 
 from rag_nodes import build_pipeline, leaf_nodes
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.parent_child import is_leaf

@@ -20,7 +20,7 @@ from rag_nodes import (
     open_store,
     read,
 )
-from rag_nodes.errors import ConfigurationError, EmptyFileError
+from rag_nodes.core.errors import ConfigurationError, EmptyFileError
 from rag_nodes.store import Store
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from memory_clients import memory_client
 from stock_callers import EMBEDDING, EVERY_KIND, documents, plain, small
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import SemanticNodeParser, get_parser, leaf_nodes
 
 

@@ -12,7 +12,7 @@ from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextN
 from stock_callers import EVERY_KIND, small
 
 from rag_nodes import SentencePostprocessor
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import get_embedding
 from rag_nodes.parsers import leaf_nodes
 from rag_nodes.text.tokens import count_tokens

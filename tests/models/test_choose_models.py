@@ -12,7 +12,7 @@ from own_models import LettersEmbedding, ParrotLLM
 from pydantic import SecretStr
 
 from rag_nodes.apps.visitors.choice import Choice, effective_settings
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     CredentialsError,
     MissingExtraError,
@@ -21,9 +21,9 @@ from rag_nodes.errors import (
     RagNodesError,
     RateLimitedError,
 )
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import check_models, choose_models, failure_of, get_embedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
-from rag_nodes.settings import Settings
 
 KEY = "sk-canary-77aa"
 EMBEDDING, LLM = "own_models:LettersEmbedding", "own_models:ParrotLLM"

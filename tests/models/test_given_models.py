@@ -25,10 +25,10 @@ from rag_nodes import (
     ingest_documents,
     open_store,
 )
-from rag_nodes.errors import ConfigurationError, ModelConnectionError, ModelError
+from rag_nodes.core.errors import ConfigurationError, ModelConnectionError, ModelError
+from rag_nodes.core.settings import Settings as OurSettings
 from rag_nodes.models import check_models
 from rag_nodes.models.openai import OpenAIServerEmbedding
-from rag_nodes.settings import Settings as OurSettings
 
 DOCUMENT = Document(text="The tank holds nine litres. The pump runs at night.", id_="manual")
 PARSERS = {"fixed": get_parser("fixed")}

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from kept_texts import texts_in
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models.kept import KeptAnswers
 
 

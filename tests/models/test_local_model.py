@@ -9,10 +9,10 @@ import pytest
 from in_worker import TINY as NAME
 from tiny_onnx import write_model
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
+from rag_nodes.core.errors import ConfigurationError, MissingExtraError, ModelConnectionError
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import Models, check_models, choose_models, get_embedding
 from rag_nodes.parsers import get_parser
-from rag_nodes.settings import Settings
 
 pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")

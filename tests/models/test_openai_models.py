@@ -21,7 +21,7 @@ from openai import _base_client
 from openai_server import Fault, OpenAIServer
 from pydantic import BaseModel, SecretStr
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CancelledError,
     ConfigurationError,
     CredentialsError,
@@ -32,11 +32,11 @@ from rag_nodes.errors import (
     RagNodesError,
     RateLimitedError,
 )
+from rag_nodes.core.processes import Interrupt, interruptible
+from rag_nodes.core.settings import OPENAI_API_BASE, Settings
 from rag_nodes.models import Models, choose_models, pacing
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM, client
 from rag_nodes.models.pacing import BATCH_BYTES, RequestWindow
-from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import count_tokens
 
 Ask = Callable[[OpenAIServerEmbedding, OpenAIServerLLM], object]

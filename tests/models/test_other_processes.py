@@ -26,6 +26,8 @@ from own_models import LettersEmbedding, ParrotLLM
 from splitters import WindowSplitter
 from tiny_onnx import write_model
 
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keys import without_keys
 from rag_nodes.embedding import (
     EmbeddedText,
     EmbeddingGuard,
@@ -33,10 +35,8 @@ from rag_nodes.embedding import (
     UserTransformations,
     identity_of,
 )
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors.executor import WorkerJob, pickled_job
-from rag_nodes.keys import without_keys
 from rag_nodes.models import Models
+from rag_nodes.models.executors.executor import WorkerJob, pickled_job
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding, OpenAIServerLLM

@@ -16,11 +16,11 @@ from pydantic import SecretStr
 
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.errors import ConfigurationError, ModelConnectionError, RagNodesError
+from rag_nodes.core.errors import ConfigurationError, ModelConnectionError, RagNodesError
+from rag_nodes.core.network import usual_certificates
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.models.openai import OpenAIServerEmbedding
-from rag_nodes.network import usual_certificates
-from rag_nodes.settings import Settings
 
 KEY = "canary-key-93b1"
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import pytest
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
 from rag_nodes.models import settled
 from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest
 from rag_nodes.operations.run import Run, Said
 from rag_nodes.parsers import get_parser
-from rag_nodes.settings import Settings
 
 USE = {
     "preset": "retrieval:chunk_size=300",

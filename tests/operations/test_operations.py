@@ -17,7 +17,9 @@ from typer.main import get_command_from_info
 from typer.models import CommandInfo
 
 from rag_nodes.cli.derive import command_of
-from rag_nodes.errors import CancelledError, CollectionMissingError, ConfigurationError
+from rag_nodes.core.errors import CancelledError, CollectionMissingError, ConfigurationError
+from rag_nodes.core.processes import Interrupt, interruptible
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation
 from rag_nodes.operations.asking import AskRequest
@@ -26,13 +28,11 @@ from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.documents import ChunkRequest
 from rag_nodes.operations.run import Run, Said
 from rag_nodes.operations.stored import Listed, StatusRequest, status
+from rag_nodes.operations.workspace.session import Session
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
-from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.settings import Settings
+from rag_nodes.pipeline.upkeep import ListedDocument
 from rag_nodes.store import open_store
-from rag_nodes.upkeep import ListedDocument
-from rag_nodes.workspace.session import Session
 
 SERVED = [(one, surface) for one in OPERATIONS for surface in one.surfaces if surface != "cli"]
 LIGHT = "typer", "rich", "pydantic", "pydantic_settings"

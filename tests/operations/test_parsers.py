@@ -4,7 +4,7 @@ import pytest
 from llama_index.core.node_parser import SentenceSplitter
 from pydantic import ValidationError
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.operations.comparing import CompareRequest

@@ -11,13 +11,13 @@ from typing import Any
 import pytest
 from pydantic import SecretStr
 
-from rag_nodes.compare import Comparison
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import choose_models
 from rag_nodes.operations.scripts import script_name, script_of
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"

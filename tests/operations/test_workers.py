@@ -2,8 +2,8 @@
 
 import pytest
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.executors import Pool, Ray
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.models.executors import Pool, Ray
 from rag_nodes.operations.ingesting import Working, executor_of
 
 HEAD = "10.0.0.5:6379"

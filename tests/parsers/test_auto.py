@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from llama_index.core.schema import Document, MetadataMode
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import DECISION, FILE_NAME
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import DECISION, FILE_NAME
 from rag_nodes.parsers import HeadingHierarchyNodeParser, SentenceNodeParser, get_parser
 from rag_nodes.parsers.auto import WHOLE, AutoNodeParser
 from rag_nodes.text.tokens import count_tokens

@@ -14,7 +14,7 @@ from llama_index.core.node_parser import TokenTextSplitter
 from llama_index.core.schema import Document
 from pydantic.fields import FieldInfo
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, SpanNodeParser, as_parser, get_parser
 
 NODES = [Document(text="x")]

@@ -5,10 +5,10 @@ from collections.abc import Iterator
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import CancelledError
+from rag_nodes.core.errors import CancelledError
+from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.parsers.source import ChunkSpan, SourceText
-from rag_nodes.processes import Interrupt, interruptible
 
 TEXT = "The pump hums. " * 4
 _RUNNING: dict[str, Interrupt] = {}

@@ -23,7 +23,7 @@ from llama_index.core.schema import (
 from parser_laws import SMALL, small_parser
 from strategies import MARKDOWN
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.source import Origin
 from rag_nodes.text.formats import HeadingTree, blocks_of, format_of

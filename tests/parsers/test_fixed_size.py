@@ -2,7 +2,7 @@
 
 import pytest
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import FixedSizeNodeParser
 from rag_nodes.text.tokens import count_tokens
 

@@ -20,8 +20,8 @@ from llama_index.core.node_parser import (
 from llama_index.core.schema import Document, TextNode, TransformComponent
 from splitters import Given, Headed, LineChunker, WindowSplitter
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError, ParseError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, ParseError
 from rag_nodes.parsers import ForeignNodeParser, as_parser, get_parser, leaf_nodes
 from rag_nodes.parsers.foreign import placing
 from rag_nodes.parsers.foreign.placing import Visible

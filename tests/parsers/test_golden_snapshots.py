@@ -11,7 +11,7 @@ import pytest
 from llama_index.core.schema import Document, NodeRelationship, TextNode
 from syrupy.assertion import SnapshotAssertion
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.readers import read
 

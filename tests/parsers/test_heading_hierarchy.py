@@ -3,7 +3,7 @@
 import pytest
 from llama_index.core.schema import Document, MetadataMode, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.tokens import count_tokens
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from llama_index.core.schema import Document, TextNode
 from strategies import MARKDOWN
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import HeadingHierarchyNodeParser
 from rag_nodes.readers import read_all
 from rag_nodes.text.markdown import Kind, scan_blocks

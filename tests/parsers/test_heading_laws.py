@@ -15,7 +15,7 @@ from parser_laws import (
 )
 from strategies import MARKDOWN, TEXTS
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import HeadingHierarchyNodeParser
 from rag_nodes.text.markdown import Block, Kind, scan_blocks
 from rag_nodes.text.tokens import count_tokens

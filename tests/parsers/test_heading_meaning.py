@@ -9,8 +9,8 @@ import pytest
 from llama_index.core.schema import Document, TextNode
 from topics import TOPICS, ForgetfulEmbedding, TopicEmbedding
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, ModelResponseError
 from rag_nodes.parsers import HeadingHierarchyNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens
 

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 from llama_index.core.schema import Document, TextNode
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import HeadingHierarchyNodeParser
 from rag_nodes.text.tokens import count_tokens
 

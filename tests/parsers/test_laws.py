@@ -21,7 +21,7 @@ from parser_laws import (
 )
 from strategies import MARKDOWN, TEXTS
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import PRESETS, SpanNodeParser, get_parser
 from rag_nodes.text.tokens import count_tokens
 

@@ -13,7 +13,7 @@ from llama_index.core.node_parser import (
 )
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import (
     PRESETS,
     SemanticNodeParser,

@@ -6,13 +6,13 @@ import pytest
 from llama_index.core.schema import Document
 from stock_callers import text_nodes
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations.scripts import script_for
 from rag_nodes.parsers import offered
 from rag_nodes.parsers.foreign import ForeignNodeParser, parser_at
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import Settings
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_parser"
 PATH = "paragraph_parser:ParagraphNodeParser"

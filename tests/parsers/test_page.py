@@ -12,8 +12,8 @@ from parser_laws import (
 )
 from strategies import TEXTS
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.page import PageNodeParser
 from rag_nodes.text.tokens import count_tokens

@@ -10,8 +10,8 @@ from llama_index.core.schema import Document, TextNode
 from parser_laws import assert_slices_in_order_that_cover, parse
 from strategies import TEXTS
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.parent_child import ParentChildNodeParser, leaf_nodes
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import Document, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.readers import read
 from rag_nodes.text.tokens import count_tokens

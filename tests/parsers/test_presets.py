@@ -4,8 +4,8 @@ import pytest
 from llama_index.core.schema import Document
 from parser_laws import SMALL
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.text.tokens import count_tokens
 

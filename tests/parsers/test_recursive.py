@@ -13,7 +13,7 @@ from parser_laws import (
 )
 from strategies import TEXTS
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers.recursive import RecursiveNodeParser
 from rag_nodes.text.tokens import count_tokens
 

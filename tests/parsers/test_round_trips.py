@@ -14,7 +14,7 @@ from llama_index.core.schema import Document
 from tiny_onnx import write_model
 
 from rag_nodes import SemanticNodeParser, SpanNodeParser, get_embedding, load_parser
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import PRESETS, get_parser

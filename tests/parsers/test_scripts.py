@@ -4,7 +4,7 @@
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import (
     FixedSizeNodeParser,
     RecursiveNodeParser,

@@ -17,8 +17,8 @@ from parser_laws import SMALL, assert_slices_in_order_that_cover, parse
 from strategies import TEXTS
 from topics import TOPICS, ForgetfulEmbedding, TopicEmbedding
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError, DimensionError, ModelResponseError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, DimensionError, ModelResponseError
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.parsers import SemanticNodeParser
 from rag_nodes.text.cohesion import Distances, unit_rows

@@ -16,9 +16,9 @@ from parser_laws import (
 )
 from strategies import TEXTS
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import ORIGINAL_TEXT, WINDOW, WINDOW_PLACE
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import ORIGINAL_TEXT, WINDOW, WINDOW_PLACE
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.sentence import SentenceNodeParser
 from rag_nodes.parsers.source import SourceText

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from llama_index.core.schema import Document, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers import TokenOverlapNodeParser, get_parser
 from rag_nodes.parsers.sizes import best_start
 from rag_nodes.text.tokens import count_tokens

@@ -2,7 +2,7 @@
 
 from llama_index.core import Document
 
-from rag_nodes.compare import Comparison
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.pipeline import ingest_documents

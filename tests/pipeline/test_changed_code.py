@@ -8,11 +8,11 @@ from typing import Any
 import pytest
 from llama_index.core import Document
 
-from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
+from rag_nodes.pipeline.ledger import Ledger
+from rag_nodes.pipeline.upkeep import Inventory
 from rag_nodes.store import open_store
-from rag_nodes.upkeep import Inventory
 
 OURS = {"heading": get_parser("heading")}
 WORDS = " ".join(f"word{number}" for number in range(200)) + "\n"

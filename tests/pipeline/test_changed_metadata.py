@@ -7,7 +7,7 @@ import pytest
 from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
-from rag_nodes.metadata import DESCRIPTION, PAGE_STARTS, SOURCE_HASH, TITLE, TOTAL_PAGES
+from rag_nodes.core.metadata import DESCRIPTION, PAGE_STARTS, SOURCE_HASH, TITLE, TOTAL_PAGES
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents

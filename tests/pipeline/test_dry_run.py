@@ -11,10 +11,10 @@ from llama_index.core.node_parser import SemanticSplitterNodeParser
 from llama_index.core.schema import TransformComponent
 from openai_server import OpenAIServer
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, tally
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -11,12 +11,12 @@ from openai_server import UNAUTHORIZED, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import Field
 
+from rag_nodes.core.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import SectionSummary, build_pipeline
-from rag_nodes.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest, ingest_documents
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 
 PARSERS = {"heading": get_parser("heading", min_chunk_size=0)}

@@ -9,15 +9,15 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import MetadataMode
 from openai_server import OpenAIServer
 
-from rag_nodes.compare import Comparison
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
 from rag_nodes.embedding.requests import EmbeddedTokens
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import Models, choose_models
 from rag_nodes.models.prices import PRICES, cost_of, dollars, price_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import Settings
 from rag_nodes.store import Layout, Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
 

@@ -24,8 +24,7 @@ from openai_server import (
     OpenAIServer,
 )
 
-from rag_nodes.embedding import SectionSummary
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CancelledError,
     CredentialsError,
     DimensionError,
@@ -36,11 +35,12 @@ from rag_nodes.errors import (
     RateLimitedError,
     UnknownModelError,
 )
+from rag_nodes.core.processes import Interrupt, interruptible
+from rag_nodes.core.settings import Settings
+from rag_nodes.embedding import SectionSummary
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest_documents
-from rag_nodes.processes import Interrupt, interruptible
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store
 
 pytestmark = pytest.mark.usefixtures("no_configuration")

@@ -10,13 +10,18 @@ from folder_ingests import FolderIngests, states
 from llama_index.core import Document
 from llama_index.core.schema import BaseNode, TransformComponent
 
-from rag_nodes.errors import CredentialsError, ModelRequestError, ModelResponseError, StoreFullError
-from rag_nodes.keys import words_of
-from rag_nodes.ledger import StoredDocument
+from rag_nodes.core.errors import (
+    CredentialsError,
+    ModelRequestError,
+    ModelResponseError,
+    StoreFullError,
+)
+from rag_nodes.core.keys import words_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.pipeline.ledger import StoredDocument
 from rag_nodes.pipeline.units import LONGEST
-from rag_nodes.upkeep import Inventory, ListedDocument, Trouble, cleared, examined
+from rag_nodes.pipeline.upkeep import Inventory, ListedDocument, Trouble, cleared, examined
 
 NEW = "# Coffee\n\n" + "Coffee is black.\n" * 90
 

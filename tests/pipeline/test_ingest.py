@@ -9,8 +9,8 @@ import pytest
 from folder_ingests import contents
 from llama_index.core import Document
 
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser, get_parser
 from rag_nodes.pipeline import ingest, ingest_documents

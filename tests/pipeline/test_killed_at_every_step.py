@@ -10,10 +10,10 @@ from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 from stored_points import points_of
 
-from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport
+from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import Store, open_store
 
 STEPS = {

@@ -11,11 +11,11 @@ from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document
 from stored_points import points_of
 
-from rag_nodes.errors import LedgerDamagedError, StoreError
-from rag_nodes.ledger import Ledger, StoredDocument, ledger_path
+from rag_nodes.core.errors import LedgerDamagedError, StoreError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.pipeline.ledger import Ledger, StoredDocument, ledger_path
 from rag_nodes.store import Store, open_store
 
 

@@ -7,7 +7,7 @@ from llama_index.core import Document, QueryBundle
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore
 
-from rag_nodes.compare import Comparison
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.pipeline import ingest, ingest_documents

@@ -12,10 +12,10 @@ from dict_engine import DictEngine
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document, MetadataMode
 
-from rag_nodes.ledger import Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import IngestReport, ingest_documents
+from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import Point, Store
 from rag_nodes.store.payload import node_in
 

@@ -12,12 +12,12 @@ import pytest
 from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 
+from rag_nodes.core.errors import ConfigurationError, FileMissingError, StoreDamagedError
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import ConfigurationError, FileMissingError, StoreDamagedError
-from rag_nodes.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.pipeline.pruning import compared
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.store import open_store

@@ -8,8 +8,8 @@ from counting_models import served_by
 from llama_index.core import Document
 from openai_server import FAILING, Fault, OpenAIServer
 
+from rag_nodes.core.errors import ModelRequestError, StoreError, UnknownModelError
 from rag_nodes.embedding import FileColumn
-from rag_nodes.errors import ModelRequestError, StoreError, UnknownModelError
 from rag_nodes.models import Models
 from rag_nodes.models.pacing import BATCH_BYTES
 from rag_nodes.parsers import get_parser

@@ -17,9 +17,9 @@ from llama_index.llms.openai import OpenAI
 from openai_server import Fault, OpenAIServer
 from pydantic import Field, PrivateAttr
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, TransformationError
 from rag_nodes.embedding import identity_of
-from rag_nodes.errors import ConfigurationError, TransformationError
 from rag_nodes.models import Models
 from rag_nodes.models.asking import awaited
 from rag_nodes.parsers import get_parser

@@ -7,7 +7,7 @@ from llama_index.core import Document
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.schema import BaseNode, NodeRelationship
 
-from rag_nodes.errors import ModelRequestError
+from rag_nodes.core.errors import ModelRequestError
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.parsers.parent_child import parents_first

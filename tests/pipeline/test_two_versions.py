@@ -9,8 +9,8 @@ from counting_models import CountingEmbedding
 from folder_ingests import FolderIngests, states
 from llama_index.core.schema import Document
 
+from rag_nodes.core.errors import ModelRequestError
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import ModelRequestError
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser
 from rag_nodes.pipeline import ingest, ingest_documents

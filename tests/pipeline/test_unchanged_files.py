@@ -5,11 +5,11 @@ import os
 import pytest
 from folder_ingests import LONG_AGO, FolderIngests, contents, states
 
-from rag_nodes.ledger import Ledger
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.pipeline.ledger import Ledger
+from rag_nodes.pipeline.upkeep import Inventory, documents_named, removed
 from rag_nodes.readers import Limits, read
-from rag_nodes.upkeep import Inventory, documents_named, removed
 
 
 def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: FolderIngests) -> None:

@@ -4,7 +4,7 @@ import pytest
 from llama_index.core import Document
 from own_models import LettersEmbedding
 
-from rag_nodes.errors import CredentialsError
+from rag_nodes.core.errors import CredentialsError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline.recipe import IngestRecipe, Origins

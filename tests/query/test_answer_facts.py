@@ -8,7 +8,7 @@ import pytest
 from llama_index.core import Document
 from plant import scripted_models
 
-from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.core.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents

@@ -6,11 +6,11 @@ from typing import get_args
 
 import pytest
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
+from rag_nodes.core.settings.answers import ANSWER_PRESETS, AnswerPreset
 from rag_nodes.query import QueryOptions
 from rag_nodes.query.options import READ_IN, STEP_WORDS
-from rag_nodes.settings import Settings
-from rag_nodes.settings.answers import ANSWER_PRESETS, AnswerPreset
 
 
 def test_without_a_table_the_library_decides(no_configuration: Path) -> None:

@@ -11,6 +11,7 @@ from plant import offline_models, scripted_models
 
 from rag_nodes.apps.tabs.compare.text import answer_text
 from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
+from rag_nodes.core.settings import DEFAULT_PROMPT
 from rag_nodes.models import Models
 from rag_nodes.operations.replies import AnswerReply
 from rag_nodes.parsers import get_parser
@@ -18,7 +19,6 @@ from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, CitationSeen, Finished, RagNodesQueryEngine, Source
 from rag_nodes.query.citations import marks_of, without_marks
 from rag_nodes.query.prompts import fill
-from rag_nodes.settings import DEFAULT_PROMPT
 from rag_nodes.store import open_store
 
 QUESTION = "What do data transfer nodes provide?"

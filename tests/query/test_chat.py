@@ -13,7 +13,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from plant import scripted_models
 from scripted_llm import ScriptedLLM
 
-from rag_nodes.errors import ConfigurationError, ModelConnectionError
+from rag_nodes.core.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
 from rag_nodes.query import (
     Finished,

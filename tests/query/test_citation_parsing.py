@@ -1,7 +1,7 @@
 import pytest
 from llama_index.core.schema import Document, TextNode
 
-from rag_nodes.metadata import PAGE_STARTS
+from rag_nodes.core.metadata import PAGE_STARTS
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.citations import cite_passage, cited_numbers, marks_of
 from rag_nodes.store import Hit

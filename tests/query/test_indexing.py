@@ -9,11 +9,11 @@ from llama_index.core.schema import BaseNode
 from llama_index.core.storage.kvstore.simple_kvstore import SimpleKVStore
 from llama_index.core.storage.kvstore.types import BaseKVStore
 
+from rag_nodes.core.errors import CancelledError, CredentialsError, ModelRequestError
+from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import CancelledError, CredentialsError, ModelRequestError
 from rag_nodes.models import Models
 from rag_nodes.parsers import as_parser, get_parser
-from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.query.indexing import Indexed, indexed
 from rag_nodes.store import Query, Store, open_store
 

@@ -3,7 +3,7 @@
 import pytest
 from llama_index.core.schema import TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.query.locations import covering, headings_of
 from rag_nodes.text.spans import Span
 

@@ -11,12 +11,12 @@ from llama_index.core import Document
 from openai_server import OpenAIServer
 from plant import served_models
 
+from rag_nodes.core.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import Answer, RagNodesQueryEngine, Source
 from rag_nodes.query.prompts import fill
-from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT
 from rag_nodes.store import open_store
 
 KEY = "sk-canary-9d20"

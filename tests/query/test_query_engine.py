@@ -6,7 +6,7 @@ import pytest
 from llama_index.core import Document
 from plant import scripted_models
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
 )
 from rag_nodes.models import Models

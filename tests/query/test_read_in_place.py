@@ -8,7 +8,7 @@ from llama_index.core import Document
 from llama_index.core.schema import TextNode
 from plant import scripted_models
 
-from rag_nodes.metadata import (
+from rag_nodes.core.metadata import (
     END_CHAR,
     PAGE_END,
     PAGE_START,

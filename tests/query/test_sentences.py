@@ -12,7 +12,7 @@ from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import NodeRelationship, NodeWithScore, RelatedNodeInfo, TextNode
 from plant import scripted_models
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.pipeline import ingest_documents

@@ -13,7 +13,7 @@ from llama_index.core import Document
 from openai_server import FAILING, LIMITED, UNAUTHORIZED, Fault, OpenAIServer
 from plant import served_models
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CredentialsError,
     ModelResponseError,
     RagNodesError,

@@ -15,7 +15,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 from store import qdrant_server
 
-from rag_nodes.errors import ConfigurationError, DimensionError, StoreForeignError
+from rag_nodes.core.errors import ConfigurationError, DimensionError, StoreForeignError
 from rag_nodes.models import Models, get_embedding
 from rag_nodes.query import Filter, Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import Query, Store, open_store

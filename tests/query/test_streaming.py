@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from llama_index.core.base.response.schema import AsyncStreamingResponse, StreamingResponse
 from plant import scripted_models
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CollectionMissingError,
     ConfigurationError,
     ModelConnectionError,

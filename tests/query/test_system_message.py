@@ -7,11 +7,11 @@ import pytest
 from llama_index.core import Document
 from openai_server import OpenAIServer
 
+from rag_nodes.core.settings import DEFAULT_SYSTEM_PROMPT, Settings
 from rag_nodes.models import Models, choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import RagNodesChat, RagNodesQueryEngine
-from rag_nodes.settings import DEFAULT_SYSTEM_PROMPT, Settings
 from rag_nodes.store import Store
 
 QUESTION = "What starts the generator?"
@@ -89,7 +89,7 @@ def test_the_system_message_can_be_chosen_and_left_out(
 def test_a_long_system_message_takes_room_in_the_models_window(
     make_engine: Any, openai_server: OpenAIServer
 ) -> None:
-    from rag_nodes.errors import ConfigurationError
+    from rag_nodes.core.errors import ConfigurationError
 
     with pytest.raises(ConfigurationError, match="tokens are left"):
         make_engine(system_prompt="Be brief. " * 50_000).answer(QUESTION)

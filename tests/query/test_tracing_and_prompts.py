@@ -17,7 +17,7 @@ from llama_index.core.query_engine import RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.query import Finished, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import Store

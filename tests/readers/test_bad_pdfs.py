@@ -11,8 +11,8 @@ import pymupdf
 import pytest
 from bad_pdfs import SHOWN, bomb, empty_pages, mutations, one_page, pdf, text_page, tree_first
 
-from rag_nodes import errors
-from rag_nodes import metadata as keys
+from rag_nodes.core import errors
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits, read, read_all
 from rag_nodes.readers.pdf import extract
 from rag_nodes.readers.pdf.layout import Line, PdfPage

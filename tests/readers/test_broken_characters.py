@@ -10,8 +10,8 @@ from crawls import SITE, page
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes import metadata as keys
-from rag_nodes.processes.children import receive, send
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.processes.children import receive, send
 from rag_nodes.readers import Reading, read_all
 from rag_nodes.readers.crawl.stream import _Mended
 from rag_nodes.readers.isolation import pack, unpack

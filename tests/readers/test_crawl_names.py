@@ -10,16 +10,16 @@ from crawls import SITE, page
 from llama_index.core import Document
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes import metadata as keys
 from rag_nodes.apps.header.status import done
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.cli.program import run
-from rag_nodes.compare import Comparison
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import DocumentsReport
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.readers import read_all
-from rag_nodes.settings import Settings
 
 NAMES = [f"tank | Docs ({SITE}/tank)", f"colour | Docs ({SITE}/colour)"]
 LINKS = [f"{SITE}/tank", "https://elsewhere.test"]

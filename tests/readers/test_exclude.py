@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.readers import Exclusion, Skipped, listed
 
 FILES = (

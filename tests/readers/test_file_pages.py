@@ -7,7 +7,7 @@ import pymupdf
 from llama_index.core import Document, SimpleDirectoryReader
 from llama_index.core.readers.base import BaseReader
 
-from rag_nodes.metadata import page_name
+from rag_nodes.core.metadata import page_name
 from rag_nodes.readers import FilePages, pages_of_one_file
 
 

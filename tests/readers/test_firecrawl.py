@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CorruptFileError,
     EmptyFileError,
     FileTooLargeError,

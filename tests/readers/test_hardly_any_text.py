@@ -5,14 +5,14 @@ from pathlib import Path
 import pymupdf
 import pytest
 
-from rag_nodes import metadata as keys
 from rag_nodes.apps.header.status import done
 from rag_nodes.cli.program import run
-from rag_nodes.compare import Comparison
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.readers import read
-from rag_nodes.settings import Settings
 
 THIRTY_EIGHT = "Invoice 2041, see the attached scan. x"
 ENOUGH = "Invoice 2041, see the attached scan of the contract."

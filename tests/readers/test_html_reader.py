@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes import errors
-from rag_nodes import metadata as keys
+from rag_nodes.core import errors
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits, read
 from rag_nodes.readers.html import read_html, reading_of_html
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes.errors import CancelledError
-from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.core.errors import CancelledError
+from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.readers import Limits, Reading
 from rag_nodes.readers.isolation import ReaderPool
 

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes import errors
-from rag_nodes.processes import BackgroundThread, Interrupt, interruptible, shares_told_to
+from rag_nodes.core import errors
+from rag_nodes.core.processes import BackgroundThread, Interrupt, interruptible, shares_told_to
 from rag_nodes.readers import Limits, Reading, isolation, kinds, read, read_all, readings
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.kinds import needs_child
@@ -230,7 +230,7 @@ def test_a_caller_may_take_its_time_with_a_document(
             running.discard(self)
             super().cancel()
 
-    monkeypatch.setattr("rag_nodes.processes.children.BackgroundThread", Noted)
+    monkeypatch.setattr("rag_nodes.core.processes.children.BackgroundThread", Noted)
     first, second = (pool.stream(file(tmp_path, f"{name}.many"), LIMITS) for name in ("a", "b"))
     pairs = []
     for one, two in zip(first, second, strict=True):

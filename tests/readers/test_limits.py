@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes.errors import FileTooLargeError
+from rag_nodes.core.errors import FileTooLargeError
+from rag_nodes.core.settings import Settings
 from rag_nodes.readers import Limits, read
 from rag_nodes.readers.base import SLOWEST
-from rag_nodes.settings import Settings
 
 DOCS = Path(__file__).parents[2] / "docs" / "reference" / "formats.md"
 MEGABYTE = 1024 * 1024

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import read
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import pymupdf
 import pytest
 
-from rag_nodes import errors
+from rag_nodes.core import errors
 from rag_nodes.readers import Limits
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.pdf.picture import KEPT, MOST_PIXELS, KeptPages, PagePicture, draw_page

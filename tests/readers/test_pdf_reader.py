@@ -9,8 +9,8 @@ import pymupdf
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes import errors
-from rag_nodes import metadata as keys
+from rag_nodes.core import errors
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits
 from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline

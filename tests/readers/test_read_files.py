@@ -11,8 +11,8 @@ from docx_files import members, paragraph, write_docx
 from llama_index.core.schema import MetadataMode
 
 import rag_nodes.readers.html
-from rag_nodes import errors
-from rag_nodes import metadata as keys
+from rag_nodes.core import errors
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import COLLECTIONS, SUFFIXES, Limits, Reading, read, read_all
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4

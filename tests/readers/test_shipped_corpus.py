@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from llama_index.core import Document
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import read
 from rag_nodes.text.spans import PageMap
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rag_nodes.errors import ReadError
+from rag_nodes.core.errors import ReadError
 from rag_nodes.readers import Skipped, listed, read, read_all
 
 OTHERS = ("a.adoc", "b.ipynb", "c.docm", "d.DOC", "e.xlsx", "f.xlsx", "Makefile")

@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes import errors
-from rag_nodes import metadata as keys
+from rag_nodes.core import errors
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits, read
 from rag_nodes.readers.markup import plain_line
 from rag_nodes.readers.tabular import _entry, form_of, read_tabular

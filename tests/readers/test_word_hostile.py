@@ -10,8 +10,8 @@ from typing import NoReturn
 import pytest
 from docx_files import members, paragraph, run, write_docx
 
-from rag_nodes import errors
-from rag_nodes import metadata as keys
+from rag_nodes.core import errors
+from rag_nodes.core import metadata as keys
 from rag_nodes.readers import read, read_all
 from rag_nodes.readers.word import package
 

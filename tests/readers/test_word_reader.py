@@ -15,8 +15,8 @@ from docx_files import (
 )
 from llama_index.core.schema import Document
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import EmptyFileError, FileTooLargeError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import EmptyFileError, FileTooLargeError
 from rag_nodes.readers import Limits, read
 from rag_nodes.text.markdown import scan_blocks
 

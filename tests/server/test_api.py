@@ -16,12 +16,12 @@ from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 from splitters import Given
 
-from rag_nodes.errors import StoreLockedError
+from rag_nodes.core.errors import StoreLockedError
+from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.gate import Access
-from rag_nodes.settings import Settings
 from rag_nodes.store.edge import shards
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"

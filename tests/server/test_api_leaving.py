@@ -13,16 +13,16 @@ from hostile_parsers import HangingNodeParser, wait_for, wait_until_cancelled
 from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 
-from rag_nodes.errors import CancelledError
+from rag_nodes.core.errors import CancelledError
+from rag_nodes.core.processes import Interrupt, interruptible
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations import named, run
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
-from rag_nodes.processes import Interrupt, interruptible
 from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.served import ServedOperations, request_of
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 LIMITS = ServerLimits(body_bytes=100_000)

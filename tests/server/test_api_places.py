@@ -15,15 +15,15 @@ import pytest
 from app_server import PATIENCE, Api, hanging_up
 from hostile_parsers import HangingNodeParser, wait_for
 
-from rag_nodes.errors import BusyError, CancelledError
+from rag_nodes.core.errors import BusyError, CancelledError
+from rag_nodes.core.processes import Interrupt, interruptible, unless_interrupted
+from rag_nodes.core.settings import Settings
 from rag_nodes.operations import run
-from rag_nodes.processes import Interrupt, interruptible, unless_interrupted
+from rag_nodes.operations.workspace.session import Session
+from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.readers import ReadResult
 from rag_nodes.server.events import streamed
 from rag_nodes.server.limits import ServerLimits, Workers
-from rag_nodes.settings import Settings
-from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.sessions import Sessions
 
 QUESTION = {"question": "What colour is the machine?", "parser": "fixed"}
 FILE = ("files", ("red.md", b"The machine is red."))

@@ -15,10 +15,10 @@ from app_server import listening
 from pydantic import SecretStr
 
 import rag_nodes.server.serve as serving
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.gate import Access
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import launch, make_server
-from rag_nodes.settings import Settings
 
 LIMITS = ServerLimits(upload_bytes=50_000, body_bytes=10_000)
 CANARIES = {"key": "sk-canary-key-1", "token": "canary-token-22", "password": "canary-password"}

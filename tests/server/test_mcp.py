@@ -18,6 +18,7 @@ from mcp.types import CallToolResult
 from pydantic import SecretStr
 from starlette.applications import Starlette
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations import run
 from rag_nodes.parsers import get_parser, offered
@@ -26,7 +27,6 @@ from rag_nodes.server.gate import Access, Gate
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.mcp import PATH, make_mcp
 from rag_nodes.server.served import ServedOperations
-from rag_nodes.settings import Settings
 from rag_nodes.store import open_store
 
 TOKEN = "a-token-for-tests-only"

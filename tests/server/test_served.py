@@ -11,16 +11,19 @@ from fixtures_app import offline_settings
 from mcp.types import Tool
 from syrupy.assertion import SnapshotAssertion
 
-from rag_nodes.embedding import Progress
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CollectionMissingError,
     ConfigurationError,
     DatasetTooLargeError,
 )
+from rag_nodes.core.settings import Settings
+from rag_nodes.core.settings.answers import ANSWER_PRESETS
+from rag_nodes.embedding import Progress
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation, named
 from rag_nodes.operations.base import OWNER, Surface, model_for
 from rag_nodes.operations.run import Said
+from rag_nodes.operations.workspace import limits
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
 from rag_nodes.server.events import described
@@ -28,10 +31,7 @@ from rag_nodes.server.failures import public
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.mcp import make_mcp
 from rag_nodes.server.served import Milestones, ServedOperations, clean, request_of
-from rag_nodes.settings import Settings
-from rag_nodes.settings.answers import ANSWER_PRESETS
 from rag_nodes.store import open_store
-from rag_nodes.workspace import limits
 
 TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres high.\n"
 SENT: dict[str, Any] = {
@@ -217,7 +217,7 @@ def test_an_answer_preset_that_is_asked_for_holds_for_the_model_too(
         chosen.append(settings)
         return choose_models(settings)
 
-    monkeypatch.setattr("rag_nodes.workspace.session.choose_models", choose)
+    monkeypatch.setattr("rag_nodes.operations.workspace.session.choose_models", choose)
     _done(served, named(name), "rest", answer_preset="pdf-qa")
     wanted = ANSWER_PRESETS["pdf-qa"]
     for field in ("temperature", "max_output_tokens"):

@@ -14,9 +14,9 @@ import pytest
 from app_server import listening
 from starlette.types import Message, Receive, Scope, Send
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import make_server
-from rag_nodes.settings import Settings
 
 LIMITS = ServerLimits(upload_bytes=50_000, body_bytes=10_000)
 SECRET = "the canary sings at midnight"

@@ -17,9 +17,9 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 from starlette.types import Message, Receive, Scope, Send
 
+from rag_nodes.core.settings import Settings
 from rag_nodes.server.limits import BodyLimits, ServerLimits
 from rag_nodes.server.uploads import NAME_BYTES, safe_name, save
-from rag_nodes.settings import Settings
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = ServerLimits(upload_bytes=20_000, upload_files=3, body_bytes=2_000, documents=4)

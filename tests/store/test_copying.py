@@ -8,14 +8,14 @@ import pytest
 from llama_index.core.schema import TextNode
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CollectionMissingError,
     ConfigurationError,
     DimensionError,
     StoreError,
     StoreUnreachableError,
 )
-from rag_nodes.metadata import SOURCE_HASH
+from rag_nodes.core.metadata import SOURCE_HASH
 from rag_nodes.store import Query, Store, copying, open_store
 from rag_nodes.store.copying import CopyReport, CopyStep, copy_collection
 from rag_nodes.store.edge.collection import Collection

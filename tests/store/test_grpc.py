@@ -20,7 +20,7 @@ from qdrant_client.qdrant_remote import QdrantRemote
 from store.qdrant_server import Fault, QdrantDouble
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import CollectionMissingError, StoreError, StoreUnreachableError
+from rag_nodes.core.errors import CollectionMissingError, StoreError, StoreUnreachableError
 from rag_nodes.store import Filter, Query, ServerOptions, open_store
 
 X = [1.0, 0.0, 0.0]

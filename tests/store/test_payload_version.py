@@ -5,7 +5,7 @@ from llama_index.core.schema import Document
 from stored_nodes import MakeNode
 
 from rag_nodes import get_parser
-from rag_nodes.errors import StoreError
+from rag_nodes.core.errors import StoreError
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.store import Query, Store
 from rag_nodes.store import payload as payload_module

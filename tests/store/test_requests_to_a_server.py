@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import CollectionMissingError, DimensionError
+from rag_nodes.core.errors import CollectionMissingError, DimensionError
 from rag_nodes.store import Filter, Query, SearchMode, Store, open_store
 from rag_nodes.store.engine import DENSE, Layout
 from rag_nodes.store.server import engine

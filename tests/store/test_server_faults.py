@@ -8,8 +8,8 @@ from llama_index.core.vector_stores.types import VectorStoreQuery
 from store.qdrant_server import Fault, QdrantDouble
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import CancelledError, StoreError, StoreUnreachableError
-from rag_nodes.processes import Interrupt, interruptible
+from rag_nodes.core.errors import CancelledError, StoreError, StoreUnreachableError
+from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.store import Filter, Query, ServerOptions, Store, open_store
 from rag_nodes.store.server import connection
 

@@ -11,7 +11,7 @@ import yaml
 from store.qdrant_server import QdrantDouble
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import ConfigurationError, StoreError, StoreUnreachableError
+from rag_nodes.core.errors import ConfigurationError, StoreError, StoreUnreachableError
 from rag_nodes.store import Query, ServerOptions, open_store
 
 CLIENT = "qdrant-client"

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     MissingExtraError,
     StoreDamagedError,

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from steps import steps_of
 from strategies import TEXTS
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.core.errors import ConfigurationError, MissingExtraError
 from rag_nodes.text.tokens import tokenizers as ours
 from rag_nodes.text.tokens.tokenizers import (
     LengthIndex,

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.text.tokens import TokenIndex, count_tokens
 from rag_nodes.text.tokens.encodings import load_encoder, load_encoding
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import MissingExtraError
+from rag_nodes.core.errors import MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     import gradio as gr
     from llama_index.core.schema import Document
 
-    from rag_nodes.settings import Settings
+    from rag_nodes.core.settings import Settings
 
 __all__ = ["build_app", "require_gradio"]
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.schema import Document
 
 from rag_nodes.apps.markup import count
-from rag_nodes.metadata import BOOKKEEPING, PAGE_LABEL, TOTAL_PAGES, display_name, page_number
+from rag_nodes.core.metadata import BOOKKEEPING, PAGE_LABEL, TOTAL_PAGES, display_name, page_number
 from rag_nodes.readers import Reading, build_document, pages_of_one_file
 
 if TYPE_CHECKING:

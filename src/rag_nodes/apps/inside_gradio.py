@@ -36,7 +36,7 @@ from gradio.context import Context
 from gradio.processing_utils import save_bytes_to_cache
 from gradio.utils import get_upload_folder
 
-from rag_nodes.network import is_loopback
+from rag_nodes.core.network import is_loopback
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

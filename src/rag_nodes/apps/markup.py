@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
-from rag_nodes.errors import CHECK_KEY, SET_KEY
+from rag_nodes.apps.view.markdown import visible
+from rag_nodes.core.errors import CHECK_KEY, SET_KEY
 from rag_nodes.parsers.presets import PRESETS
-from rag_nodes.view.markdown import visible
 
 if TYPE_CHECKING:
     from jinja2 import Template

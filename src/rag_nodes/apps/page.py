@@ -24,9 +24,9 @@ from rag_nodes.apps.tabs.decide import AT_ONCE, build_decide_tab
 from rag_nodes.apps.tabs.document_tab import build_document_tab
 from rag_nodes.apps.theme import add_style
 from rag_nodes.apps.visitors.sessions import PageSessions, session_of
-from rag_nodes.columns import offered_columns
-from rag_nodes.settings import Settings
-from rag_nodes.several import several
+from rag_nodes.core.settings import Settings
+from rag_nodes.core.several import several
+from rag_nodes.evaluation.engines import offered_columns
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -38,7 +38,7 @@ def main(arguments: str | Sequence[str] | None = None) -> None:
     with _ended_as_by_ctrl_c() as signals:
         try:
             from rag_nodes.cli.program import run
-            from rag_nodes.several import several
+            from rag_nodes.core.several import several
 
             with _output_of_our_own():
                 code: int | str = run(several(arguments))
@@ -48,7 +48,7 @@ def main(arguments: str | Sequence[str] | None = None) -> None:
             sys.stderr.write("Interrupted.\n")
             code = _INTERRUPTED
     if code == _INTERRUPTED:
-        from rag_nodes.processes.threads import end_background_threads
+        from rag_nodes.core.processes.threads import end_background_threads
 
         end_background_threads(_INTERRUPTED_SECONDS)
     sys.exit(128 + signals[0] if signals and code == _INTERRUPTED else code)

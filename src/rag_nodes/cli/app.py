@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar
 import typer
 from pydantic import Field, SecretStr
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
@@ -64,7 +64,7 @@ def app(request: AppRequest, run: Run) -> Closed:
     from rag_nodes.apps import require_gradio
 
     require_gradio()  # before the server, which needs what comes with it
-    from rag_nodes.network import is_loopback
+    from rag_nodes.core.network import is_loopback
     from rag_nodes.server import launch
     from rag_nodes.server.gate import Access
 

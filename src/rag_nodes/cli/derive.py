@@ -18,11 +18,11 @@ from pydantic import BaseModel, ValidationError
 from rich.markup import escape
 
 from rag_nodes.cli.invocation import OUTPUT, Invocation
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import OPTION_TABLES, Settings, refuse_secrets, typed_option
 from rag_nodes.operations import ANSWERS, MODELS
 from rag_nodes.operations.base import Flag, flag_of, has, misfit, panel_of
 from rag_nodes.operations.fields import ASSIGNMENT
-from rag_nodes.settings import OPTION_TABLES, Settings, refuse_secrets, typed_option
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping

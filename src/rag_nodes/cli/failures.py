@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from rich.text import Text
 
 from rag_nodes.cli.views.text import clean
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     FileMissingError,
     MissingPackageError,
@@ -16,7 +16,7 @@ from rag_nodes.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
-from rag_nodes.keys import kind_of, trace_of
+from rag_nodes.core.keys import kind_of, trace_of
 from rag_nodes.operations import ExitCode
 
 if TYPE_CHECKING:

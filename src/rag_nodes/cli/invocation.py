@@ -26,9 +26,9 @@ if TYPE_CHECKING:
 
     from rich.console import RenderableType
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.operations import Operation
     from rag_nodes.operations.base import Request
-    from rag_nodes.settings import Settings
 
 SCHEMA_VERSION = 1
 """Version of every object `--json` prints; raised when a key changes its meaning."""
@@ -210,7 +210,7 @@ def to_json(data: dict[str, Any], *, indent: int | None = None) -> str:
 
 def show_settings(cli: Invocation) -> None:
     """Print the settings in effect as TOML, keys masked."""
-    from rag_nodes.settings import Settings
+    from rag_nodes.core.settings import Settings
 
     settings = Settings()
     shown = {**settings.masked(), "answers": settings.answering()}

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.import_paths import lazy_getattr
 from rag_nodes.embedding.report import (
     ColumnStatus,
     DocumentsReport,
@@ -18,7 +19,6 @@ from rag_nodes.embedding.report import (
     Progress,
     Stage,
 )
-from rag_nodes.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.embedding.build import build_pipeline

@@ -15,8 +15,8 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 from pydantic import Field
 
+from rag_nodes.core.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
 from rag_nodes.embedding import EmbeddingGuard, UserTransformations, embedded_as, identity_of
-from rag_nodes.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from llama_index.core.storage.docstore import BaseDocumentStore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore
 
-    from rag_nodes.metadata import EmbeddedAs
+    from rag_nodes.core.metadata import EmbeddedAs
 
 _IDENTITY = (SOURCE, FILE_NAME, SOURCE_HASH)
 """Metadata of the document that every node needs."""

@@ -8,9 +8,9 @@ from typing import Any, Literal
 from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, TransformComponent
 
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import BREADCRUMB, EMBEDDED_TEXTS, SUMMARY
 from rag_nodes.embedding.summary import SectionSummary
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import BREADCRUMB, EMBEDDED_TEXTS, SUMMARY
 from rag_nodes.models.kept import KeptAnswers
 
 

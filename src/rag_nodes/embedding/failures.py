@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CredentialsError,
     DimensionError,
     EmptyFileError,
@@ -15,7 +15,7 @@ from rag_nodes.errors import (
     StoreError,
     UnknownModelError,
 )
-from rag_nodes.keys import trace_of, words_of
+from rag_nodes.core.keys import trace_of, words_of
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document

@@ -14,8 +14,8 @@ from llama_index.core.schema import (
 )
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import (
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import (
     BLOCKS,
     BREADCRUMB,
     END_CHAR,

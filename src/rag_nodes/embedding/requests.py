@@ -21,16 +21,16 @@ from llama_index.core.instrumentation.events.embedding import (
 )
 from llama_index.core.schema import BaseNode, MetadataMode
 
-from rag_nodes.embedding.build import lacks_vector
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CancelledError,
     ModelRequestError,
     ModelResponseError,
     RagNodesError,
     UnknownModelError,
 )
+from rag_nodes.core.processes import BackgroundThread, current_interrupt
+from rag_nodes.embedding.build import lacks_vector
 from rag_nodes.models import failure_of
-from rag_nodes.processes import BackgroundThread, current_interrupt
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:

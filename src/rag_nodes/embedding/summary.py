@@ -12,7 +12,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
-from rag_nodes.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
+from rag_nodes.core.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.text.extracts import own_summary

@@ -27,10 +27,10 @@ from llama_index.core.schema import (
 )
 from pydantic import Field
 
-from rag_nodes import metadata as keys
-from rag_nodes.code_identity import code_of
-from rag_nodes.errors import ConfigurationError, RagNodesError, TransformationError
-from rag_nodes.keys import kind_of
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.code_identity import code_of
+from rag_nodes.core.errors import ConfigurationError, RagNodesError, TransformationError
+from rag_nodes.core.keys import kind_of
 from rag_nodes.models import failure_of
 from rag_nodes.models.asking import awaited
 from rag_nodes.parsers.foreign.configuration import class_path, digest_of
@@ -267,7 +267,7 @@ def identity_of(component: TransformComponent) -> str:
     Options are those of `to_dict()` without keys and passwords, and without those of speed and
     patience; objects among them count by their class. So do private attributes, `self._words` for
     example, but those of embedding models and of this package, which say all in `to_dict()`. Code
-    is that of the class and of functions among the options, see `rag_nodes.code_identity`.
+    is that of the class and of functions among the options, see `rag_nodes.core.code_identity`.
 
     Raises:
         ConfigurationError: it cannot say what it is made of.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.import_paths import lazy_getattr
 from rag_nodes.evaluation.metrics import (
     Passage,
     first_hit,
@@ -16,7 +17,6 @@ from rag_nodes.evaluation.metrics import (
     precision_omega,
     recall,
 )
-from rag_nodes.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import Searched, StoredCollection

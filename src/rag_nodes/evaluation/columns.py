@@ -6,12 +6,12 @@ from collections import Counter, defaultdict
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_nodes.columns import FoundStore, Placing, finds, found_store
-from rag_nodes.columns import StoredCollection as StoredCollection  # noqa: PLC0414 -- given on
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keys import words_of
+from rag_nodes.evaluation.engines import FoundStore, Placing, finds, found_store
+from rag_nodes.evaluation.engines import StoredCollection as StoredCollection  # noqa: PLC0414 -- given on
 from rag_nodes.evaluation.report import LeftOut
 from rag_nodes.evaluation.sizes import resized
-from rag_nodes.keys import words_of
 from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, as_parser, get_parser
 
 if TYPE_CHECKING:

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.metadata import display_name
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.metadata import display_name
-from rag_nodes.several import several
 from rag_nodes.text.spans import trimmed
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.basis import NOT_MEASURABLE
 from rag_nodes.evaluation.checks import ACCEPT
 from rag_nodes.evaluation.leads import Interval, Swaps

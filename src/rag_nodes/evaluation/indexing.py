@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes.columns import FoundStore, StoredCollection
-from rag_nodes.errors import RagNodesError
+from rag_nodes.core.errors import RagNodesError
+from rag_nodes.evaluation.engines import FoundStore, StoredCollection
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
 from rag_nodes.evaluation.sizes import chunk_statistics, token_counts
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost

@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.evaluation import CorrectnessEvaluator, FaithfulnessEvaluator
 from llama_index.core.evaluation.eval_utils import default_parser
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.tables import JudgedAnswer, JudgedColumn, Judgement, Rating
 from rag_nodes.models.asking import Asker, UnansweredError, awaited
 from rag_nodes.models.names import answer_name, is_mock
-from rag_nodes.processes import current_interrupt
 from rag_nodes.query.answering import NOTHING_FOUND, messages
 from rag_nodes.query.citations import marks_of
 from rag_nodes.query.prompts import fill

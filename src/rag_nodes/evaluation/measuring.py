@@ -16,7 +16,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from rag_nodes.errors import CancelledError, EngineError
+from rag_nodes.core.errors import CancelledError, EngineError
+from rag_nodes.core.keys import words_of
 from rag_nodes.evaluation.basis import NOT_MEASURABLE, not_located
 from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
@@ -27,7 +28,6 @@ from rag_nodes.evaluation.report import LeftOut, Outcome, Row
 from rag_nodes.evaluation.scoring import ContextRead, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
-from rag_nodes.keys import words_of
 from rag_nodes.models import Models
 from rag_nodes.models.pickling import unpickled
 from rag_nodes.parsers import SpanNodeParser

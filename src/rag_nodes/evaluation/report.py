@@ -11,7 +11,7 @@ from typing import Any, Literal, NamedTuple
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.tables import (

@@ -14,20 +14,20 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from rag_nodes.errors import CancelledError, ConfigurationError, EngineError
+from rag_nodes.core.errors import CancelledError, ConfigurationError, EngineError
+from rag_nodes.core.keys import words_of
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.evaluation.columns import StoredCollection, Variant, configuration_of
 from rag_nodes.evaluation.measuring import Measured, Recipe, Unit, measure, row_of
 from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.report import LeftOut, Row
-from rag_nodes.executors import Inline, LostUnit, Pool, usable_cores
-from rag_nodes.keys import words_of
+from rag_nodes.models.executors import Inline, LostUnit, Pool, usable_cores
 from rag_nodes.models.pickling import pickled
-from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
-    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
+    from rag_nodes.models.executors import Executor
 
 logger = logging.getLogger(__name__)
 

@@ -8,10 +8,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_nodes.columns import finds
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.columns import Searched, Variant, placed_in, variants_of
+from rag_nodes.evaluation.engines import finds
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.judging import Judging
-    from rag_nodes.executors import Executor
     from rag_nodes.models import Models
+    from rag_nodes.models.executors import Executor
 
 _SIZED = "recursive"
 """The preset that the one which stands is at other sizes."""
@@ -77,9 +77,10 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
             nothing again; None to keep nothing.
         progress: hears of every step.
         judge: whether answers from what the columns read are good; None to ask no LLM.
-        executor: measures rows in other processes, such as `Pool(4)` of `rag_nodes.executors`;
-            "auto" where that pays; None for this one alone. The report is the same. What other
-            processes cannot make, such as a splitter that is an object, is measured in this one.
+        executor: measures rows in other processes, such as `Pool(4)` of
+            `rag_nodes.models.executors`; "auto" where that pays; None for this one alone. The
+            report is the same. What other processes cannot make, such as a splitter that is an
+            object, is measured in this one.
 
     Returns:
         The report; a column that failed is a row with its error, and so is a judge.

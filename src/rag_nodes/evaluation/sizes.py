@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import BaseModel
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.import_paths import with_options
+from rag_nodes.core.metadata import TOKEN_COUNT
 from rag_nodes.evaluation.tables import ChunkStatistics
-from rag_nodes.import_paths import with_options
-from rag_nodes.metadata import TOKEN_COUNT
 from rag_nodes.parsers import ForeignNodeParser, get_parser, leaf_nodes
 from rag_nodes.text.tokens import count_tokens
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.import_paths import lazy_getattr
+from rag_nodes.core.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
     from rag_nodes.models.choose import (

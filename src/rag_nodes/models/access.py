@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import SET_KEY, ConfigurationError, CredentialsError
+from rag_nodes.core.errors import SET_KEY, ConfigurationError, CredentialsError
 
 if TYPE_CHECKING:
-    from rag_nodes.settings import Settings
+    from rag_nodes.core.settings import Settings
 
 
 def server_access(settings: Settings) -> dict[str, Any]:

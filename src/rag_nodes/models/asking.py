@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from llama_index.core.prompts import PromptTemplate
 from pydantic import BaseModel
 
-from rag_nodes.errors import CredentialsError, RagNodesError
-from rag_nodes.keys import keys_of, kind_of, without_keys
+from rag_nodes.core.errors import CredentialsError, RagNodesError
+from rag_nodes.core.keys import keys_of, kind_of, without_keys
+from rag_nodes.core.processes import BackgroundExecutor, BackgroundThread
 from rag_nodes.models.faults import failure_of
-from rag_nodes.processes import BackgroundExecutor, BackgroundThread
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Coroutine

@@ -11,9 +11,15 @@ import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.import_paths import load
-from rag_nodes.keys import without_secrets
+from rag_nodes.core.errors import ConfigurationError, RagNodesError
+from rag_nodes.core.import_paths import load
+from rag_nodes.core.keys import without_secrets
+from rag_nodes.core.settings import (
+    DEFAULT_PROMPT,
+    DEFAULT_SYSTEM_PROMPT,
+    FASTEMBED,
+    Settings,
+)
 from rag_nodes.models.access import server_access
 from rag_nodes.models.faults import failure_of
 from rag_nodes.models.names import (
@@ -24,12 +30,6 @@ from rag_nodes.models.names import (
     embedding_name,
     place_of,
     set_in_llama_index,
-)
-from rag_nodes.settings import (
-    DEFAULT_PROMPT,
-    DEFAULT_SYSTEM_PROMPT,
-    FASTEMBED,
-    Settings,
 )
 
 if TYPE_CHECKING:

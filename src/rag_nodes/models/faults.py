@@ -5,7 +5,7 @@ from __future__ import annotations
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CHECK_KEY,
     CredentialsError,
     ModelConnectionError,
@@ -15,8 +15,8 @@ from rag_nodes.errors import (
     RateLimitedError,
     UnknownModelError,
 )
-from rag_nodes.keys import keys_of, kind_of, without_keys
-from rag_nodes.settings import OPENAI_API_BASE
+from rag_nodes.core.keys import keys_of, kind_of, without_keys
+from rag_nodes.core.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

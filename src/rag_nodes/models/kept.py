@@ -8,7 +8,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,8 +12,8 @@ from typing import Any, Self
 
 from pydantic import PrivateAttr
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError, ModelConnectionError
-from rag_nodes.keys import kind_of, without_keys
+from rag_nodes.core.errors import ConfigurationError, MissingExtraError, ModelConnectionError
+from rag_nodes.core.keys import kind_of, without_keys
 from rag_nodes.text.tokens import encodable
 
 try:

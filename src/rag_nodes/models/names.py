@@ -6,8 +6,8 @@ import hashlib
 import json
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.keys import is_secret
-from rag_nodes.settings import FASTEMBED, OPENAI_API_BASE
+from rag_nodes.core.keys import is_secret
+from rag_nodes.core.settings import FASTEMBED, OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding

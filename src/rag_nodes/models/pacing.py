@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from llama_index.core.rate_limiter import BaseRateLimiter
 
+from rag_nodes.core.processes import pause
 from rag_nodes.models.pickling import Sharing
-from rag_nodes.processes import pause
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator, Sequence

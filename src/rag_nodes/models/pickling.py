@@ -11,8 +11,8 @@ import pickle
 from types import FunctionType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.keys import keys_of, kind_of
+from rag_nodes.core.errors import ConfigurationError, RagNodesError
+from rag_nodes.core.keys import keys_of, kind_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations.base import Flag, Request
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.errors import CollectionMissingError, ConfigurationError, RagNodesError
+from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, RagNodesError
 from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Result
 from rag_nodes.operations.comparing import NO_DOCUMENT, FollowUps, Question, compare_sent
 from rag_nodes.operations.fields import (
@@ -22,8 +22,8 @@ from rag_nodes.operations.fields import (
 )
 from rag_nodes.operations.places import first_of, foreign_words, is_store, ledger_of, must_exist
 from rag_nodes.operations.run import Doing, Run
+from rag_nodes.operations.workspace.limits import MEMORY
 from rag_nodes.parsers.presets import DEFAULT_PARSER
-from rag_nodes.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
@@ -239,8 +239,8 @@ def _contents_named(request: AskRequest, run: Run, store: Store) -> Iterator[Non
 
 def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:
     """Tokens of the documents of which something is read; 0 where no ledger knows it."""
-    from rag_nodes.errors import LedgerError
-    from rag_nodes.ledger import Ledger
+    from rag_nodes.core.errors import LedgerError
+    from rag_nodes.pipeline.ledger import Ledger
 
     path = ledger_of(run, location)
     if path is None or not path.is_file():

@@ -14,9 +14,9 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
-from rag_nodes.ledger import utc_time
 from rag_nodes.operations import ExitCode
 from rag_nodes.parsers import misfits
+from rag_nodes.pipeline.ledger import utc_time
 
 NOT_BLANK = r"\S"
 """Pattern of texts that say something."""

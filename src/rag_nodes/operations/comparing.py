@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.errors import CollectionMissingError, ConfigurationError
+from rag_nodes.core.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Request, Result, visitors
 from rag_nodes.operations.evaluating import Columns, check_names, finders
 from rag_nodes.operations.fields import (
@@ -20,13 +20,13 @@ from rag_nodes.operations.fields import (
 )
 from rag_nodes.operations.places import check_there, concluded, must_exist, reasons_of
 from rag_nodes.operations.run import Doing, Run
-from rag_nodes.workspace.limits import MEMORY
+from rag_nodes.operations.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
-    from rag_nodes.compare import Comparison, ComparisonReport
     from rag_nodes.embedding import DocumentsReport, FileOutcome
+    from rag_nodes.evaluation.compare import Comparison, ComparisonReport
     from rag_nodes.models import Models
     from rag_nodes.operations.asking import AskRequest
     from rag_nodes.query import QueryOptions
@@ -141,7 +141,7 @@ def _of_files(
     request: CompareRequest, run: Run, columns: Mapping[str, object], models: Models
 ) -> Compared:
     """Split files in memory and ask each column."""
-    from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.compare import Comparison
 
     options = run.options(request)
     documents, files = _read(request, run)
@@ -190,7 +190,7 @@ def _of_store(
     request: CompareRequest, run: Run, columns: Mapping[str, object], models: Models
 ) -> Compared:
     """Ask collections of a store as they stand."""
-    from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.compare import Comparison
 
     options = run.options(request)
     stored = _collections(request, run, models) if not columns or _names_parsers(request) else {}
@@ -210,7 +210,7 @@ def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str,
     Raises:
         CollectionMissingError: none was embedded by this model.
     """
-    from rag_nodes.columns import StoredCollection
+    from rag_nodes.evaluation.engines import StoredCollection
     from rag_nodes.operations.parsers import make_parsers
     from rag_nodes.parsers import PRESETS
     from rag_nodes.store import is_embedded_by, parser_collection
@@ -248,7 +248,7 @@ def compare_sent(
     """The answers from the documents that a stranger has sent."""
     if not run.documents:
         raise ConfigurationError(NO_DOCUMENT)
-    from rag_nodes.workspace.limits import check_documents
+    from rag_nodes.operations.workspace.limits import check_documents
 
     check_documents(run.documents, len(specs))
     models = run.models()
@@ -272,7 +272,7 @@ def _answers(
     if run.is_trusted:
         run.emit(Doing("Asking"))
         return comparison.ask(request.question, follow_up=request.follow_up)
-    from rag_nodes.processes import current_interrupt
+    from rag_nodes.core.processes import current_interrupt
     from rag_nodes.query import Failed
 
     failures = {}

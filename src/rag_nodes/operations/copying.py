@@ -8,16 +8,16 @@ from typing import TYPE_CHECKING, Annotated, Never
 
 from pydantic import Field
 
-from rag_nodes.errors import CollectionMissingError
+from rag_nodes.core.errors import CollectionMissingError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.places import foreign_words, inventory, must_exist
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
+    from rag_nodes.pipeline.upkeep import HeldCollection, Inventory
     from rag_nodes.store import Store
     from rag_nodes.store.copying import CopyFailure, CopyReport
-    from rag_nodes.upkeep import HeldCollection, Inventory
 
 
 class PushRequest(Request):
@@ -62,7 +62,7 @@ def push(request: PushRequest, run: Run) -> Copied:
 
     must_exist(run.settings.store)
     run.emit(Doing("Opening the stores"))
-    from rag_nodes.upkeep import copied
+    from rag_nodes.pipeline.upkeep import copied
 
     here = inventory(run)
     chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)

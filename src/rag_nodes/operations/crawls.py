@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Result
 from rag_nodes.operations.fields import ParserSpec, ParserToUse, Writing
@@ -21,7 +21,7 @@ from rag_nodes.parsers.presets import get_parser
 if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
-    from rag_nodes.documentation import DocsReport
+    from rag_nodes.operations.crawl import DocsReport
     from rag_nodes.parsers import SpanNodeParser
 
 _RETRY_SECONDS = 120.0
@@ -79,8 +79,8 @@ def docs(request: DocsRequest, run: Run) -> Documented:
     """Split every page."""
     check_there([request.crawl])
     run.emit(Doing("Loading the workflow"))
-    from rag_nodes.documentation import run as documented
     from rag_nodes.embedding import SectionSummary
+    from rag_nodes.operations.crawl import run as documented
 
     ((label, parser),) = run.parsers([_sized(request.parser, request.max_tokens)]).items()
     summary = None

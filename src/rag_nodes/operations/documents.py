@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Self
 
 from pydantic import Field, model_validator
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import DocumentMissingError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import DocumentMissingError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Request, Result, visitors
 from rag_nodes.operations.fields import OfText, ParserSpec, ParserToUse

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.files import check_writable, write_text
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.files import check_writable, write_text
 from rag_nodes.operations.base import OWNER, Flag, Request, visitors
 from rag_nodes.operations.fields import (
     ASSIGNMENT,
@@ -101,8 +101,8 @@ def check_names(parsers: set[str], collections: Sequence[str], columns: Sequence
 
 def finders(columns: Sequence[str]) -> dict[str, object]:
     """What finds for each column, by name."""
-    from rag_nodes.columns import finds
-    from rag_nodes.import_paths import load_object
+    from rag_nodes.core.import_paths import load_object
+    from rag_nodes.evaluation.engines import finds
 
     made = {}
     for name, path in map(_named, columns):
@@ -125,10 +125,10 @@ def judging_of(request: Judged, run: Run) -> Judging | None:
                 "--judge-model judges nothing; add --judge 20, or leave it out"
             )
         return None
+    from rag_nodes.core.import_paths import is_path
+    from rag_nodes.core.settings import refuse_secrets, typed_option
     from rag_nodes.evaluation.judging import Judging
-    from rag_nodes.import_paths import is_path
     from rag_nodes.models import choose_models
-    from rag_nodes.settings import refuse_secrets, typed_option
 
     if model is None:
         if options:

@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.import_paths import is_path, label_of
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.import_paths import is_path, label_of
 from rag_nodes.operations.base import NOT_BLANK, Flag, Only, Request, Typed, visitors
+from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.presets import PRESETS
-from rag_nodes.workspace.limits import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

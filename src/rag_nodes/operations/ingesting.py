@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.ledger import WEB_HOURS
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import (
@@ -20,12 +19,13 @@ from rag_nodes.operations.places import (
     reasons_of,
 )
 from rag_nodes.operations.run import Doing, Run
+from rag_nodes.operations.workspace.limits import MEMORY
 from rag_nodes.parsers.presets import DEFAULT_PARSER
-from rag_nodes.workspace.limits import MEMORY
+from rag_nodes.pipeline.ledger import WEB_HOURS
 
 if TYPE_CHECKING:
     from rag_nodes.embedding import Progress
-    from rag_nodes.executors import Pool, Ray
+    from rag_nodes.models.executors import Pool, Ray
     from rag_nodes.pipeline import IngestReport
 
 
@@ -49,12 +49,12 @@ def executor_of(request: Working) -> Pool | Ray | None:
     usual = "1" if request.ray_address is None else "auto"
     count = _count(usual if request.workers is None else request.workers)
     if request.ray_address is not None:
-        from rag_nodes.executors import Ray
+        from rag_nodes.models.executors import Ray
 
         return Ray(count, address=request.ray_address)
     if count == 1:
         return None
-    from rag_nodes.executors import Pool
+    from rag_nodes.models.executors import Pool
 
     return Pool(count)
 

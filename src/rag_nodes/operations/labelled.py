@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError, DatasetError
-from rag_nodes.files import check_writable, write_text
+from rag_nodes.core.errors import ConfigurationError, DatasetError
+from rag_nodes.core.files import check_writable, write_text
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, dataset_of
 from rag_nodes.operations.base import Flag, Request, Result

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations.fields import MOST_COLUMNS
+from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named
-from rag_nodes.workspace.limits import LARGEST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

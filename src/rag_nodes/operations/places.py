@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from uuid import NAMESPACE_OID, uuid5
 
-from rag_nodes.errors import FileMissingError, LedgerDamagedError
-from rag_nodes.metadata import FILE_NAME
+from rag_nodes.core.errors import FileMissingError, LedgerDamagedError
+from rag_nodes.core.metadata import FILE_NAME
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.fields import ParserSpec, parser_spec
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.embedding import FileOutcome
     from rag_nodes.operations.run import Run
+    from rag_nodes.pipeline.upkeep import HeldCollection, Inventory
     from rag_nodes.store import Store
-    from rag_nodes.upkeep import HeldCollection, Inventory
 
 _NAMED = 10
 """Names of collections in one message."""
@@ -150,7 +150,7 @@ def opened(run: Run, location: str | None = None) -> Store:
 
 def ledger_of(run: Run, location: str, *, is_theirs: bool = True) -> Path | None:
     """Where the ledger of a store lies; the settings may name another file for their own store."""
-    from rag_nodes.ledger import ledger_path
+    from rag_nodes.pipeline.ledger import ledger_path
 
     return ledger_path(location, run.settings.ledger if is_theirs else None)
 
@@ -167,8 +167,8 @@ def inventory(run: Run, location: str | None = None, *, must_know: bool = False)
         FileMissingError: there is no such store.
         StoreError: it cannot be opened or does not answer, or the ledger cannot be read.
     """
-    from rag_nodes.ledger import Ledger
-    from rag_nodes.upkeep import Inventory
+    from rag_nodes.pipeline.ledger import Ledger
+    from rag_nodes.pipeline.upkeep import Inventory
 
     own = run.settings.store
     if location is None:

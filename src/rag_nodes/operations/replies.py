@@ -10,7 +10,7 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from pydantic import ConfigDict, Field, create_model
 
-from rag_nodes.compare import Column, ComparisonReport
+from rag_nodes.evaluation.compare import Column, ComparisonReport
 from rag_nodes.operations.base import Reply
 from rag_nodes.query import Answer, Citation, Hit
 from rag_nodes.query.types import Mark

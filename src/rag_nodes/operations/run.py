@@ -8,27 +8,27 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
+from rag_nodes.core.processes import current_interrupt, unless_interrupted
 from rag_nodes.operations.fields import Searching
 from rag_nodes.operations.parsers import make_offered, make_parsers
 from rag_nodes.operations.places import check_there
-from rag_nodes.processes import current_interrupt, unless_interrupted
-from rag_nodes.workspace.limits import MEMORY
+from rag_nodes.operations.workspace.limits import MEMORY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.embedding.report import Progress
     from rag_nodes.models import Models
     from rag_nodes.operations.base import Request
     from rag_nodes.operations.fields import Finding, ParserSpec
+    from rag_nodes.operations.workspace.session import Session
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
     from rag_nodes.readers import Limits, ReadResult
-    from rag_nodes.settings import Settings
-    from rag_nodes.workspace.session import Session
 
 _ASKED = ("granularity", "mode", "expand", "retrieval_only")
 """What a request says as `QueryOptions` does."""
@@ -119,7 +119,7 @@ class Run:
         """Do nothing, unless the work is to end.
 
         Raises:
-            CancelledError: it is, see `rag_nodes.processes.interruptible`.
+            CancelledError: it is, see `rag_nodes.core.processes.interruptible`.
         """
         self._interrupt.check("this")
 
@@ -162,7 +162,7 @@ class Run:
     @cached_property
     def stored(self) -> Session:
         """Models and store of the settings, also where a stranger asks: what is there is read."""
-        from rag_nodes.workspace.session import Session
+        from rag_nodes.operations.workspace.session import Session
 
         return self.cleanup.enter_context(Session(self.settings, store=self.settings.store))
 

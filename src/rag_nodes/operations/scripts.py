@@ -5,13 +5,13 @@ from __future__ import annotations
 from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.keys import is_secret
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keys import is_secret
+from rag_nodes.core.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.loading import base_of, changed_options, load_parser
 from rag_nodes.query import QueryOptions
-from rag_nodes.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
 
-    from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.compare import Comparison
     from rag_nodes.evaluation.report import ReportDecision
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
@@ -43,7 +43,7 @@ from rag_nodes.models import choose_models
 {import_parser}
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers import read_all
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 from rag_nodes.store import open_store, parser_collection
 
 {models}

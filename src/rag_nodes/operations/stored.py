@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from rag_nodes.errors import command
+from rag_nodes.core.errors import command
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words
@@ -16,7 +16,7 @@ from rag_nodes.operations.places import inventory, ledger_of, must_exist, of_par
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
-    from rag_nodes.upkeep import (
+    from rag_nodes.pipeline.upkeep import (
         CollectionStatus,
         HeldCollection,
         ListedDocument,
@@ -196,7 +196,7 @@ def _as_gone(document: ListedDocument) -> ListedDocument:
 
 def remove(request: RemoveRequest, run: Run) -> Gone:
     """Remove them, or say what would go."""
-    from rag_nodes.upkeep import documents_named, removed
+    from rag_nodes.pipeline.upkeep import documents_named, removed
 
     corpus, held = run.settings.corpus, inventory(run, must_know=True)
     collections = held.collections(corpus)
@@ -216,7 +216,7 @@ def remove(request: RemoveRequest, run: Run) -> Gone:
 
 def clear(request: ClearRequest, run: Run) -> Gone:
     """Drop the collections, or say which would go."""
-    from rag_nodes.upkeep import cleared
+    from rag_nodes.pipeline.upkeep import cleared
 
     held = inventory(run, must_know=True)
     # Messages of an ingest and of `doctor` name a collection, and need not name its corpus.
@@ -235,7 +235,7 @@ def clear(request: ClearRequest, run: Run) -> Gone:
 
 def doctor(request: DoctorRequest, run: Run) -> Examined:  # noqa: ARG001 - as all are called
     """Check everything in the store."""
-    from rag_nodes.upkeep import examined
+    from rag_nodes.pipeline.upkeep import examined
 
     store = run.settings.store
     must_exist(store)

@@ -12,8 +12,8 @@ from typing import Any, ClassVar, NamedTuple, Self
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.schema import BaseNode
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.heading import HeadingHierarchyNodeParser
 from rag_nodes.parsers.sentence import SentenceNodeParser

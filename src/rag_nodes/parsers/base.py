@@ -22,15 +22,15 @@ from llama_index.core.node_parser.node_utils import default_id_func
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TextNode
 from llama_index.core.utils import get_tqdm_iterable
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.processes import current_interrupt
+from rag_nodes.core.several import several
 from rag_nodes.parsers.media import span_without_text
 from rag_nodes.parsers.misfits import misfit
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
-from rag_nodes.processes import current_interrupt
-from rag_nodes.several import several
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer

@@ -10,7 +10,7 @@ from typing import Any
 
 from llama_index.core.schema import BaseNode, MetadataMode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +23,8 @@ class EnrichedChunk:
         text: the chunk itself, without metadata.
         chunk_index: position among the chunks of its document, counted from 0. Parents and
             children are counted each on their own.
-        metadata: a copy of the node's; `rag_nodes.metadata` explains the keys, such as `source`,
-            `heading_path`, `token_count`, `page_start`, `start_char` and `summary`.
+        metadata: a copy of the node's; `rag_nodes.core.metadata` explains the keys, such as
+            `source`, `heading_path`, `token_count`, `page_start`, `start_char` and `summary`.
         embedding: its vector; None where it was not embedded.
     """
 

@@ -9,7 +9,7 @@ from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.loading import load_parser as load_stock_parser
 from llama_index.core.node_parser.node_utils import default_id_func
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.presets import PRESETS, Preset
 

@@ -19,7 +19,7 @@ from llama_index.core.schema import (
 )
 from pydantic import BaseModel
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers.media import blank_node
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, Origin, SourceText
 from rag_nodes.text.formats import below

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.import_paths import label_of
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.import_paths import label_of
+from rag_nodes.core.several import several
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.presets import LEAST_CHUNK, PRESETS, OptionRange, Preset
-from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -69,7 +69,7 @@ def ranges_of(preset: Preset) -> tuple[OptionRange, ...]:
     if preset.ranges:
         return preset.ranges
     parser = preset.make()
-    if not isinstance(parser, SpanNodeParser):  # it finds as it stands, see `rag_nodes.columns`
+    if not isinstance(parser, SpanNodeParser):  # see `rag_nodes.evaluation.engines`
         return ()
     fields = type(parser).model_fields.items()
     return tuple(

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from llama_index.core.bridge.pydantic import Field
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import MIN_TOKENS, best_start, starts_within, table_header
 from rag_nodes.parsers.source import ChunkSpan, SourceText

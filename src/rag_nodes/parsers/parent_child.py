@@ -17,8 +17,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.presets import get_parser

@@ -13,7 +13,7 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
     from rag_nodes.parsers.base import SpanNodeParser

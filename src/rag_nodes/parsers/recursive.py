@@ -11,10 +11,10 @@ from typing import Any, Literal
 import regex
 from llama_index.core.bridge.pydantic import Field, field_validator
 
+from rag_nodes.core.several import several
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.sizes import scaled, sizer_of, visible_from
 from rag_nodes.parsers.source import ChunkSpan, SourceText
-from rag_nodes.several import several
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import trimmed, with_indentation

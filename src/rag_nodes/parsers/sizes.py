@@ -11,8 +11,8 @@ from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after
 from rag_nodes.text.markdown import Kind

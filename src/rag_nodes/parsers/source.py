@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from llama_index.core.schema import BaseNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import PageMap, Span
@@ -24,7 +24,7 @@ class ChunkSpan(NamedTuple):
     Attributes:
         start: offset of the first character.
         end: offset after the last one.
-        facts: metadata of this node alone, by the keys of `rag_nodes.metadata`.
+        facts: metadata of this node alone, by the keys of `rag_nodes.core.metadata`.
         window: what is to be read where the node is found; None for the node alone.
     """
 

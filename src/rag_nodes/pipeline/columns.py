@@ -13,16 +13,16 @@ import secrets
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.errors import CancelledError, LedgerError, StoreError
 from rag_nodes.embedding.failures import HOPELESS, noted, said
-from rag_nodes.errors import CancelledError, LedgerError, StoreError
-from rag_nodes.ledger import StoredDocument, model_of, version_of
+from rag_nodes.pipeline.ledger import StoredDocument, model_of, version_of
 from rag_nodes.pipeline.units import in_brief
 from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import CollectionRow, Ledger
+    from rag_nodes.pipeline.ledger import CollectionRow, Ledger
     from rag_nodes.pipeline.tally import Tally
     from rag_nodes.pipeline.units import ColumnResult, DocumentResult
     from rag_nodes.store import Store, StoredNode

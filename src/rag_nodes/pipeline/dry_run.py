@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.embedding import EmbeddedText, SectionSummary
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser

@@ -12,8 +12,8 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.ledger import FileRow, version_of
 from rag_nodes.pipeline.columns import IngestColumn
+from rag_nodes.pipeline.ledger import FileRow, version_of
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentResult, DueFile, in_brief
 from rag_nodes.readers import COLLECTIONS, document_id, read_listed
@@ -21,7 +21,7 @@ from rag_nodes.readers import COLLECTIONS, document_id, read_listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
+    from rag_nodes.pipeline.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
     from rag_nodes.pipeline.units import DocumentRead
     from rag_nodes.readers import Limits, ListedFile
 

@@ -14,13 +14,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.ledger import WEB_HOURS
+from rag_nodes.core.several import several
 from rag_nodes.models import settled
+from rag_nodes.pipeline.ledger import WEB_HOURS
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
 from rag_nodes.readers import COLLECTIONS, Exclusion, Skipped, listed
-from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TransformComponent
 
+    from rag_nodes.core.metadata import EmbeddedAs
     from rag_nodes.embedding import Progress
     from rag_nodes.embedding.build import Parse
-    from rag_nodes.executors import Executor
-    from rag_nodes.ledger import Ledger
-    from rag_nodes.metadata import EmbeddedAs
     from rag_nodes.models import Models
+    from rag_nodes.models.executors import Executor
     from rag_nodes.models.prices import Prices
+    from rag_nodes.pipeline.ledger import Ledger
     from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.readers import Limits
     from rag_nodes.store import Store
@@ -102,8 +102,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
-            `Ray(64, address=…)` of many, both of `rag_nodes.executors`. None for this process,
-            which a dry run is always done by.
+            `Ray(64, address=…)` of many, both of `rag_nodes.models.executors`. None for this
+            process, which a dry run is always done by.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import ConfigurationError, FileMissingError
+from rag_nodes.core.errors import ConfigurationError, FileMissingError
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.readers import Exclusion, listed
 from rag_nodes.store import is_of
@@ -17,7 +17,7 @@ from rag_nodes.store import is_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from rag_nodes.ledger import Ledger
+    from rag_nodes.pipeline.ledger import Ledger
     from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.store import Store
 

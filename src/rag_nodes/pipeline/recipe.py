@@ -14,15 +14,15 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.code_identity import code_of
+from rag_nodes.core.code_identity import code_of
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH
 from rag_nodes.embedding import SectionSummary, UserTransformations, identity_of
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.ledger import FILE_NAME, CollectionRow, version_of
-from rag_nodes.metadata import BLANK_PAGES, READ_WARNINGS, SOURCE_HASH
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.parsers.media import has_media
+from rag_nodes.pipeline.ledger import FILE_NAME, CollectionRow, version_of
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
 
@@ -87,7 +87,8 @@ class Origins(NamedTuple):
     """What the versions of documents depend on beside their content.
 
     `steps` are this release and each transformation with its options and code, and `codes` of each
-    column by name, see `rag_nodes.ledger.version_of`: "" if all of it belongs to this package.
+    column by name, see `rag_nodes.pipeline.ledger.version_of`: "" if all of it belongs to this
+    package.
     Code whose changes cannot be detected counts as changed in every run; `unhashable` says why, a
     clause for each.
     """

@@ -6,12 +6,12 @@ from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.embedding.report import DocumentsReport, summed
-from rag_nodes.ledger import utc_time
+from rag_nodes.pipeline.ledger import utc_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from rag_nodes.ledger import CollectionRow
+    from rag_nodes.pipeline.ledger import CollectionRow
 
 _SUPERSEDED = ("name", "parser", "model", "documents", "chunks")
 """What programs are told of a superseded collection."""

@@ -13,13 +13,13 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from rag_nodes.core.errors import ConfigurationError, ReaderCrashedError
 from rag_nodes.embedding import FileColumn, UserTransformations, embedded_as
-from rag_nodes.errors import ConfigurationError, ReaderCrashedError
-from rag_nodes.executors import Inline, LostUnit
-from rag_nodes.ledger import WEB_HOURS, Ledger, ledger_path
+from rag_nodes.models.executors import Inline, LostUnit
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.due import DueFiles
+from rag_nodes.pipeline.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.pipeline.recipe import (
     IngestRecipe,
     Origins,
@@ -37,13 +37,13 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TransformComponent
 
+    from rag_nodes.core.metadata import EmbeddedAs
     from rag_nodes.embedding import Progress
     from rag_nodes.embedding.build import Parse
-    from rag_nodes.executors import Executor
-    from rag_nodes.ledger import StoredDocument
-    from rag_nodes.metadata import EmbeddedAs
     from rag_nodes.models import Models
+    from rag_nodes.models.executors import Executor
     from rag_nodes.models.prices import Prices
+    from rag_nodes.pipeline.ledger import StoredDocument
     from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.pipeline.units import DueFile
     from rag_nodes.readers import ListedFile

@@ -9,8 +9,8 @@ from os.path import basename
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.embedding import FileColumn, FileOutcome, ParserOutcome, Progress
-from rag_nodes.errors import EmptyFileError
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline.report import IngestReport
 
@@ -18,8 +18,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.embedding import FileStatus, Stage
-    from rag_nodes.ledger import DocumentRow
     from rag_nodes.models.prices import Prices
+    from rag_nodes.pipeline.ledger import DocumentRow
     from rag_nodes.pipeline.units import DocumentRead, DocumentResult, UnitResult
 
 _STAGES = ("parse", "embed", "store")

@@ -5,13 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     EmptyFileError,
     MissingExtraError,
 )
-from rag_nodes.keys import without_keys, words_of
-from rag_nodes.ledger import DocumentRow, StoredDocument
-from rag_nodes.metadata import (
+from rag_nodes.core.keys import without_keys, words_of
+from rag_nodes.core.metadata import (
     BLANK_PAGES,
     FILE_PATH,
     READ_WARNINGS,
@@ -20,6 +19,7 @@ from rag_nodes.metadata import (
     TOTAL_PAGES,
     page_name,
 )
+from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument
 from rag_nodes.readers import blank_page
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.embedding import Stage
-    from rag_nodes.ledger import FileRow
+    from rag_nodes.pipeline.ledger import FileRow
     from rag_nodes.readers import ListedFile
     from rag_nodes.store.engine import Point
 

@@ -14,6 +14,19 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import Document, MetadataMode
 
+from rag_nodes.core.errors import (
+    CancelledError,
+    DimensionError,
+    ModelError,
+)
+from rag_nodes.core.metadata import (
+    DECISION,
+    SOURCE_HASH,
+    START_CHAR,
+    SUMMARY_ERROR,
+    page_name,
+)
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding import SectionSummary
 from rag_nodes.embedding.build import (
     behind_parser,
@@ -24,21 +37,9 @@ from rag_nodes.embedding.build import (
 )
 from rag_nodes.embedding.failures import HOPELESS, noted, said, without_text
 from rag_nodes.embedding.requests import EmbeddedTokens, embed
-from rag_nodes.errors import (
-    CancelledError,
-    DimensionError,
-    ModelError,
-)
-from rag_nodes.executors import working_on
-from rag_nodes.ledger import StoredDocument
-from rag_nodes.metadata import (
-    DECISION,
-    SOURCE_HASH,
-    START_CHAR,
-    SUMMARY_ERROR,
-    page_name,
-)
+from rag_nodes.models.executors import working_on
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
+from rag_nodes.pipeline.ledger import StoredDocument
 from rag_nodes.pipeline.recipe import hashed, made_by
 from rag_nodes.pipeline.units import (
     ColumnResult,
@@ -46,7 +47,6 @@ from rag_nodes.pipeline.units import (
     DocumentResult,
     UnitResult,
 )
-from rag_nodes.processes import current_interrupt
 from rag_nodes.readers import read_listed
 from rag_nodes.store.payload import points_of
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import ModelResponseError, RagNodesError
+from rag_nodes.core.errors import ModelResponseError, RagNodesError
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing

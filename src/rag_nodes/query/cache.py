@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Self
 import numpy as np
 from llama_index.core.storage.kvstore.types import MutableMappingKVStore
 
-from rag_nodes.code_identity import code_of
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.code_identity import code_of
+from rag_nodes.core.errors import DatasetError
 
 if TYPE_CHECKING:
     from pathlib import Path

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models.names import priced_name
 from rag_nodes.query.answering import Usage, messages, usage_of
 from rag_nodes.query.checks import check_whole

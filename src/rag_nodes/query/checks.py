@@ -10,7 +10,7 @@ from collections.abc import Collection, Mapping, Sequence
 from math import isfinite
 from numbers import Integral, Real
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 
 
 def check_whole(name: str, value: object, *, minimum: int) -> None:

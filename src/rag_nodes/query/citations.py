@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import FILE_PATH, SOURCE, display_name
+from rag_nodes.core.metadata import FILE_PATH, SOURCE, display_name
 from rag_nodes.query.locations import headings_of, pages_of, span_of
 from rag_nodes.query.types import Citation, Mark
 from rag_nodes.text.spans import Span

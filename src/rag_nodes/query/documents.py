@@ -8,11 +8,18 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.errors import CollectionMissingError, MissingExtraError
+from rag_nodes.core.metadata import (
+    BLANK_PAGES,
+    FILE_PATH,
+    READ_WARNINGS,
+    SOURCE,
+    TOTAL_PAGES,
+    page_name,
+)
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.failures import without_text
 from rag_nodes.embedding.report import FileOutcome, ParserOutcome
-from rag_nodes.errors import CollectionMissingError, MissingExtraError
-from rag_nodes.metadata import BLANK_PAGES, FILE_PATH, READ_WARNINGS, SOURCE, TOTAL_PAGES, page_name
-from rag_nodes.processes import current_interrupt
 from rag_nodes.query.cache import VectorCache
 from rag_nodes.query.indexing import indexed
 from rag_nodes.readers import blank_page

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.query.locations import headings_of, pages_of, related, span_of
 from rag_nodes.text.spans import WHITE_SPACE, Span
 

@@ -15,15 +15,15 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import BaseNode, MetadataMode
 
+from rag_nodes.core.errors import CancelledError, StoreError
+from rag_nodes.core.metadata import DECISION, START_CHAR, page_name
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.build import behind_parser, identify, is_ready, lacks_vector, tokens_of
 from rag_nodes.embedding.failures import HOPELESS, noted, said
 from rag_nodes.embedding.report import FileColumn, ParserOutcome, Progress
 from rag_nodes.embedding.requests import EmbeddedTokens, embed
-from rag_nodes.errors import CancelledError, StoreError
-from rag_nodes.metadata import DECISION, START_CHAR, page_name
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
-from rag_nodes.processes import current_interrupt
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

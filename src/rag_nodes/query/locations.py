@@ -7,7 +7,7 @@ from uuid import NAMESPACE_OID, uuid5
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.text.tokens import count_tokens
 

@@ -12,7 +12,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.several import several
 from rag_nodes.query.checks import (
     check_choice,
     check_number,
@@ -23,7 +24,6 @@ from rag_nodes.query.checks import (
     check_whole,
 )
 from rag_nodes.query.reading import EXPANSIONS, Expand
-from rag_nodes.several import several
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS
 from rag_nodes.store.queries import usual_mode

@@ -13,9 +13,9 @@ from functools import partial
 from threading import Lock
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.errors import ConfigurationError, RagNodesError
+from rag_nodes.core.errors import ConfigurationError, RagNodesError
+from rag_nodes.core.processes import unless_interrupted
 from rag_nodes.models import failure_of
-from rag_nodes.processes import unless_interrupted
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.reading import Packed, pack

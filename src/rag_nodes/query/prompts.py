@@ -15,8 +15,8 @@ from llama_index.core.base.llms.types import MessageRole
 from llama_index.core.prompts import BasePromptTemplate, PromptTemplate
 from llama_index.core.prompts.mixin import PromptMixin
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.keys import kind_of
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keys import kind_of
 from rag_nodes.query.citations import without_marks
 
 if TYPE_CHECKING:

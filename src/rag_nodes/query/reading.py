@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, TextNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.query.locations import document_of, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Source
 from rag_nodes.store import Hit

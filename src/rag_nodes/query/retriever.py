@@ -11,8 +11,9 @@ from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import TOKEN_COUNT
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import TOKEN_COUNT
+from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.bundles import innermost
@@ -22,7 +23,6 @@ from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.tracing import dispatcher, retrieving
-from rag_nodes.several import several
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query, mode_that_runs
@@ -52,8 +52,8 @@ class RagNodesRetriever(BaseRetriever):
     documents that fill the budget (option `granularity`); else chunks. Where a parser made windows
     or parents, these are read (option `expand`), each text once; `hits` says what was found as
     well. Scores are those of `Hit.score`, from 0 to 1 in the order of the ranking; cosine, BM25 and
-    fused score are in the metadata of the nodes, under the keys of `rag_nodes.metadata.SCORES`,
-    hidden from embedding models and LLMs.
+    fused score are in the metadata of the nodes, under the keys of
+    `rag_nodes.core.metadata.SCORES`, hidden from embedding models and LLMs.
 
     Args:
         store: where the chunks are.

@@ -9,7 +9,7 @@ from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
-    from rag_nodes.errors import RagNodesError
+    from rag_nodes.core.errors import RagNodesError
 
 
 class Mark(NamedTuple):

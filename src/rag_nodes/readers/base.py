@@ -10,8 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Protocol
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import FileTooLargeError, ReadError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import FileTooLargeError, ReadError
 from rag_nodes.text.formats import Format, format_of
 
 if TYPE_CHECKING:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.metadata import FILE_PATH, PAGE_LABEL, page_name
-from rag_nodes.several import several
+from rag_nodes.core.metadata import FILE_PATH, PAGE_LABEL, page_name
+from rag_nodes.core.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -12,13 +12,14 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     EmptyFileError,
     FileMissingError,
     MissingExtraError,
     ReadError,
     UnsupportedFileError,
 )
+from rag_nodes.core.several import several
 from rag_nodes.readers.base import Limits, Reading, build_document
 from rag_nodes.readers.exclude import Exclusion
 from rag_nodes.readers.isolation import pool
@@ -30,7 +31,6 @@ from rag_nodes.readers.kinds import (
     typed_errors,
 )
 from rag_nodes.readers.walk import ListedFile, Skipped, files_at, is_folder
-from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

@@ -13,14 +13,14 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     RagNodesError,
     ReaderCrashedError,
     ReadError,
     ReadMemoryError,
     ReadTimeoutError,
 )
-from rag_nodes.processes import (
+from rag_nodes.core.processes import (
     ChildDiedError,
     ChildExpiredError,
     Children,

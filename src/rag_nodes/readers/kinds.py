@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import RagNodesError, ReadError, ReadMemoryError, UnsupportedFileError
+from rag_nodes.core.errors import RagNodesError, ReadError, ReadMemoryError, UnsupportedFileError
 from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
 from rag_nodes.readers.crawl import read_firecrawl
 from rag_nodes.readers.html import read_html

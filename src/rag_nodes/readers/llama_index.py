@@ -9,7 +9,7 @@ from typing import Any
 from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.readers.base import Limits
 from rag_nodes.readers.files import DEFAULT_LIMITS, read_all
 

@@ -7,7 +7,7 @@ import math
 import re
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.metadata import FRONT_MATTER
+from rag_nodes.core.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.readers.yaml_text import plain_yaml

@@ -7,7 +7,7 @@ import io
 import re
 from typing import TYPE_CHECKING, TextIO
 
-from rag_nodes.errors import EmptyFileError, MisnamedFileError
+from rag_nodes.core.errors import EmptyFileError, MisnamedFileError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.sniff import HEAD, kind_of
 

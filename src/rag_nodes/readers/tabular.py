@@ -18,7 +18,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TextIO
 
-from rag_nodes.errors import EmptyFileError, FileTooLargeError
+from rag_nodes.core.errors import EmptyFileError, FileTooLargeError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.markup import plain_line
 from rag_nodes.readers.plain import open_text

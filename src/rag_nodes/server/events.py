@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from starlette.responses import Response, StreamingResponse
 
-from rag_nodes.errors import RagNodesError
-from rag_nodes.keys import trace_of
+from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.keys import trace_of
 from rag_nodes.operations.run import Said
 from rag_nodes.query.types import (
     CitationSeen,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
     from starlette.types import Receive, Scope, Send
 
-    from rag_nodes.processes import Interrupt
+    from rag_nodes.core.processes import Interrupt
     from rag_nodes.server.limits import Workers
 
 MEDIA_TYPE = "text/event-stream"

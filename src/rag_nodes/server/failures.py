@@ -11,7 +11,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import JSONResponse, Response
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CHECK_KEY,
     SET_KEY,
     BusyError,
@@ -29,7 +29,7 @@ from rag_nodes.errors import (
     SessionEndedError,
     StoreError,
 )
-from rag_nodes.keys import trace_of
+from rag_nodes.core.keys import trace_of
 from rag_nodes.operations.base import misfit
 
 if TYPE_CHECKING:

@@ -20,8 +20,8 @@ from starlette.datastructures import Headers
 from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
-from rag_nodes.errors import BusyError
-from rag_nodes.processes import Interrupt, current_interrupt, interruptible
+from rag_nodes.core.errors import BusyError
+from rag_nodes.core.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.server.failures import error_response
 from rag_nodes.server.gate import network_of
 

@@ -22,8 +22,8 @@ from mcp.types import CallToolResult, TextContent, Tool, ToolAnnotations
 from starlette.routing import Route
 
 from rag_nodes import IDENTITY
-from rag_nodes.errors import RagNodesError
-from rag_nodes.keys import trace_of
+from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.keys import trace_of
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
 from rag_nodes.server.failures import public

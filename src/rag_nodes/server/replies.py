@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from pydantic import BaseModel, ConfigDict
 
-from rag_nodes.metadata import TOTAL_PAGES, display_name
+from rag_nodes.core.metadata import TOTAL_PAGES, display_name
 
 if TYPE_CHECKING:
     from llama_index.core.schema import Document

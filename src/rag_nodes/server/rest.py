@@ -16,7 +16,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse
 
 from rag_nodes import IDENTITY
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
@@ -43,9 +43,9 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.operations.workspace.session import Session
     from rag_nodes.server.gate import Access
     from rag_nodes.server.served import ServedOperations
-    from rag_nodes.workspace.session import Session
 
 _MOST_PARTS = 1000
 """Parts of a form; each costs memory, even an empty one."""

@@ -10,12 +10,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     FileMissingError,
 )
-from rag_nodes.network import is_loopback
-from rag_nodes.several import several
+from rag_nodes.core.network import is_loopback
+from rag_nodes.core.several import several
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Callable, Mapping, Sequence
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     import uvicorn
     from fastapi import FastAPI
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.server.gate import Access
     from rag_nodes.server.limits import ServerLimits
     from rag_nodes.server.mcp import Tools
     from rag_nodes.server.served import ServedOperations
-    from rag_nodes.settings import Settings
 
 MAX_UPLOAD = "100mb"
 """Largest file a visitor may upload."""

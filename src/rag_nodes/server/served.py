@@ -12,23 +12,23 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
-from rag_nodes.errors import ConfigurationError, SessionEndedError
+from rag_nodes.core.errors import ConfigurationError, SessionEndedError
 from rag_nodes.operations.base import model_for
 from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
+from rag_nodes.operations.workspace.session import Session
+from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.server.failures import misfits, without_paths
 from rag_nodes.server.limits import Workers
-from rag_nodes.workspace.session import Session
-from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.operations import Operation
     from rag_nodes.operations.base import Request, Surface
     from rag_nodes.parsers import Preset
     from rag_nodes.server.limits import ServerLimits
-    from rag_nodes.settings import Settings
 
 _WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "detail"})
 """Fields in which a message of this computer may stand."""

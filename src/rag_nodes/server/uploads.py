@@ -7,7 +7,7 @@ import unicodedata
 from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import READ_WARNINGS, TOTAL_PAGES
+from rag_nodes.core.metadata import READ_WARNINGS, TOTAL_PAGES
 from rag_nodes.server.failures import without_paths
 from rag_nodes.server.replies import UploadedFile
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.errors import ReadError
+    from rag_nodes.core.errors import ReadError
     from rag_nodes.readers import ReadResult
 
 NAME_BYTES = 120

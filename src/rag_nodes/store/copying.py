@@ -11,7 +11,7 @@ import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeVar
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     CredentialsError,
     DimensionError,

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.errors import ConfigurationError, DimensionError
+from rag_nodes.core.errors import ConfigurationError, DimensionError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence

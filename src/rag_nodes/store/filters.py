@@ -7,8 +7,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.metadata import (
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import (
     ALSO_AT,
     BREADCRUMB,
     FILE_NAME,
@@ -17,7 +17,7 @@ from rag_nodes.metadata import (
     PAGE_START,
     SOURCE,
 )
-from rag_nodes.several import several
+from rag_nodes.core.several import several
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:

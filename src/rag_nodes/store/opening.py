@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError, StoreError
+from rag_nodes.core.errors import ConfigurationError, MissingExtraError, StoreError
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.store import Store
 

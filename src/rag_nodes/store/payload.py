@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
-from rag_nodes.errors import ConfigurationError, StoreError
-from rag_nodes.metadata import SCORES
+from rag_nodes.core.errors import ConfigurationError, StoreError
+from rag_nodes.core.metadata import SCORES
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT

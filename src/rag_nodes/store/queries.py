@@ -8,10 +8,10 @@ from numbers import Real
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
 )
-from rag_nodes.metadata import FILE_NAME, SOURCE
+from rag_nodes.core.metadata import FILE_NAME, SOURCE
 from rag_nodes.store.filters import Filter, Where, all_of
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 

@@ -6,14 +6,14 @@ import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     DimensionError,
     StoreError,
     StoreForeignError,
     StoreUnreachableError,
 )
-from rag_nodes.several import several
+from rag_nodes.core.several import several
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
 from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length
 from rag_nodes.store.filters import DOCUMENT_ID, Condition, Filter, OneOf, all_of, none_of

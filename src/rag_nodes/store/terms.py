@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.filters import Condition, OneOf, Together, Where, are_texts
 from rag_nodes.store.fusion import SAMPLE, Rest, Scores

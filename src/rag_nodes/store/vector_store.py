@@ -17,8 +17,8 @@ from llama_index.core.vector_stores.types import (
     VectorStoreQueryResult,
 )
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.several import several
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.several import several
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.filters import Filter, OneOf, all_of
 from rag_nodes.store.opening import open_store

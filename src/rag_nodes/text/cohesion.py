@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.errors import DimensionError, ModelResponseError
+from rag_nodes.core.errors import DimensionError, ModelResponseError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

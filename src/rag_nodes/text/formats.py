@@ -8,7 +8,7 @@ from enum import StrEnum
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind, scan_blocks
 from rag_nodes.text.markdown.lines import line_end, visible_end
 from rag_nodes.text.patterns import compiled

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from itertools import pairwise
 from typing import Any, NamedTuple, Self
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 
 WHITE_SPACE = "white_space"
 """Key on the relationship of a node to the next node: the characters between the two, unless they

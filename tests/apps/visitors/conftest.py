@@ -8,7 +8,7 @@ from openai_server import OpenAIServer
 from visits import written
 
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.settings import Settings
+from rag_nodes.core.settings import Settings
 
 
 @pytest.fixture(autouse=True)

@@ -20,10 +20,10 @@ from rag_nodes.apps.visitors import session as session_module
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.core.errors import CancelledError, ConfigurationError, StoreError
+from rag_nodes.core.processes import Interrupt
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import CancelledError, ConfigurationError, StoreError
-from rag_nodes.processes import Interrupt
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 
 CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
@@ -40,7 +40,7 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
         opened.append(open_store(place, *about))
         return opened[-1]
 
-    monkeypatch.setattr("rag_nodes.workspace.session.open_store", open_and_note)
+    monkeypatch.setattr("rag_nodes.operations.workspace.session.open_store", open_and_note)
     return opened
 
 

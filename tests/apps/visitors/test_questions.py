@@ -10,11 +10,11 @@ from visits import ignore
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.questions import Questions, suggested_questions
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.operations.workspace.limits import MOST_QUESTIONS
 from rag_nodes.text.spans import Span
-from rag_nodes.workspace.limits import MOST_QUESTIONS
 
 DOCUMENT = Document(id_="one", text="The ferry leaves at nine.")
 

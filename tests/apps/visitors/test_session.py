@@ -14,9 +14,14 @@ from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.apps.visitors.turns import MOST_TURNS
+from rag_nodes.core.errors import (
+    ConfigurationError,
+    CredentialsError,
+    SessionEndedError,
+    StoreError,
+)
+from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import ConfigurationError, CredentialsError, SessionEndedError, StoreError
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store, open_store
 
 TWO = Choice(("fixed", "heading"))

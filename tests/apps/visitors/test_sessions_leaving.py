@@ -5,8 +5,8 @@ import threading
 import pytest
 
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.errors import StoreError
-from rag_nodes.settings import Settings
+from rag_nodes.core.errors import StoreError
+from rag_nodes.core.settings import Settings
 
 PATIENCE = 60
 """Seconds after which something counts as stuck."""

@@ -8,8 +8,8 @@ from visits import ignore
 
 from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.sessions import PageSessions
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.settings import Settings
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import Settings
 
 TOKEN, OTHER = "ab" * 24, "cd" * 24
 CHOICE = Choice(("fixed",))

@@ -3,7 +3,7 @@
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.drafts import draft_questions, fewer
 

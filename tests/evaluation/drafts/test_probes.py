@@ -3,7 +3,7 @@
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, PROBE, examples, probes
 from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.text.sentences import sentence_spans

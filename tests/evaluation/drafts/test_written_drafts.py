@@ -13,7 +13,7 @@ from openai_server import FAILING, UNAUTHORIZED, OpenAIServer
 from pydantic import SecretStr
 from scripted_llm import ScriptedLLM
 
-from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
+from rag_nodes.core.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.evaluation.drafts import write_questions
 from rag_nodes.evaluation.drafts.probes import AnswerLength
 from rag_nodes.models.kept import KeptAnswers

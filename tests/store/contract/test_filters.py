@@ -4,7 +4,7 @@ import pytest
 from llama_index.core.schema import TextNode
 from stored_nodes import MakeNode, fill, found
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store import Query, Store
 from rag_nodes.store.filters import HEADING_LEVELS, Filter
 

@@ -3,10 +3,10 @@
 from pathlib import Path
 
 from rag_nodes import get_parser
+from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.pipeline import ingest
 from rag_nodes.query import ask
-from rag_nodes.settings import Settings
 from rag_nodes.store import Store
 
 DRY = "# Pump\n\nThe pump starts when the soil is dry.\n\n# Tank\n\nThe tank holds 90 litres.\n"

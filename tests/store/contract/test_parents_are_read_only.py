@@ -3,7 +3,7 @@
 import pytest
 from stored_nodes import MakeNode, X, family
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store import Query, SearchMode, Store, is_complete
 
 

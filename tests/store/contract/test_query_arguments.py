@@ -22,7 +22,7 @@ from llama_index.core.vector_stores.types import (
 )
 from qdrant_client import QdrantClient
 
-from rag_nodes.errors import CollectionMissingError, ConfigurationError, DimensionError
+from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, DimensionError
 from rag_nodes.store import open_store
 from rag_nodes.store.vector_store import RagNodesVectorStore
 

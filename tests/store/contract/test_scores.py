@@ -13,7 +13,7 @@ from memory_clients import memory_client
 from qdrant_client.http import models as rest
 from stored_nodes import MakeNode
 
-from rag_nodes.metadata import FILE_NAME
+from rag_nodes.core.metadata import FILE_NAME
 from rag_nodes.store import Query, SearchMode, Store, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.engine import DENSE, SPARSE

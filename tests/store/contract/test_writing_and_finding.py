@@ -4,7 +4,7 @@ import pytest
 from llama_index.core.schema import NodeRelationship, TextNode
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CollectionMissingError,
     ConfigurationError,
     DimensionError,

@@ -12,7 +12,7 @@ from uuid import UUID
 
 import pytest
 
-from rag_nodes.errors import StoreDamagedError, StoreError
+from rag_nodes.core.errors import StoreDamagedError, StoreError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import folder, shards
@@ -23,7 +23,7 @@ POINTS = 40
 LARGE = 1 << 20
 ASK_EVERYTHING = """
 import sys
-from rag_nodes.errors import RagNodesError
+from rag_nodes.core.errors import RagNodesError
 from rag_nodes.store import Query, open_store
 
 def tried(what):

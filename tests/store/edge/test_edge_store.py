@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
+from rag_nodes.core.errors import ConfigurationError, DimensionError, StoreError, StoreFullError
 from rag_nodes.store import Query, open_store
 from rag_nodes.store.edge import shards
 from rag_nodes.store.engine import Point

@@ -13,8 +13,8 @@ from llama_index.core.vector_stores.types import (
 )
 from stored_nodes import MakeNode
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError, StoreFullError
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, StoreFullError
 from rag_nodes.store import Filter, Query, Store, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards

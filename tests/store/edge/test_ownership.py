@@ -10,7 +10,7 @@ from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 from stored_nodes import MakeNode
 
-from rag_nodes.errors import StoreForeignError
+from rag_nodes.core.errors import StoreForeignError
 from rag_nodes.store import open_store
 from rag_nodes.store.edge.folder import contents_of
 from rag_nodes.store.vector_store import RagNodesVectorStore

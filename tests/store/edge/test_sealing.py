@@ -14,7 +14,7 @@ import pytest
 from llama_index.core.schema import TextNode
 from stored_nodes import MakeNode
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.store import Filter, Query, Store, open_store
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import memory, shards

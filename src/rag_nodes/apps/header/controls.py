@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from gradio.components import Component
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.parsers import OptionRange, Preset
-    from rag_nodes.settings import Settings
 
 BY_BUDGET = "Same token budget"
 BY_SENTENCE = "Best sentences, same token budget"

@@ -15,8 +15,8 @@ import gradio as gr
 from rag_nodes.apps.header import status
 from rag_nodes.apps.inside_gradio import Drawn, for_scripts, is_uploaded, now
 from rag_nodes.apps.visitors.sessions import KNOWN, KNOWN_BY, session_of
-from rag_nodes.errors import CancelledError, RagNodesError
-from rag_nodes.keys import trace_of
+from rag_nodes.core.errors import CancelledError, RagNodesError
+from rag_nodes.core.keys import trace_of
 
 if TYPE_CHECKING:
     from gradio.events import Dependency

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.parsers import Preset
     from rag_nodes.query import QueryOptions
-    from rag_nodes.settings import Settings
 
 _TITLE = """<div class="rn-title"><h1>rag_nodes</h1>
 <p class="rn-quiet">Split a document with several parsers, ask a question, compare the answers.</p>

@@ -6,9 +6,9 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.markup import count, percent, render
+from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.checks import leakage
 from rag_nodes.evaluation.drafts.review import TO_ASK, free, told
-from rag_nodes.metadata import display_name
 from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:

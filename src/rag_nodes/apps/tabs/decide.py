@@ -11,7 +11,7 @@ from rag_nodes.apps.markup import count, drawn, in_a_line, left, part, render, t
 from rag_nodes.apps.tabs import TabView, evidence
 from rag_nodes.apps.tabs.review import build_review
 from rag_nodes.apps.visitors.sessions import session_of
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
 from rag_nodes.evaluation.page import html_of, matrix
 from rag_nodes.evaluation.run import standing

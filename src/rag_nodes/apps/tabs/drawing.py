@@ -8,9 +8,20 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import MetadataMode
 
 from rag_nodes.apps.markup import count, in_a_line, place, render
+from rag_nodes.apps.view.cut_map import HEIGHT, WIDTH, box_of, flags_of, ruler, strip_of
+from rag_nodes.apps.view.page import PdfSurface
+from rag_nodes.apps.view.rails import (
+    STRIP,
+    DrawnChunk,
+    block_rails,
+    padding,
+    page_notches,
+    page_rails,
+)
+from rag_nodes.apps.view.rendered import TextMark, text_blocks
 from rag_nodes.apps.visitors.cuts import GONE
-from rag_nodes.errors import RagNodesError
-from rag_nodes.metadata import (
+from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.metadata import (
     BLOCKS,
     HEADING_PATH,
     OVERSIZED,
@@ -25,10 +36,6 @@ from rag_nodes.metadata import (
 )
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
-from rag_nodes.view.cut_map import HEIGHT, WIDTH, box_of, flags_of, ruler, strip_of
-from rag_nodes.view.page import PdfSurface
-from rag_nodes.view.rails import STRIP, DrawnChunk, block_rails, padding, page_notches, page_rails
-from rag_nodes.view.rendered import TextMark, text_blocks
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode

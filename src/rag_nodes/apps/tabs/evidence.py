@@ -9,10 +9,10 @@ from markupsafe import Markup
 
 from rag_nodes.apps.markup import in_a_line, render
 from rag_nodes.apps.tabs.document import ChunkLocation
+from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
 from rag_nodes.evaluation.wording import ends
-from rag_nodes.metadata import display_name
 from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:

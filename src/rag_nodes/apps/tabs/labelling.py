@@ -12,7 +12,7 @@ from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.sessions import session_of
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.dataset import trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span

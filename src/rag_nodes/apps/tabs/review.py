@@ -20,7 +20,7 @@ from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import read_questions
 from rag_nodes.apps.visitors.sessions import session_of
-from rag_nodes.errors import DatasetError, RagNodesError
+from rag_nodes.core.errors import DatasetError, RagNodesError
 from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS
 from rag_nodes.evaluation.drafts.review import (

@@ -11,17 +11,17 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.turns import AT_FIRST, Asking, Growing, Turn, Turns
-from rag_nodes.compare import ComparisonStream
-from rag_nodes.errors import CancelledError, ConfigurationError, RagNodesError
-from rag_nodes.processes import unless_interrupted
+from rag_nodes.core.errors import CancelledError, ConfigurationError, RagNodesError
+from rag_nodes.core.processes import unless_interrupted
+from rag_nodes.evaluation.compare import ComparisonStream
+from rag_nodes.operations.workspace.session import Session
 from rag_nodes.query.chat import Condensed, standalone
-from rag_nodes.workspace.session import Session
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from rag_nodes.apps.visitors.turns import SimilarityScale
-    from rag_nodes.settings import Settings
+    from rag_nodes.core.settings import Settings
 
 
 class AnsweringSession(Session):

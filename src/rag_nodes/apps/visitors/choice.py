@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.settings import MODEL_OPTIONS, Settings
 from rag_nodes.operations.parsers import check_cost
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import in_few_words
 from rag_nodes.parsers.presets import OptionRange, Preset, preset_named
-from rag_nodes.settings import MODEL_OPTIONS, Settings
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -94,7 +94,7 @@ def make_parsers(
         ConfigurationError: too many, one that is not on offer, chunks that would be too many, or
             values that contradict each other, such as more overlap than size.
     """
-    from rag_nodes.columns import FoundColumn
+    from rag_nodes.evaluation.engines import FoundColumn
 
     surplus = len(choice.parsers) - MOST_COLUMNS
     if surplus > 0:

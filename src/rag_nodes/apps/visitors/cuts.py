@@ -6,22 +6,22 @@ from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.columns import StoredCollection
-from rag_nodes.metadata import CHUNK_INDEX, PAGE_STARTS, SOURCE, display_name
+from rag_nodes.apps.view.rails import DrawnChunk
+from rag_nodes.apps.view.rendered import part_starts
+from rag_nodes.core.metadata import CHUNK_INDEX, PAGE_STARTS, SOURCE, display_name
+from rag_nodes.evaluation.engines import StoredCollection
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.edges import EdgeFinder, Edges, Inside
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import PageMap, Span
-from rag_nodes.view.rails import DrawnChunk
-from rag_nodes.view.rendered import part_starts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
     from llama_index.core.schema import Document, TextNode
 
-    from rag_nodes.compare import Comparison, ComparisonReport
+    from rag_nodes.evaluation.compare import Comparison, ComparisonReport
 
 _NUMBERS = count(1)
 GONE = "The file is no longer here, so its text is shown. Upload it again."

@@ -8,25 +8,25 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import CancelledError, DatasetTooLargeError, RagNodesError
+from rag_nodes.core.errors import CancelledError, DatasetTooLargeError, RagNodesError
+from rag_nodes.core.keys import trace_of
+from rag_nodes.core.processes import BackgroundThread, Interrupt, Leases, interruptible, pause
 from rag_nodes.evaluation.columns import Searched
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probes
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import recommend
 from rag_nodes.evaluation.wording import rounded
-from rag_nodes.executors import Pool, usable_cores
-from rag_nodes.keys import trace_of
+from rag_nodes.models.executors import Pool, usable_cores
+from rag_nodes.operations.workspace.limits import check_amount, rows_of
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER, PRESETS, SWEPT
-from rag_nodes.processes import BackgroundThread, Interrupt, Leases, interruptible, pause
-from rag_nodes.workspace.limits import check_amount, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from rag_nodes.apps.visitors.session import PageSession
-    from rag_nodes.compare import Comparison
+    from rag_nodes.evaluation.compare import Comparison
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.drafts.probes import AnswerLength
     from rag_nodes.evaluation.plan import Step

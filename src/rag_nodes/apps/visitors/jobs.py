@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 from llama_index.core.callbacks import CallbackManager, CBEventType
 from llama_index.core.callbacks.base_handler import BaseCallbackHandler
 
-from rag_nodes.errors import CancelledError
-from rag_nodes.processes import BackgroundThread, Interrupt, interruptible
+from rag_nodes.core.errors import CancelledError
+from rag_nodes.core.processes import BackgroundThread, Interrupt, interruptible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.metadata import PAGE_STARTS, SOURCE
+from rag_nodes.core.processes import shares_told_to
 from rag_nodes.embedding import FileOutcome, Progress
-from rag_nodes.metadata import PAGE_STARTS, SOURCE
-from rag_nodes.processes import shares_told_to
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.apps.visitors.turns import SimilarityScale
-    from rag_nodes.compare import Comparison
     from rag_nodes.embedding import DocumentsReport, FileStatus
+    from rag_nodes.evaluation.compare import Comparison
     from rag_nodes.readers import ReadResult
 
 

@@ -7,14 +7,19 @@ import threading
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.drafts.review import stretches
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.metadata import display_name
-from rag_nodes.workspace.limits import MOST_PASSAGES, check_file, check_labels, check_questions
+from rag_nodes.operations.workspace.limits import (
+    MOST_PASSAGES,
+    check_file,
+    check_labels,
+    check_questions,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

@@ -22,8 +22,8 @@ from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.turns import scale_for
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.embedding import Progress
-from rag_nodes.errors import ConfigurationError
 from rag_nodes.models import choose_models
 from rag_nodes.query import QueryOptions
 from rag_nodes.readers import ReadResult
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.apps.visitors.choice import Choice
+    from rag_nodes.core.settings import Settings
     from rag_nodes.embedding import DocumentsReport, FileOutcome
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
-    from rag_nodes.settings import Settings
 
 
 Steps = Mapping[str, Progress]

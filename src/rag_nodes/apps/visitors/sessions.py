@@ -12,15 +12,15 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.errors import BusyError, ConfigurationError
+from rag_nodes.core.errors import BusyError, ConfigurationError
+from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.parsers import offered
-from rag_nodes.workspace.sessions import Sessions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    from rag_nodes.core.settings import Settings
     from rag_nodes.parsers import Preset
-    from rag_nodes.settings import Settings
 
 AT_ONCE = 8
 """Visitors whose documents are loaded at a time, and whose questions are answered."""

@@ -12,9 +12,9 @@ from rag_nodes.query.types import Cancelled, Delta, Last, Retrieved
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
-    from rag_nodes.compare import Column, ComparisonReport
+    from rag_nodes.core.settings import Settings
+    from rag_nodes.evaluation.compare import Column, ComparisonReport
     from rag_nodes.query.types import Event
-    from rag_nodes.settings import Settings
     from rag_nodes.text.edges import Edges
 
 Level = Literal["strong", "fair", "weak", "unknown"]

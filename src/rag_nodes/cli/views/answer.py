@@ -28,7 +28,7 @@ from rag_nodes.cli.views.text import (
     shortened,
     table,
 )
-from rag_nodes.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
+from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.compare import Column
+    from rag_nodes.evaluation.compare import Column
     from rag_nodes.operations.asking import Asked, AskRequest
     from rag_nodes.operations.comparing import Compared, CompareRequest
     from rag_nodes.query import Answer, Citation, Hit

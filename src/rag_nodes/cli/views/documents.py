@@ -22,7 +22,7 @@ from rag_nodes.cli.views.text import (
     shortened,
     table,
 )
-from rag_nodes.metadata import (
+from rag_nodes.core.metadata import (
     HEADING_PATH,
     PAGE_END,
     PAGE_START,
@@ -44,7 +44,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.documentation import DocsReport
+    from rag_nodes.operations.crawl import DocsReport
     from rag_nodes.operations.crawls import DocsRequest, Documented
     from rag_nodes.operations.documents import (
         ChunkRequest,

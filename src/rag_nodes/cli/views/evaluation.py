@@ -190,8 +190,8 @@ def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderabl
 
 def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
+    from rag_nodes.core.metadata import display_name
     from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
-    from rag_nodes.metadata import display_name
     from rag_nodes.text.spans import PageMap
 
     def answer(one: Any) -> str:

@@ -23,7 +23,7 @@ from rag_nodes.cli.views.text import (
     size_of,
     table,
 )
-from rag_nodes.errors import command
+from rag_nodes.core.errors import command
 from rag_nodes.operations.places import foreign_words
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from rag_nodes.operations.base import Request
     from rag_nodes.operations.copying import Copied
     from rag_nodes.operations.stored import Examined, Gone, Listed, Stored
-    from rag_nodes.upkeep import CollectionStatus, DocumentState, ListedDocument
+    from rag_nodes.pipeline.upkeep import CollectionStatus, DocumentState, ListedDocument
 
 _STYLES: Mapping[DocumentState, str] = {
     "stored": "",

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections import defaultdict
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.probes import Place, copies, drafted, evenly
 from rag_nodes.evaluation.drafts.sections import Page
 from rag_nodes.evaluation.drafts.written import write_questions
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.several import several
 from rag_nodes.text.languages import FUNCTION_WORDS, content_words
 from rag_nodes.text.words import words
 

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
 import regex
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.languages import FUNCTION_WORDS

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validator
 
-from rag_nodes.errors import ConfigurationError, DatasetError, ModelError
+from rag_nodes.core.errors import ConfigurationError, DatasetError, ModelError
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
 from rag_nodes.evaluation.drafts.probes import (
     CHARACTERS,
@@ -30,7 +31,6 @@ from rag_nodes.models.names import is_mock
 from rag_nodes.query.citations import without_marks
 from rag_nodes.query.prompts import fill
 from rag_nodes.query.types import Source
-from rag_nodes.several import several
 from rag_nodes.text.languages import content_words
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words

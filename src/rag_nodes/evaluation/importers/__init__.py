@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import Document
 
-from rag_nodes.errors import ConfigurationError, DatasetError
+from rag_nodes.core.errors import ConfigurationError, DatasetError
+from rag_nodes.core.metadata import FILE_NAME, SOURCE
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.importers.corpora import beir, squad
 from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
 from rag_nodes.evaluation.importers.formats import Labels, read_rows
 from rag_nodes.evaluation.importers.placing import place
-from rag_nodes.metadata import FILE_NAME, SOURCE
-from rag_nodes.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -10,7 +10,7 @@ from collections import defaultdict
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.importers.files import json_lines, read_text
 from rag_nodes.evaluation.importers.formats import Labels, Row, read_rows
 

@@ -10,7 +10,7 @@ from contextlib import closing
 from itertools import islice
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import DatasetError, EmptyFileError, MissingExtraError, ReadError
+from rag_nodes.core.errors import DatasetError, EmptyFileError, MissingExtraError, ReadError
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.tokens import encodable
 

@@ -22,7 +22,7 @@ from dataclasses import dataclass, field, replace
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.errors import DatasetError
+from rag_nodes.core.errors import DatasetError
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from collections import defaultdict
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
-from rag_nodes.metadata import FILE_NAME, SOURCE, TITLE, display_name, sources
+from rag_nodes.core.metadata import FILE_NAME, SOURCE, TITLE, display_name, sources
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence

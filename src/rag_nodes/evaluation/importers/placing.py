@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import regex
 
-from rag_nodes.errors import MissingExtraError
+from rag_nodes.core.errors import MissingExtraError
+from rag_nodes.core.metadata import PAGE_LABEL, page_number
+from rag_nodes.core.processes import current_interrupt
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
 from rag_nodes.evaluation.importers.names import DocumentNames, ending
 from rag_nodes.evaluation.metrics import Passage
-from rag_nodes.metadata import PAGE_LABEL, page_number
 from rag_nodes.parsers.foreign.placing import Visible
-from rag_nodes.processes import current_interrupt
-from rag_nodes.several import several
 from rag_nodes.text.spans import PageMap, Span, trimmed
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ Importing this raises `MissingExtraError` where LlamaIndex's packages are not in
 
 from __future__ import annotations
 
-from rag_nodes.errors import MissingExtraError
+from rag_nodes.core.errors import MissingExtraError
 
 try:
     from rag_nodes.models.openai.embedding import OpenAIServerEmbedding

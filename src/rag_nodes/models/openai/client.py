@@ -16,12 +16,12 @@ import httpx
 import openai
 from pydantic import BaseModel, Field, PrivateAttr, SecretStr
 
-from rag_nodes.errors import SET_KEY, CredentialsError, RagNodesError
+from rag_nodes.core.errors import SET_KEY, CredentialsError, RagNodesError
+from rag_nodes.core.network import usual_certificates
+from rag_nodes.core.processes import current_interrupt
+from rag_nodes.core.settings import OPENAI_API_BASE, Settings
 from rag_nodes.models.faults import failure_of, out_of_quota
 from rag_nodes.models.pacing import RequestWindow, retried
-from rag_nodes.network import usual_certificates
-from rag_nodes.processes import current_interrupt
-from rag_nodes.settings import OPENAI_API_BASE, Settings
 from rag_nodes.text.tokens import encodable
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ import numpy as np
 from llama_index.embeddings.openai import OpenAIEmbedding
 from pydantic import Field, PrivateAttr
 
-from rag_nodes.errors import DimensionError, ModelResponseError
+from rag_nodes.core.errors import DimensionError, ModelResponseError
 from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.models.pacing import BATCH_TEXTS, requests_of
 

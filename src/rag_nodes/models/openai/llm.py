@@ -15,9 +15,9 @@ from llama_index.llms.openai.utils import (
 from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field
 
-from rag_nodes.errors import ConfigurationError, ModelResponseError
+from rag_nodes.core.errors import ConfigurationError, ModelResponseError
+from rag_nodes.core.settings import OPENAI_API_BASE
 from rag_nodes.models.openai.client import ServerModel
-from rag_nodes.settings import OPENAI_API_BASE
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

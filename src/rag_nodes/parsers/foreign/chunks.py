@@ -14,9 +14,9 @@ from llama_index.core.node_parser import (
 )
 from llama_index.core.schema import BaseNode, Document, MetadataMode, TransformComponent
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import ConfigurationError, ParseError, RagNodesError
-from rag_nodes.keys import kind_of
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, ParseError, RagNodesError
+from rag_nodes.core.keys import kind_of
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.text.spans import Span
 

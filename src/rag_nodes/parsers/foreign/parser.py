@@ -15,8 +15,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.import_paths import load
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.import_paths import load
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.foreign.chunks import ForeignChunk, check_splitter, overlap_of, pieces_of
 from rag_nodes.parsers.foreign.configuration import (

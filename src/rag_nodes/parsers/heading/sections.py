@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.text.formats import below
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
 
-from rag_nodes import metadata as keys
+from rag_nodes.core import metadata as keys
 from rag_nodes.parsers.heading.sections import kinds_of
 from rag_nodes.parsers.sizes import best_start, starts_within, table_header, visible_from
 from rag_nodes.parsers.topics.breaks import Breaks

@@ -8,8 +8,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes import metadata as keys
-from rag_nodes.errors import (
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import (
     CorruptFileError,
     EmptyFileError,
     FileTooLargeError,

@@ -7,7 +7,7 @@ import json
 import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.errors import CorruptFileError, MissingExtraError
+from rag_nodes.core.errors import CorruptFileError, MissingExtraError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

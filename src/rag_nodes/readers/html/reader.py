@@ -6,7 +6,12 @@ import codecs
 import re
 from pathlib import Path
 
-from rag_nodes.errors import CorruptFileError, EmptyFileError, MisnamedFileError, MissingExtraError
+from rag_nodes.core.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    MisnamedFileError,
+    MissingExtraError,
+)
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format

@@ -11,7 +11,7 @@ from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CorruptFileError,
     EmptyFileError,
     EncryptedFileError,
@@ -22,7 +22,7 @@ from rag_nodes.errors import (
     ReadError,
     ReadMemoryError,
 )
-from rag_nodes.processes import tell_share
+from rag_nodes.core.processes import tell_share
 from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage

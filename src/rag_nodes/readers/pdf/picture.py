@@ -10,7 +10,7 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rag_nodes.errors import CorruptFileError, ReadMemoryError
+from rag_nodes.core.errors import CorruptFileError, ReadMemoryError
 from rag_nodes.readers.base import Limits
 from rag_nodes.readers.pdf.extract import first_line, is_out_of_memory, opened
 from rag_nodes.readers.pdf.places import Glyphs, page_glyphs

@@ -7,12 +7,12 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CorruptFileError,
     EmptyFileError,
     MisnamedFileError,
 )
-from rag_nodes.metadata import BLANK_PAGES
+from rag_nodes.core.metadata import BLANK_PAGES
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.readers.pdf.fonts import font_headings

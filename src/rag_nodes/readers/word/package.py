@@ -16,7 +16,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     CorruptFileError,
     EncryptedFileError,
     FileTooLargeError,

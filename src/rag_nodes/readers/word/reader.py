@@ -6,7 +6,7 @@ import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rag_nodes.errors import CorruptFileError, EmptyFileError
+from rag_nodes.core.errors import CorruptFileError, EmptyFileError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.word.body import BodyBlock, BodyReader
 from rag_nodes.readers.word.inline import InlineReader, Notes

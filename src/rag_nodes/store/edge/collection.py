@@ -9,8 +9,8 @@ from uuid import UUID
 
 import qdrant_edge as edge
 
-from rag_nodes.errors import ConfigurationError, StoreFullError
-from rag_nodes.metadata import BREADCRUMB, FILE_NAME
+from rag_nodes.core.errors import ConfigurationError, StoreFullError
+from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.engine import EngineCollection, Point
 from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of

@@ -15,7 +15,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import quote
 
-from rag_nodes.errors import RagNodesError, StoreDamagedError, StoreError, StoreLockedError
+from rag_nodes.core.errors import RagNodesError, StoreDamagedError, StoreError, StoreLockedError
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.edge.folder import COLLECTIONS, MARKER, SHARD, unreadable

@@ -18,7 +18,7 @@ import zlib
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.errors import StoreDamagedError, StoreError, StoreForeignError
+from rag_nodes.core.errors import StoreDamagedError, StoreError, StoreForeignError
 from rag_nodes.store.engine import SPARSE, Layout
 
 if TYPE_CHECKING:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import qdrant_edge as edge
 
-from rag_nodes.errors import ConfigurationError, DimensionError, StoreFullError
+from rag_nodes.core.errors import ConfigurationError, DimensionError, StoreFullError
 from rag_nodes.store.edge.folder import CONFIG, check_manifest, drop_manifest
 
 if TYPE_CHECKING:

@@ -22,15 +22,15 @@ from qdrant_client import QdrantClient
 from qdrant_client.common.client_exceptions import QdrantException, ResourceExhaustedResponse
 from qdrant_client.http.exceptions import ResponseHandlingException, UnexpectedResponse
 
-from rag_nodes.errors import (
+from rag_nodes.core.errors import (
     ConfigurationError,
     CredentialsError,
     RagNodesError,
     StoreError,
     StoreUnreachableError,
 )
-from rag_nodes.network import is_loopback, usual_certificates
-from rag_nodes.processes import pause
+from rag_nodes.core.network import is_loopback, usual_certificates
+from rag_nodes.core.processes import pause
 from rag_nodes.store.catalogue import missing, shown
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from qdrant_client.http import models as rest
 
-from rag_nodes.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout
 from rag_nodes.store.fusion import SAMPLE
 from rag_nodes.store.terms import DRAWN, Terms

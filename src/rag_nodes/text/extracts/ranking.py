@@ -12,8 +12,8 @@ from itertools import pairwise
 from math import log
 from typing import TYPE_CHECKING
 
-from rag_nodes.errors import ConfigurationError
-from rag_nodes.several import several
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.several import several
 from rag_nodes.text.extracts.candidates import CandidateSentence, candidates
 from rag_nodes.text.languages import content_words, question_languages, stem_of
 from rag_nodes.text.tokens import TokenIndex

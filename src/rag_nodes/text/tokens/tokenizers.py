@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.errors import ConfigurationError, MissingExtraError
+from rag_nodes.core.errors import ConfigurationError, MissingExtraError
 from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, encodable, load_encoder
 from rag_nodes.text.tokens.index import TokenEnds, TokenIndex
 

@@ -21,8 +21,8 @@ from rag_nodes.apps.visitors.cuts import span_of
 from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, rate, tally
-from rag_nodes.errors import ConfigurationError, RagNodesError
-from rag_nodes.keys import trace_of
+from rag_nodes.core.errors import ConfigurationError, RagNodesError
+from rag_nodes.core.keys import trace_of
 
 if TYPE_CHECKING:
     from markupsafe import Markup
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.apps.visitors.sessions import PageSessions
     from rag_nodes.apps.visitors.turns import Asking, Growing, Turn
-    from rag_nodes.compare import Column
+    from rag_nodes.evaluation.compare import Column
     from rag_nodes.query import Hit
     from rag_nodes.text.spans import Span
 

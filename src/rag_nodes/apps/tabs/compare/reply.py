@@ -9,7 +9,7 @@ from rag_nodes.apps.tabs.compare.diff import all_of, difference
 from rag_nodes.apps.tabs.compare.hits import anchor, hit_view
 from rag_nodes.apps.tabs.compare.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.choice import headline_of
-from rag_nodes.compare.evidence import found_also_by
+from rag_nodes.evaluation.compare.evidence import found_also_by
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.spans import Span
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.apps.tabs.compare.diff import AnswerSentence, Difference, SharedSentence
     from rag_nodes.apps.visitors.turns import Asking, Turn
-    from rag_nodes.compare import Column
+    from rag_nodes.evaluation.compare import Column
     from rag_nodes.query import Answer, Citation
 
 _KINDS = {

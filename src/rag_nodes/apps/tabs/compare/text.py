@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from rag_nodes.apps.markup import part
+from rag_nodes.apps.view.markdown import render_line, render_markdown, visible
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.citations import marks_of
-from rag_nodes.view.markdown import render_line, render_markdown, visible
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -1,0 +1,1 @@
+"""Parts below all others: errors, metadata keys, settings, files and processes."""

@@ -1,0 +1,328 @@
+"""Every error rag_nodes raises on purpose; each message says what failed, where, and the remedy.
+
+    RagNodesError
+    ├── BusyError                     a server takes on no more for the moment
+    ├── CancelledError                the caller ended it before it was done
+    ├── ConfigurationError            an option is unknown, out of range or contradicts another
+    │   ├── CredentialsError          a key is missing or was refused
+    │   └── AmbiguousDocumentError    several stored documents are called so
+    ├── DatasetError                  documents and questions that nothing can be measured with
+    │   └── DatasetTooLargeError      more than one visitor of a server may have measured
+    ├── EngineError                   what runs an ingest's workers cannot be started or reached
+    ├── MissingPackageError           a package that was named is not installed
+    │   └── MissingExtraError         an optional dependency of ours is not installed
+    ├── ReadError                     one file could not be read
+    │   ├── FileMissingError
+    │   ├── UnsupportedFileError      no reader for this kind of file
+    │   ├── EmptyFileError            no bytes, or nothing but blank space
+    │   ├── MisnamedFileError         the content is not what the file name says
+    │   ├── CorruptFileError
+    │   ├── EncryptedFileError
+    │   ├── NoTextLayerError          scanned pages, no text in them
+    │   ├── NoPagesError
+    │   ├── FileTooLargeError
+    │   │   └── ReadMemoryError       reading it takes more memory than the limit
+    │   ├── ReadTimeoutError          reading it takes longer than the limit
+    │   └── ReaderCrashedError        the process that read it died
+    ├── ParseError                    a document could not be cut
+    ├── SessionEndedError             a visitor's session is over, or never was
+    ├── TransformationError           a transformation of the user failed
+    ├── ModelError                    an embedding model or LLM failed
+    │   ├── ModelConnectionError
+    │   ├── RateLimitedError
+    │   ├── ModelRequestError         the server refused the request (too long, bad option)
+    │   │   └── UnknownModelError     the server knows no such model, or the address is another's
+    │   ├── ModelResponseError        the server answered with something unusable
+    │   └── DimensionError            vectors of an unexpected length
+    └── StoreError
+        ├── LedgerError               the record of what is stored cannot be opened or written
+        │   └── LedgerDamagedError    it is torn
+        ├── StoreLockedError          another process holds the folder
+        ├── StoreDamagedError
+        ├── StoreUnreachableError
+        ├── CollectionMissingError    nothing was ingested under this name
+        └── DocumentMissingError      no stored document is the one that was named
+
+Catch `RagNodesError` to catch them all.
+"""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+from typing import Any
+
+CHECK_KEY = "check RAG_NODES_API_KEY or OPENAI_API_KEY"
+"""Remedy for a refused key; the page and served surfaces replace it by what helps there."""
+SET_KEY = "set OPENAI_API_KEY or RAG_NODES_API_KEY"
+"""Remedy for a missing key, likewise."""
+
+
+class RagNodesError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class BusyError(RagNodesError):
+    """A server takes on no more for the moment."""
+
+
+class CancelledError(RagNodesError):
+    """The caller ended it before it was done."""
+
+
+class ConfigurationError(RagNodesError, ValueError):
+    """An option is unknown, out of range, or contradicts another.
+
+    A `ValueError` too, as from any other constructor that is given a wrong value.
+    """
+
+
+class CredentialsError(ConfigurationError):
+    """A key is missing, malformed or was refused by the server."""
+
+
+class AmbiguousDocumentError(ConfigurationError):
+    """Several stored documents are called so; the message lists them."""
+
+
+class DatasetError(RagNodesError, ValueError):
+    """Documents and questions with which nothing can be measured; says which and the remedy."""
+
+
+class DatasetTooLargeError(DatasetError):
+    """More documents and questions than one visitor of a server may have measured."""
+
+
+class EngineError(RagNodesError):
+    """What runs workers cannot be started or reached, or gave up."""
+
+
+class MissingPackageError(RagNodesError, ImportError):
+    """A package is not installed; the message holds the install line.
+
+    Args:
+        package: its name.
+        install: what to give to `pip install`; the package itself where nothing is said.
+    """
+
+    def __init__(self, package: str, install: str | None = None) -> None:
+        super().__init__(
+            f"{package} is not installed. Install it with: pip install {install or package}"
+        )
+        self.package = package
+        self.install = install
+
+    def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
+        return type(self), (self.package, self.install)
+
+
+class MissingExtraError(MissingPackageError):
+    """An optional dependency is not installed; the message holds the install line."""
+
+    def __init__(self, package: str, extra: str) -> None:
+        super().__init__(package, f"'rag-nodes[{extra}]'")
+        self.extra = extra
+
+    def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
+        return type(self), (self.package, self.extra)
+
+
+class ReadError(RagNodesError):
+    """One file could not be read.
+
+    Attributes:
+        path: the file.
+        reason: what is wrong with it, without the path.
+        remedy: what the user can do about it.
+    """
+
+    reason = "could not be read"
+    remedy = "check the file and try again"
+
+    def __init__(
+        self, path: str | Path, reason: str | None = None, remedy: str | None = None
+    ) -> None:
+        self.path = Path(path)
+        self.reason = reason or type(self).reason
+        self.remedy = remedy or type(self).remedy
+        super().__init__(f"{path}: {self.reason}; {self.remedy}")
+
+    def __reduce__(self) -> tuple[type[ReadError], tuple[Path, str, str]]:
+        return type(self), (self.path, self.reason, self.remedy)
+
+
+class FileMissingError(ReadError):
+    """The path does not exist or is not a file."""
+
+    reason = "no such file"
+    remedy = "check the path"
+
+
+class UnsupportedFileError(ReadError):
+    """No reader is registered for this kind of file."""
+
+    reason = "no reader for this kind of file"
+    remedy = "convert it to PDF, Markdown or plain text"
+
+
+class EmptyFileError(ReadError):
+    """The file holds no bytes, or nothing but blank space."""
+
+    reason = "the file is empty"
+    remedy = "check that the export or download finished"
+
+
+class MisnamedFileError(ReadError):
+    """The content is not what the file name says."""
+
+    reason = "the content is not what the file name says"
+    remedy = "rename it to its real type"
+
+
+class CorruptFileError(ReadError):
+    """The file is damaged beyond repair."""
+
+    reason = "the file is damaged"
+    remedy = "export or download it again"
+
+
+class EncryptedFileError(ReadError):
+    """The file asks for a password."""
+
+    reason = "the file is encrypted"
+    remedy = "save a copy without password protection"
+
+
+class NoTextLayerError(ReadError):
+    """The pages are images: there is no text to read."""
+
+    reason = "no text layer (scanned pages)"
+    remedy = "run OCR on it first, for example with ocrmypdf"
+
+
+class NoPagesError(ReadError):
+    """The file opens but holds no page."""
+
+    reason = "the file has no pages"
+    remedy = "export or download it again"
+
+
+class FileTooLargeError(ReadError):
+    """The file is over a configured limit."""
+
+    reason = "the file is over the size limit"
+    remedy = "split it or raise the limit"
+
+
+class ReadMemoryError(FileTooLargeError):
+    """Reading the file takes more memory than the limit."""
+
+    reason = "reading it takes more memory than the limit"
+    remedy = "split it or raise Limits.memory_bytes"
+
+
+class ReadTimeoutError(ReadError):
+    """Reading the file takes longer than the limit."""
+
+    reason = "reading it takes longer than the limit"
+    remedy = "split it or raise Limits.seconds"
+
+
+class ReaderCrashedError(ReadError):
+    """The process that read the file died."""
+
+    reason = "the process that read it died"
+    remedy = "the file is damaged or hostile; export or download it again"
+
+
+class ParseError(RagNodesError):
+    """A document could not be cut."""
+
+
+class SessionEndedError(RagNodesError):
+    """A visitor's session is over, or never was."""
+
+
+class TransformationError(RagNodesError):
+    """A transformation of the user failed, or gave back nodes that cannot be stored."""
+
+
+class ModelError(RagNodesError):
+    """An embedding model or LLM failed."""
+
+
+class ModelConnectionError(ModelError):
+    """The model's server could not be reached."""
+
+
+class RateLimitedError(ModelError):
+    """The model's server keeps answering 429: too many requests, or no quota left."""
+
+
+class ModelRequestError(ModelError):
+    """The model's server refused the request: too long, unknown model, bad parameter."""
+
+
+class UnknownModelError(ModelRequestError):
+    """The server knows no such model, or there is none at the address: no request will succeed."""
+
+
+class ModelResponseError(ModelError):
+    """The model's server answered with something unusable: a cut stream, no choices, NaN."""
+
+
+class DimensionError(ModelError):
+    """Vectors of another length than expected."""
+
+
+class StoreError(RagNodesError):
+    """The vector store failed."""
+
+
+class LedgerError(StoreError):
+    """The record of what is stored cannot be opened or written."""
+
+
+class LedgerDamagedError(LedgerError):
+    """The record of what is stored is torn."""
+
+
+class StoreLockedError(StoreError):
+    """Another process holds the storage folder."""
+
+
+class StoreForeignError(StoreError):
+    """Folder or collection are of another program; nothing in them is changed."""
+
+
+class StoreDamagedError(StoreError):
+    """The storage folder cannot be opened."""
+
+
+class StoreFullError(StoreError):
+    """The disk has too little space to write safely."""
+
+
+class StoreUnreachableError(StoreError):
+    """The vector store's server does not answer."""
+
+
+class CollectionMissingError(StoreError):
+    """Nothing was ingested for this corpus, parser and embedding model."""
+
+
+class DocumentMissingError(StoreError):
+    """No stored document is the one that was named; the message has names that are near."""
+
+
+def command(words: str, corpus: str) -> str:
+    """A command of ours for a message, in backticks, as all stand there.
+
+    The command line names its store and ledger in those that it prints.
+
+    >>> from rag_nodes.core.errors import command
+    >>> command("list --state failed", "default"), command("list", "my contracts")
+    ('`rag-nodes list --state failed`', "`rag-nodes list --corpus 'my contracts'`")
+    """
+    about = "" if corpus == "default" else f" --corpus {shlex.quote(corpus)}"
+    return f"`rag-nodes {words}{about}`"

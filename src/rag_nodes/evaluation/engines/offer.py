@@ -1,0 +1,68 @@
+"""Columns of a user's own among the parsers that an app offers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from rag_nodes.core.several import several
+from rag_nodes.evaluation.engines.finding import finds
+from rag_nodes.parsers import offered
+from rag_nodes.parsers.presets import PRESETS, Preset, preset_named
+
+
+@dataclass(frozen=True)
+class FoundColumn(Preset):
+    """What finds as it stands, offered like a parser, without options.
+
+    Attributes:
+        given: what finds.
+    """
+
+    given: Any = None
+
+    @property
+    def embeds(self) -> bool:
+        """Never: it has models of its own."""
+        return False
+
+    def make(self, **_options: Any) -> Any:
+        """What was given."""
+        return self.given
+
+
+def offered_columns(columns: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, Preset]:
+    """All that can be chosen, by name: the columns of a user's own first, then what `offered` has.
+
+    Args:
+        columns: as `Comparison` takes them, or import paths of splitters. What finds as it stands
+            may have the name of a preset, which then is not on offer.
+
+    Raises:
+        ConfigurationError: a parser among them cannot be used, or its name is taken.
+    """
+    columns = several(columns)
+    if not isinstance(columns, Mapping):
+        paths = list(columns)
+        offer = offered(paths)
+        own = list(offer)[len(offer) - len(paths) :] if paths else []
+        return {name: offer[name] for name in (*own, *offer)}
+    found = {name: one for name, one in columns.items() if finds(one)}
+    rest = {
+        name: _renamed(name, one) if isinstance(one, str) and one in PRESETS else one
+        for name, one in columns.items()
+        if name not in found
+    }
+    same = {name for name in rest if rest[name] is None}
+    offer = offered({name: one for name, one in rest.items() if name not in same})
+    for name, one in found.items():
+        kind = type(one)
+        where = f"{kind.__module__}:{kind.__qualname__}"
+        offer[name] = FoundColumn(name, where, name, f"as {kind.__name__} finds", given=one)
+    return {name: offer[name] for name in (*columns, *offer)}
+
+
+def _renamed(name: str, preset: str) -> Preset | None:
+    """A preset under another name; None where that is its own, as it is on offer already."""
+    return None if name == preset else replace(preset_named(preset), name=name, title=name)

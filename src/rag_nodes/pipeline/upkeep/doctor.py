@@ -1,0 +1,177 @@
+"""Checks of a store: what is torn, foreign or orphaned in it, and what to do about it."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
+
+from rag_nodes.core.errors import (
+    LedgerError,
+    RagNodesError,
+    StoreDamagedError,
+    StoreError,
+    StoreForeignError,
+    StoreFullError,
+    StoreLockedError,
+    StoreUnreachableError,
+)
+from rag_nodes.pipeline.columns import stored_row
+from rag_nodes.pipeline.ledger import Ledger
+from rag_nodes.store import lack_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from rag_nodes.store import Store, StoredNode
+
+    StoredDocuments = dict[str, dict[str, StoredNode]]
+
+_SHOWN = 5
+"""Documents that are listed of many."""
+_ANEW = "`rag-nodes clear --parser {} --yes` deletes it; then ingest again, or restore a copy"
+
+FindingKind = Literal[
+    "disk", "folder", "foreign", "ledger", "locked", "torn", "unreachable", "unreadable"
+]
+"""What it is about; "torn" are documents of which not all is there."""
+_KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
+    (StoreForeignError, "foreign"),
+    (StoreLockedError, "locked"),
+    (StoreUnreachableError, "unreachable"),
+    (StoreDamagedError, "unreadable"),
+    (StoreFullError, "disk"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Trouble:
+    """A finding: where it is, what is wrong, and what to do.
+
+    A finding that is not `is_wrong` is only worth knowing.
+    """
+
+    kind: FindingKind
+    where: str
+    what: str
+    remedy: str
+    is_wrong: bool = True
+
+    @classmethod
+    def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
+        """What an error tells: what is wrong and, behind a semicolon, what to do about it."""
+        kinds = (kind for of, kind in _KINDS if isinstance(error, of))
+        what, _, said = str(error).partition("; ")
+        return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")
+
+    def as_dict(self) -> dict[str, Any]:
+        """Return the finding as plain data."""
+        return asdict(self)
+
+
+def examined(
+    location: str,
+    opened: Callable[[], Store],
+    ledger_path: Callable[[str], Path | None],
+) -> Iterator[Trouble]:
+    """Check a store and yield each finding as it is made.
+
+    Args:
+        location: folder or URL of the store.
+        opened: opens it; whoever gives this closes it.
+        ledger_path: gives the path of the ledger for the location of an open store; None if it has
+            no ledger.
+    """
+    try:
+        yield from _folder(location)
+        store = opened()
+    except (StoreError, OSError) as error:
+        yield Trouble.of(error, location, "folder")
+        return
+    ledger, path = None, ledger_path(store.location)
+    with ExitStack() as cleanup:
+        if path and path.is_file():
+            try:
+                ledger = cleanup.enter_context(Ledger(path))
+                ledger.check()
+            except LedgerError as error:
+                ledger = None
+                cleanup.close()
+                yield Trouble.of(error, str(path), "ledger")
+        names = [info.name for info in store.collections()]
+        for name in names:
+            try:
+                yield from _collection(store, ledger, name)
+            except RagNodesError as error:
+                remedy = _ANEW.format(name) if isinstance(error, StoreDamagedError) else ""
+                yield Trouble.of(error, name, "unreadable", remedy)
+        for one in ledger.collections() if ledger else ():
+            # Of a collection that is gone nothing is counted and no error raised.
+            with suppress(RagNodesError):
+                if ledger and one.documents and one.name not in names and not store.count(one.name):
+                    what = "the ledger knows this collection, and the store has it no more"
+                    remedy = "ingest its documents again if it should be there"
+                    yield Trouble("ledger", one.name, what, remedy)
+
+
+def _folder(location: str) -> Iterator[Trouble]:
+    """Collections of a folder of which not even the name can be read."""
+    from rag_nodes.store.edge.folder import contents_of
+
+    if "://" not in location:
+        path = Path(location).expanduser().resolve()
+        for unread in contents_of(path).unread.values():
+            yield Trouble.of(unread, str(path), "unreadable")
+
+
+def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
+    """Yield what is wrong with a collection, and where its ledger says something else."""
+    stored = store.documents(name)
+    yield from _torn(ledger, name, stored)
+    chunks = sum(not node.is_parent for nodes in stored.values() for node in nodes.values())
+    if lacking := chunks - store.count(name):
+        what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
+        yield Trouble("torn", name, what, _ANEW.format(name))
+    if ledger and not ledger.stored(name):
+        what = "the ledger does not know what is in this collection: it was written elsewhere"
+        remedy = "the next ingest into it makes it known"
+        yield Trouble("ledger", name, what, remedy, is_wrong=False)
+    elif ledger and (different := _different(ledger, name, stored)):
+        count = "1 document" if len(different) == 1 else f"{len(different):,} documents"
+        rest = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
+        shown = ", ".join(different[:_SHOWN]) + rest
+        yield Trouble(
+            "ledger",
+            name,
+            f"the ledger says something else of {count}: {shown}",
+            "ingest again: the ledger is then made from what is stored",
+        )
+
+
+def _torn(ledger: Ledger | None, name: str, stored: StoredDocuments) -> Iterator[Trouble]:
+    """Yield a finding for each document of which chunks are missing or versions are mixed."""
+    rows = ledger.stored(name) if ledger else {}
+    for document, nodes in stored.items():
+        # What no ingest wrote cannot be judged; what failed the next ingest completes with what is
+        # there, which may have been paid for.
+        is_judged = any(node.source_hash for node in nodes.values())
+        has_failed = document in rows and rows[document].error is not None
+        if is_judged and not has_failed and (what := lack_of(nodes)):
+            yield Trouble(
+                "torn",
+                f"{name}: document {document}",
+                what,
+                "ingest it again, or repeat the push that was interrupted",
+            )
+
+
+def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
+    """Documents that are whole in another version than a ledger says, or that it lacks."""
+    there = {one: stored_row(name, one, nodes).version for one, nodes in stored.items()}
+    said = {one: row.version for one, row in ledger.stored(name).items()}
+    return [
+        one
+        for one in dict.fromkeys([*there, *said])
+        if said.get(one, "") != there.get(one, "") or (one in there and one not in said)
+    ]

@@ -1,0 +1,336 @@
+"""`Inventory`: what a store holds, by collection and by document, with what its ledger adds."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from rag_nodes.core.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
+from rag_nodes.core.several import several
+from rag_nodes.pipeline.columns import stored_row
+from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument, source_hash_of
+from rag_nodes.pipeline.pruning import Removed
+from rag_nodes.store import described, is_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+
+    from rag_nodes.pipeline.ledger import CollectionRow, FileRow, Ledger
+    from rag_nodes.store import CollectionInfo, Store, StoredNode
+
+_PORTION = 500
+"""Nodes that are fetched at once."""
+DocumentState = Literal["stored", "incomplete", "expired", "failed", "gone"]
+"""Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
+due to be read again; or of a file that could not be read or is not there any more, whatever is
+stored of it from before."""
+
+
+class HeldCollection(NamedTuple):
+    """A collection of a store, and what its ledger knows of it; None where it does not."""
+
+    info: CollectionInfo
+    row: CollectionRow | None
+
+    @property
+    def corpus(self) -> str:
+        """Name of the document set; its readable form where there is no ledger to ask."""
+        return self.row.corpus if self.row else self.info.corpus
+
+    @property
+    def parser(self) -> str:
+        """Class name of the parser."""
+        return self.row.parser if self.row else self.info.parser
+
+    def is_of(self, corpus: str) -> bool:
+        """Whether it belongs to a document set."""
+        return self.row.corpus == corpus if self.row else is_of(self.info, corpus)
+
+
+@dataclass(frozen=True, slots=True)
+class CollectionStatus:
+    """What is stored in a collection; what the store cannot tell is None where no ledger knows it.
+
+    Of `documents` something is stored; those that are not whole, or not as they were last read, are
+    `incomplete`, of these `failed` where the ingest said why, mostly `error`, since `failed_at`;
+    those due to be read again are `expired`. `chunks` can be found, `parents` stand above them.
+    `size` is bytes on disk, None for a server; times are seconds since 1970. Where `trouble` says
+    why it cannot be opened, numbers are the ledger's.
+    """
+
+    name: str
+    corpus: str
+    parser: str
+    fingerprint: str | None
+    options: str | None
+    model: str
+    dimension: int
+    ignored_vectors: tuple[str, ...]
+    chunks: int
+    parents: int
+    documents: int
+    incomplete: int
+    expired: int
+    size: int | None
+    first_used: float | None
+    last_used: float | None
+    trouble: str = ""
+    failed: int = 0
+    error: str | None = None
+    failed_at: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class ListedDocument:
+    """A document and what is stored of it; None is for what nobody knows.
+
+    `id` is "" for a file that failed and became none, `path` that of its file, `source` where its
+    text came from. `chunks` and `errors`, what the ingest said, are by collection; `error` says
+    what is wrong where the `state` is not "stored". Times are seconds since 1970.
+    """
+
+    id: str
+    corpus: str
+    name: str
+    path: str | None = None
+    source: str | None = None
+    pages: int | None = None
+    chunks: dict[str, int] = field(default_factory=dict)
+    stored_at: float | None = None
+    state: DocumentState = "stored"
+    error: str | None = None
+    errors: dict[str, str] = field(default_factory=dict)
+    failed_at: float | None = None
+
+
+class Inventory:
+    """What a store holds, and its ledger says of it, a blank one where there is none.
+
+    `clock` tells the time now.
+    """
+
+    def __init__(
+        self, store: Store, ledger: Ledger, clock: Callable[[], float] = time.time
+    ) -> None:
+        self.store, self.ledger, self.clock = store, ledger, clock
+
+    def collections(self, corpus: str | None = None) -> list[HeldCollection]:
+        """The collections of a corpus, or of all of them, by name."""
+        rows = {one.name: one for one in self.ledger.collections()}
+        held = (HeldCollection(info, rows.get(info.name)) for info in self.store.collections())
+        return [one for one in held if corpus is None or one.is_of(corpus)]
+
+    def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
+        """Collections that are not there, as all documents failed that were to be in them."""
+        there = {info.name for info in self.store.collections()}
+        return [
+            HeldCollection(info, row)
+            for row in self.ledger.collections(corpus or "")
+            if row.name not in there
+            and (info := described(row.name, 0))
+            and any(one.error is not None for one in self.ledger.stored(row.name).values())
+        ]
+
+    def stored(self, held: HeldCollection) -> dict[str, StoredDocument]:
+        """What a collection holds of each document, by the document's id.
+
+        The ledger is believed where it is that of this state of the store, and has to be where the
+        collection cannot be opened; else the store is read.
+        """
+        name, count = held.info.name, held.info.points
+        known = self.ledger.stored(name)
+        if held.info.trouble:
+            return known
+        if self.ledger.covers(name, self.store.marks(name), count):
+            whole = {one: row for one, row in known.items() if row.version}
+            others = {one: row for one, row in known.items() if not row.version}
+            there = {one: self.store.stored(name, one) for one in others}
+            found = whole | _rows(name, there, others)
+            if sum(row.chunks for row in found.values()) == count:
+                return found
+        return _rows(name, self.store.documents(name), known)
+
+    def size_of(
+        self, held: HeldCollection, document_ids: str | Collection[str] | None = None
+    ) -> Removed:
+        """What would go with some documents of a collection, or with all of it."""
+        document_ids = several(document_ids)
+        stored = self.stored(held).items()
+        sizes = [row.nodes for one, row in stored if document_ids is None or one in document_ids]
+        return Removed(held.info.name, sum(map(bool, sizes)), sum(sizes))
+
+    def unread(self, corpus: str | None = None) -> list[FileRow]:
+        """The files that could not be read, or a document in them; None for all corpora."""
+        return self.ledger.unread(corpus or "")
+
+    def status(self, held: HeldCollection) -> CollectionStatus:
+        """What is in a collection."""
+        name, row, trouble = held.info.name, held.row, held.info.trouble
+        stored = list(self.stored(held).values())
+        known = self.ledger.documents(held.corpus)
+        lacking = [one for one in stored if not _is_whole(one, known.get(one.document_id, ()))]
+        failed = [one for one in lacking if one.error is not None]
+        with self.store.engine.step(name):
+            found = None if trouble else self.store.engine.collection(name)
+            size = found.disk_size() if found else None
+        return CollectionStatus(
+            name=name,
+            corpus=held.corpus,
+            parser=held.parser,
+            fingerprint=row.fingerprint if row else None,
+            options=row.options if row else None,
+            model=row.model if row else held.info.embedding,
+            dimension=found.layout.size if found else (row and row.dimension) or 0,
+            ignored_vectors=self.store.ignored_vectors(name) if found else (),
+            chunks=sum(one.chunks for one in stored) if trouble else held.info.points,
+            parents=sum(one.parents for one in stored),
+            documents=sum(bool(one.nodes) for one in stored),
+            incomplete=len(lacking),
+            expired=sum(self._is_expired(known.get(one.document_id, ())) for one in stored),
+            size=size,
+            first_used=row.first_used if row else None,
+            last_used=row.last_used if row else None,
+            trouble=trouble,
+            failed=len(failed),
+            error=next((said for said, _ in Counter(o.error for o in failed).most_common(1)), None),
+            failed_at=_first(failed),
+        )
+
+    def documents(self, corpus: str, collections: Iterable[HeldCollection]) -> list[ListedDocument]:
+        """The documents of a corpus in some of its collections, by name; then files without any.
+
+        With all of its collections, those too that were read and of which nothing is stored.
+        """
+        chosen, known = list(collections), self.ledger.documents(corpus)
+        found: dict[str, dict[str, StoredDocument]] = {}
+        is_all = {*chosen} >= {*self.collections(corpus)}
+        for held in [*chosen, *self.never_stored(corpus)] if is_all else chosen:
+            for one, row in self.stored(held).items():
+                found.setdefault(one, {})[held.info.name] = row
+        if is_all:
+            for one, rows in known.items():
+                if rows[-1].source_hash:
+                    found.setdefault(one, {})
+        told: dict[str, ListedDocument] = {}
+        for held in chosen:
+            told |= self._told(corpus, held.info.name, found.keys() - known.keys() - told.keys())
+        unread = {one.path: one for one in self.unread(corpus)}
+        listed = []
+        for one, of in found.items():
+            rows = known.get(one, [])
+            about = told.get(one) or _about(corpus, one, rows)
+            listed.append(self._judged(about, rows, of, unread.get(about.path or "")))
+        listed.sort(key=lambda one: (one.name, one.id))
+        paths = {one.path for one in listed}
+        others = (one for one in unread.values() if one.documents or one.path not in paths)
+        return [*listed, *map(_failed, others)]
+
+    def _is_expired(self, rows: Sequence[DocumentRow]) -> bool:
+        at = rows[-1].expires_at if rows else None
+        return at is not None and at <= self.clock()
+
+    def _judged(
+        self,
+        about: ListedDocument,
+        known: Sequence[DocumentRow],
+        stored: Mapping[str, StoredDocument],
+        file: FileRow | None,
+    ) -> ListedDocument:
+        """A document with what is stored of it, and whether that is whole."""
+        lacking = {name: one for name, one in stored.items() if not _is_whole(one, known)}
+        errors = {name: one.error for name, one in lacking.items() if one.error is not None}
+        there = {name: one for name, one in stored.items() if one.error is None or one.nodes}
+        state: DocumentState = "stored"
+        error, since = None, _first(lacking.values())
+        if file and not file.documents:
+            state, error, since = "failed", file.error, file.failed_at
+        elif lacking or not stored:
+            state = "incomplete"
+            error = "; ".join(dict.fromkeys(filter(None, errors.values())))
+            error = error or f"{_lack(lacking.values())}; ingest it again"
+        elif self._is_expired(known):
+            state = "expired"
+        return replace(
+            about,
+            chunks={name: one.chunks for name, one in there.items()},
+            stored_at=max((one.stored_at or 0 for one in there.values()), default=0) or None,
+            state=state,
+            error=error,
+            errors=errors,
+            failed_at=since,
+        )
+
+    def _told(
+        self, corpus: str, collection: str, unknown: Collection[str]
+    ) -> dict[str, ListedDocument]:
+        """What one of its nodes says of each document that no ledger knows."""
+        stored = self.store.documents(collection) if unknown else {}
+        first = {next(iter(stored[one])): one for one in unknown if one in stored}
+        ids, told = list(first), dict[str, ListedDocument]()
+        for start in range(0, len(ids), _PORTION):
+            for node, found in self.store.fetch(collection, ids[start : start + _PORTION]).items():
+                facts, one = found.metadata, first[node]
+                source = facts.get(SOURCE) or facts.get(FILE_PATH)
+                name, pages = page_name(facts) or one, facts.get(TOTAL_PAGES)
+                told[one] = ListedDocument(one, corpus, name, source=source, pages=pages)
+        return told
+
+
+def _about(corpus: str, document_id: str, known: Sequence[DocumentRow]) -> ListedDocument:
+    """What the ledger says of a document."""
+    if not known:
+        return ListedDocument(document_id, corpus, document_id)
+    row = known[-1]
+    name = row.name or document_id
+    return ListedDocument(document_id, corpus, name, row.path, row.source, row.pages)
+
+
+def _failed(file: FileRow) -> ListedDocument:
+    """A file that could not be read."""
+    return ListedDocument(
+        id="",
+        corpus=file.corpus,
+        name=file.path.replace("\\", "/").rsplit("/", maxsplit=1)[-1],
+        path=file.path,
+        source=file.path,
+        state="failed",
+        error=file.error,
+        failed_at=file.failed_at,
+    )
+
+
+def _rows(
+    name: str,
+    stored: Mapping[str, Mapping[str, StoredNode]],
+    known: Mapping[str, StoredDocument],
+) -> dict[str, StoredDocument]:
+    """What the store says of documents, and the ledger of why others are not stored."""
+    rows = {one: stored_row(name, one, nodes) for one, nodes in stored.items() if nodes}
+    for one, row in known.items():
+        if row.error is not None:
+            there = rows.get(one, StoredDocument(name, one, ""))
+            rows[one] = there._replace(error=row.error, failed_at=row.failed_at)
+    return rows
+
+
+def _is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
+    """Whether all of a document is stored, in the version that any of its files was read last."""
+    wanted = {row.source_hash for row in known if row.source_hash}
+    if not wanted:  # nobody knows what was read
+        return bool(stored.version) and stored.error is None
+    return source_hash_of(stored.version) in wanted
+
+
+def _first(failed: Iterable[StoredDocument]) -> float | None:
+    """Since when the first of them has failed."""
+    return min((one.failed_at for one in failed if one.failed_at is not None), default=None)
+
+
+def _lack(lacking: Collection[StoredDocument]) -> str:
+    if not lacking:
+        return "nothing of it is stored"
+    if all(one.version for one in lacking):
+        return "a former version of it is stored"
+    return "not all of its chunks are stored"

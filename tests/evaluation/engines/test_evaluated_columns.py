@@ -1,0 +1,211 @@
+"""What finds as it stands, measured beside parsers by the same questions, budget and metrics."""
+
+from dataclasses import replace
+from io import StringIO
+from typing import Any
+
+from llama_index.core import Document, StorageContext, VectorStoreIndex
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from memory_clients import memory_client
+from plant import MANUAL
+from rich.console import Console
+
+from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
+from rag_nodes.apps.tabs.evidence import why
+from rag_nodes.cli.views.evaluation import evaluation_view
+from rag_nodes.evaluation import Passage, Question
+from rag_nodes.evaluation.engines import StoredCollection
+from rag_nodes.evaluation.gates import under
+from rag_nodes.evaluation.page import html_of, matrix, size_curve
+from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.store import open_store
+from rag_nodes.text.spans import Span
+
+BATTERY = "A spare battery starts the generator when the grid is down."
+PUMP = "The pump is checked every forty days."
+REWRITTEN = "The battery is said to be spare and to start it."
+_POWER = MANUAL.index("# Power")
+LINES = [MANUAL[_POWER + at : _POWER + at + 60].strip() for at in range(0, 45, 5)]
+"""Pieces of the manual, none of which says anything of the pump."""
+PLAN = EvaluationPlan(budgets=(20, 40), sizes=(), target=None)
+DOCUMENT = Document(text=MANUAL, id_="manual")
+
+
+def dataset() -> Dataset:
+    asked = {"What starts the generator?": BATTERY, "How often is the pump checked?": PUMP}
+    questions = []
+    for text, quote in asked.items():
+        start = MANUAL.index(quote)
+        gold = Passage("manual", Span(start, start + len(quote)))
+        questions.append(Question(text, text, ((gold,),)))
+    return Dataset("plant", (DOCUMENT,), tuple(questions))
+
+
+def index(**options: Any) -> VectorStoreIndex:
+    return VectorStoreIndex.from_documents(
+        [Document(text=MANUAL)],
+        transformations=[SentenceSplitter(chunk_size=24, chunk_overlap=0)],
+        embed_model=get_embedding("lexical"),
+        **options,
+    )
+
+
+class Counted(BaseRetriever):
+    """Finds the same for every question."""
+
+    def __init__(self, *texts: str) -> None:
+        super().__init__()
+        self.texts, self.asked = texts, list[str]()
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+        self.asked.append(query_bundle.query_str)
+        return [NodeWithScore(node=TextNode(text=one, id_=one)) for one in self.texts]
+
+
+def rows(columns: dict[str, Any], **options: Any) -> dict[str, Row]:
+    report: EvaluationReport = evaluate(dataset(), columns, plan=PLAN, **options)
+    return {row.name: row for row in report.rows}
+
+
+def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> None:
+    splitter = SentenceSplitter(chunk_size=24, chunk_overlap=0)
+    plan = replace(PLAN, options=replace(PLAN.options, mode="dense"))
+    report = evaluate(dataset(), {"splitter": splitter, "index": index()}, plan=plan)
+    splitter_row, index_row, *_ = report.rows
+    assert index_row.error is None
+    assert index_row.means["recall@40"] == splitter_row.means["recall@40"] > 0
+    assert index_row.cost.recovery == 1.0
+    assert index_row.note == "asked as it stands"
+
+
+def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place() -> None:
+    found = Counted(BATTERY, *LINES[:8], REWRITTEN)
+    row = rows({"mine": found})["mine"]
+    assert sorted(found.asked) == sorted(one.text for one in dataset().questions)
+    assert row.cost.recovery == 0.9
+    assert row.chunks.chunks == 10
+    assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
+    assert row.parser["store"] == "Counted"
+
+
+def shown_on(report: EvaluationReport) -> tuple[str, str, str]:
+    """Return the report in sentences, as a page and as on a terminal."""
+    terminal = Console(width=200, record=True, file=StringIO())
+    terminal.print(*evaluation_view(report))
+    return " ".join(report.said), html_of(report), terminal.export_text()
+
+
+def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:
+    found = Counted(BATTERY, *LINES[:8], REWRITTEN)
+    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN)
+    words = "mine cannot be located: 1 of 10 chunks; they are read and score nothing."
+    for shown in shown_on(report):
+        assert shown.count(words) == 1
+
+
+def test_what_cannot_be_located_is_not_measurable_and_never_zero() -> None:
+    found = Counted(BATTERY, *LINES[:7], REWRITTEN, REWRITTEN.upper())
+    plan = replace(PLAN, sizes=(24,))
+    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=plan)
+    mine = report.row("mine")
+    assert mine.error == "not measurable (cannot be located: 2 of 10 chunks)"
+    assert (mine.interval, mine.means, mine.outcomes, mine.reasons) == (None, {}, (), {})
+    assert mine.cost.recovery == 0.8
+    assert [row.name for row in matrix(report).rows] == ["ours"]
+    assert 'data-column="ours"' in size_curve(report)
+    assert 'data-column="mine"' not in size_curve(report)
+    assert not any("mine" in (one.left, one.right) for one in report.contrasts)
+    for shown in (*shown_on(report), why(report), report.to_json()):
+        assert "cannot be located: 2 of 10 chunks" in " ".join(str(shown).split())
+    assert "mine (not measurable)" in shown_on(report)[2]
+
+
+def test_a_gate_cannot_judge_what_is_not_measurable() -> None:
+    report = evaluate(dataset(), {"mine": Counted(REWRITTEN), "ours": "sentence"}, plan=PLAN)
+    outcomes = {one.row: one.outcome for one in under(report, "recall@40=0.1")}
+    assert outcomes["mine"] == "cannot tell"
+
+
+def test_columns_of_any_name_have_numbers_of_their_own_on_a_terminal() -> None:
+    """Also those that are named as headings of the tables are, or are equal on one line."""
+    both = dataset()
+    kinds = tuple(replace(one, kind=one.text[:4]) for one in both.questions)
+    found = Counted(BATTERY)
+    named = dict.fromkeys(("questions", "Kind", "Missed because", "a b", "a  b"), found)
+    report = evaluate(replace(both, questions=kinds), named, plan=PLAN)
+    terminal = Console(width=200, record=True, file=StringIO())
+    terminal.print(*evaluation_view(report))
+    lines = [" ".join(line.split()) for line in terminal.export_text().splitlines()]
+    assert "Kind questions questions Kind Missed because a b a b" in lines
+    assert f"What 1{' 100.0' * 5}" in lines
+    assert "Missed because questions Kind Missed because a b a b" in lines
+
+
+def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> None:
+    report = evaluate(dataset(), {"mine": Counted(BATTERY), "ours": "sentence"}, plan=PLAN)
+    mine, ours = report.rows
+    for name in ("chunks", "tokens", "embedded", "bytes"):
+        assert getattr(mine.cost, name) is None
+        assert getattr(ours.cost, name) > 0
+    for page in (html_of(report), why(report)):
+        assert "None" not in page
+
+
+def test_an_engine_is_measured_by_what_it_reads_and_a_preset_by_its_name() -> None:
+    engine = index().as_query_engine(llm=MockLLM(), similarity_top_k=2)
+    found = rows({"mine": engine, "ours": "sentence"})
+    assert found["mine"].error is None
+    assert found["mine"].means["recall@40"] > 0
+    assert found["ours"].parser["class"] == get_parser("sentence").class_name()
+
+
+def test_a_collection_of_documents_under_other_ids_is_placed() -> None:
+    with open_store() as store:
+        parsers = {"s": get_parser("sentence")}
+        made = ingest_documents([Document(text=MANUAL, id_="elsewhere")], parsers, store)
+        column = StoredCollection(store, made.columns[0].collection)
+        found = rows({"stored": column, "ours": "sentence"})
+    assert found["stored"].cost.recovery == 1.0
+    assert found["stored"].cost.chunks == found["ours"].cost.chunks
+    assert found["stored"].means == found["ours"].means
+
+
+def test_a_column_that_fails_is_a_row_that_says_why() -> None:
+    class Broken(Counted):
+        def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
+            raise ZeroDivisionError(query_bundle.query_str)
+
+    found = rows({"mine": Broken(), "ours": "sentence"})
+    assert "Broken failed: ZeroDivisionError" in str(found["mine"].error)
+    assert found["ours"].error is None
+
+
+def test_of_a_collection_some_of_whose_documents_moved_each_is_placed() -> None:
+    parsers, other = {"s": get_parser("sentence")}, "The mill stands by the river. It grinds rye."
+    stays = Document(text=other, id_="mill")
+    with open_store() as store:
+        made = ingest_documents([stays, Document(text=MANUAL, id_="elsewhere")], parsers, store)
+        stored = StoredCollection(store, made.columns[0].collection)
+        both = replace(dataset(), documents=(stays, DOCUMENT))
+        found, ours = evaluate(both, {"stored": stored, "ours": "sentence"}, plan=PLAN).rows
+    assert found.means == ours.means
+    assert found.cost.recovery == 1.0
+
+
+def test_how_each_column_was_searched_is_said_where_they_were_not_searched_alike() -> None:
+    stored = QdrantVectorStore("theirs", client=memory_client(), index_doc_id=False)
+    index(storage_context=StorageContext.from_defaults(vector_store=stored))
+    columns = {"ours": "recursive", "theirs": stored, "fixed": Counted(BATTERY)}
+    report = evaluate(dataset(), columns, plan=PLAN)
+    modes = {row.name: row.mode for row in report.rows}
+    assert modes == {"ours": "sparse", "theirs": "dense", "fixed": "own"}
+    assert report.settings.mode == "sparse, dense, own"
+    words = "sparse search by ours; dense search by theirs; own search by fixed"
+    assert words in html_of(report)
+    alone = evaluate(dataset(), {"theirs": stored}, plan=PLAN)
+    assert "dense search, " in html_of(alone)

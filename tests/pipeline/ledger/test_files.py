@@ -1,0 +1,141 @@
+"""What a ledger knows of files and their documents, and what does not hold any more."""
+
+from types import SimpleNamespace
+from typing import Literal
+
+import pytest
+
+from rag_nodes.pipeline.ledger import DocumentRow, FileRow, Ledger, StoredDocument
+
+
+def document(path: str, document_id: str, corpus: str = "tea") -> DocumentRow:
+    return DocumentRow(corpus, path, document_id, "h", f"Name of {document_id}", path, 3, 400)
+
+
+def read(
+    path: str, *ids: str, corpus: str = "tea", content: str = "c"
+) -> tuple[FileRow, list[DocumentRow]]:
+    file = FileRow(corpus, path, 10, 77, content, "r", "read", len(ids))
+    return file, [document(path, one, corpus) for one in ids]
+
+
+def unread(
+    path: str, state: Literal["failed", "empty"] = "failed", corpus: str = "tea"
+) -> tuple[FileRow, list[DocumentRow]]:
+    file, _ = read(path, corpus=corpus)
+    return file._replace(state=state, error="torn"), []
+
+
+def test_what_may_be_stored_of_a_document_that_no_file_has_any_more_is_told_with_its_file(
+    ledger: Ledger,
+) -> None:
+    ledger.record(*read("/a", "page 2", "page 1", "page 3"))
+    ledger.record(*read("/b", "page 2"))
+    ledger.settle([StoredDocument("c", f"page {n}", "v") for n in (1, 2, 3)])
+    assert ledger.unheld("tea") == []
+
+    ledger.record(*read("/a", "page 1"))
+
+    assert ledger.known("tea", ["/a", "/never seen"]) == {"/a": read("/a", "page 1")}
+    assert ledger.unheld("tea") == [("page 3", "/a", None)]
+    assert ledger.unheld("coffee") == []
+    assert ledger.unheld("tea", ["/a"]) == [("page 1", "/a", "/a"), ("page 3", "/a", None)]
+
+
+def test_what_was_stored_of_a_file_that_was_never_read_to_its_end_is_told(ledger: Ledger) -> None:
+    ledger.open("c", ["new", "given"], {"new": "/a"})
+    assert ledger.unheld("tea") == [("new", "/a", None)]
+
+    ledger.adopt("c", [StoredDocument("c", "new", "")])
+    assert ledger.unheld("tea") == [("new", "/a", None)]
+
+    ledger.record(*read("/a", "new"))
+    assert ledger.unheld("tea") == []
+
+
+def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(ledger: Ledger) -> None:
+    def both(then: type[Exception] | None) -> None:
+        with ledger.transaction():
+            ledger.record(*read("/a", "one"))
+            ledger.settle([StoredDocument("c", "one", "h", 1)])
+            if then:
+                raise then
+
+    with pytest.raises(KeyError):
+        both(KeyError)
+    assert (ledger.known("tea"), ledger.stored("c")) == ({}, {})
+    both(None)
+    assert ([*ledger.known("tea")], [*ledger.stored("c")]) == (["/a"], ["one"])
+
+
+def test_files_that_could_not_be_read_are_those_of_one_corpus_or_of_all(ledger: Ledger) -> None:
+    for corpus in ("tea", "coffee"):
+        ledger.record(*unread("/a", corpus=corpus))
+        ledger.record(*read("/b", "b", corpus=corpus))
+
+    assert [(one.corpus, one.path) for one in ledger.unread("tea")] == [("tea", "/a")]
+    assert [one.corpus for one in ledger.unread()] == ["coffee", "tea"]
+
+
+def test_a_file_is_forgotten_with_the_last_of_its_documents(ledger: Ledger) -> None:
+    ledger.record(*unread("/never had one"))
+    ledger.record(*read("/a", "x", "y"))
+
+    for document_id, left in (("x", ["/a", "/never had one"]), ("y", ["/never had one"])):
+        ledger.forget_documents("tea", [document_id])
+        assert ledger.paths("tea") == left
+
+
+@pytest.mark.parametrize(("state", "is_gone"), [("failed", False), ("empty", True)])
+def test_documents_of_a_file_that_fails_stay_as_they_are_and_those_of_an_empty_one_are_gone(
+    ledger: Ledger, state: Literal["failed", "empty"], *, is_gone: bool
+) -> None:
+    ledger.record(*read("/a", "one"))
+    ledger.settle([StoredDocument("c", "one", "v")])
+
+    ledger.record(*unread("/a", state))
+
+    [known] = ledger.known("tea", ["/a"]).values()
+    assert known.file.error == "torn"
+    assert known.documents == ([] if is_gone else [document("/a", "one")])
+    assert bool(ledger.unheld("tea")) is is_gone
+
+
+def test_a_document_is_known_as_each_file_has_it(ledger: Ledger) -> None:
+    for path, ids in (("/a", ["both"]), ("/b", ["both", "other"])):
+        ledger.record(*read(path, *ids))
+
+    assert ledger.documents("tea") == {
+        "both": [document("/a", "both"), document("/b", "both")],
+        "other": [document("/b", "other")],
+    }
+    assert [*ledger.documents("tea", ["other", "unheard of"])] == ["other"]
+
+
+def test_a_file_has_failed_since_it_did_so_first(ledger: Ledger, clock: SimpleNamespace) -> None:
+    def since() -> float | None:
+        return ledger.known("tea")["/a"].file.failed_at
+
+    for clock.now in (100.0, 200.0):
+        ledger.record(*unread("/a"))
+        assert since() == 100.0
+    ledger.record(*read("/a", "a"))
+    assert since() is None
+    clock.now = 300.0
+    ledger.record(*unread("/a"))
+    assert since() == 300.0
+    ledger.record(unread("/a")[0]._replace(failed_at=7.0), [])
+    assert since() == 7.0, "as another ledger knows it"
+
+
+def test_what_is_forgotten_is_gone_and_nothing_else(ledger: Ledger) -> None:
+    for one in "abc":
+        ledger.record(*read(f"/{one}", one))
+    ledger.settle([StoredDocument("c", one, "v") for one in "abc"])
+
+    ledger.forget_documents("tea", ["a"])
+    ledger.forget_files("tea", ["/b"])
+    ledger.forget_stored("c", ["a", "b"])
+
+    assert set(ledger.known("tea")) == {"/c"}
+    assert set(ledger.documents("tea")) == set(ledger.stored("c")) == {"c"}

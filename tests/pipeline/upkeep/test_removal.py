@@ -1,0 +1,131 @@
+"""Documents are found by what they are called, and go from everywhere."""
+
+import pytest
+from kept_store import FIXED, HEADING, nodes_of
+
+from rag_nodes.core.errors import AmbiguousDocumentError, DocumentMissingError
+from rag_nodes.pipeline.ledger import FileRow, Ledger
+from rag_nodes.pipeline.upkeep import Inventory, ListedDocument, cleared, documents_named, removed
+
+
+def named(inventory: Inventory, *words: str) -> list[ListedDocument]:
+    listed = inventory.documents("tests", inventory.collections("tests"))
+    return documents_named("tests", words, listed)
+
+
+def take_out(inventory: Inventory, *words: str) -> list[tuple[str, int, int]]:
+    collections = inventory.collections("tests")
+    return [
+        tuple(one) for one in removed(inventory, "tests", named(inventory, *words), collections)
+    ]
+
+
+@pytest.mark.parametrize("word", ["a.md", "/docs/a.md", "./a.md"])
+def test_a_document_is_found_by_id_path_or_name(
+    known: Inventory, word: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("pathlib.Path.resolve", lambda path: f"/docs/{path.name}")
+    assert [one.id for one in named(known, word)] == ["a.md"]
+
+
+def test_it_goes_from_every_collection_and_from_the_ledger(
+    known: Inventory, ledger: Ledger
+) -> None:
+    assert take_out(known, "/docs/a.md") == [(FIXED, 1, 3), (HEADING, 1, 3)]
+    assert known.store.stored(HEADING, "a.md") == {}
+    assert known.store.count(HEADING) == known.store.count(FIXED) == 2
+    assert ledger.totals(HEADING) == (2, 0)
+    assert ledger.paths("tests") == ["/docs/b.md"]
+
+
+def test_it_goes_without_a_ledger_too(unknown: Inventory) -> None:
+    assert take_out(unknown, "b.md") == [(FIXED, 1, 2), (HEADING, 1, 2)]
+
+
+def test_a_name_that_several_files_have_is_refused_with_all_of_them(known: Inventory) -> None:
+    for document, folder in (("one", "docs"), ("two", "elsewhere")):
+        (node,) = nodes_of(document, 1, name="same.md")
+        node.metadata["source"] = f"/{folder}/same.md"
+        known.store.add(HEADING, [node])
+    with pytest.raises(
+        AmbiguousDocumentError, match=r"/docs/same\.md \(one\); /elsewhere/same\.md \(two\)"
+    ):
+        named(known, "same.md")
+    assert [one.id for one in named(known, "/elsewhere/same.md")] == ["two"]
+
+
+def test_what_is_not_there_is_an_error_with_the_command_that_lists(known: Inventory) -> None:
+    with pytest.raises(DocumentMissingError, match="rag-nodes list"):
+        named(known, "something else entirely")
+
+
+def test_one_wrong_name_removes_nothing(known: Inventory) -> None:
+    with pytest.raises(DocumentMissingError):
+        take_out(known, "a.md", "missing.pdf")
+    assert known.store.count(HEADING) == 5
+
+
+def test_a_file_that_failed_is_forgotten(known: Inventory, ledger: Ledger) -> None:
+    file = FileRow("tests", "/docs/bad.pdf", 10, 1, "", "reading", "failed", 0, "it is torn")
+    ledger.record(file, [])
+    take_out(known, "bad.pdf")
+    assert "/docs/bad.pdf" not in ledger.paths("tests")
+
+
+def test_a_removal_that_is_interrupted_is_completed_by_the_next(
+    known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupted(collection: str, _: object) -> None:
+        known.store.delete(collection, [nodes_of("a.md", 3)[0].node_id])
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(known.store, "delete_others", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        take_out(known, "a.md")
+    monkeypatch.undo()
+    assert ledger.stored(FIXED)["a.md"].version == ""
+    assert take_out(known, "a.md") == [(FIXED, 1, 2), (HEADING, 1, 3)]
+
+
+def test_clearing_counts_no_documents_of_which_nothing_is_stored(
+    known: Inventory, ledger: Ledger
+) -> None:
+    fixed, _ = known.collections("tests")
+    first = next(iter(ledger.stored(FIXED).values()))
+    failed = first._replace(document_id="failed.md", chunks=0, parents=0, error="the disk is full")
+    ledger.settle([failed])
+    assert known.status(fixed).documents == 2
+    assert [tuple(one) for one in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+
+
+def test_clearing_drops_collections_and_the_last_one_takes_the_files_along(
+    known: Inventory, ledger: Ledger
+) -> None:
+    fixed, heading = known.collections("tests")
+    assert [tuple(one) for one in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+    assert ledger.paths("tests") == ["/docs/a.md", "/docs/b.md"]
+    cleared(known, [heading])
+    assert known.store.collections() == []
+    assert [*ledger.collections(), *ledger.paths("tests")] == []
+
+
+@pytest.mark.parametrize("ended", ["before", "after"])
+def test_clearing_that_was_ended_is_completed_by_repeating_it(
+    known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, ended: str
+) -> None:
+    drop = known.store.drop
+
+    def dropped(name: str) -> None:
+        if ended == "after":
+            drop(name)
+        raise KeyboardInterrupt
+
+    for _ in range(2):
+        monkeypatch.setattr(known.store, "drop", dropped)
+        with pytest.raises(KeyboardInterrupt):
+            cleared(known, known.collections("tests"))
+        monkeypatch.undo()
+    cleared(known, known.collections("tests"))
+    assert known.store.collections() == []
+    assert [*ledger.collections(), *ledger.paths("tests")] == []
+    assert known.documents("tests", []) == []
