@@ -32,7 +32,8 @@ def page(page: Page, tmp_path: Path) -> Page:
     """A page with a document, of which a heading is a question."""
     manual = (CORPUS / "manual.md").read_text(encoding="utf-8")
     document = tmp_path / "manual.md"
-    document.write_text(f"{manual}\n## {SECOND}\n\nGreen means ready.\n", encoding="utf-8")
+    answer = "Green means that the machine is ready, and red that it needs help."
+    document.write_text(f"{manual}\n## {SECOND}\n\n{answer}\n", encoding="utf-8")
     with loading(page):
         page.set_input_files("#rn-files input[type=file]", str(document))
     page.locator("#rn-suggestions button").first.wait_for()
