@@ -21,6 +21,7 @@ from rag_nodes.cli.failures import exit_code_of
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.core import errors
 from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation.engines.finding import finds
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.run import Run, context_budget
 from rag_nodes.operations.workspace.session import Session
@@ -28,7 +29,7 @@ from rag_nodes.parsers import PRESETS
 
 COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
 CANARY = "sk-canary-7f3a9"
-SOURCE = Path(errors.__file__).parent
+SOURCE = Path(errors.__file__).parents[1]
 
 
 def failing(error: BaseException) -> Callable[..., Any]:
@@ -396,7 +397,23 @@ def test_the_app_gets_settings_address_and_documents(
         "access": Access(proxy="10.0.0.7"),
         "mcp": False,
         "parsers": [splitter],
+        "collections": {},
     }
+
+
+def test_the_app_shows_a_stored_collection_as_a_column(
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: dict[str, Any] = {}
+    monkeypatch.setattr("rag_nodes.server.launch", lambda _, **options: called.update(options))
+    command("ingest", manual, "-p", "page", "--store", "kept")
+    [stored] = command("status", "--store", "kept", "--json").json["collections"]
+    name = stored["name"]
+    assert command("app", manual, "--collection", name, "--store", "kept").code == 0
+    assert finds(called["collections"][name])
+    ended = command("app", manual, "--collection", "other", "--store", "kept")
+    assert ended.code == ExitCode.FAILURE
+    assert f"there is no collection 'other'; there are: {name}" in ended.stderr
 
 
 # --- standard input -----------------------------------------------------------------------------

@@ -9,9 +9,9 @@ from typing import Annotated, Any, ClassVar
 import typer
 from pydantic import Field, SecretStr
 
-from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.places import check_there
+from rag_nodes.operations.places import check_there, first_of, must_exist
 from rag_nodes.operations.run import Doing, Run
 
 _SHORTEST = 12
@@ -39,6 +39,8 @@ class AppRequest(Request):
         default_factory=list
     )
     """Splitter (module:Class) that visitors can choose, repeatable."""
+    collection: Annotated[list[str], OWNER, Flag(metavar="NAME")] = Field(default_factory=list)
+    """Stored collection of the documents to show as a column, repeatable; `status` lists them."""
     behind_proxy: Annotated[str | None, Flag(metavar="ADDRESS")] = None
     """Believe X-Forwarded-For of the proxy at this address, such as 127.0.0.1."""
     budget: Annotated[int | None, Field(ge=1)] = None
@@ -82,8 +84,31 @@ def app(request: AppRequest, run: Run) -> Closed:
         ),
         mcp=request.mcp,
         parsers=request.parser,
+        collections=_collections(request, run),
     )
     return Closed()
+
+
+def _collections(request: AppRequest, run: Run) -> dict[str, object]:
+    """Open the stored collections that are named.
+
+    Raises:
+        CollectionMissingError: there is no such collection.
+    """
+    if not request.collection:
+        return {}
+    from rag_nodes.evaluation.engines import StoredCollection
+
+    must_exist(run.settings.store)
+    store = run.stored.store
+    known = [row.name for row in store.collections()] + list(store.foreign())
+    for name in request.collection:
+        if name not in known:
+            there = f"there are: {first_of(known)}" if known else "nothing is stored"
+            raise CollectionMissingError(
+                f"{store.location}: there is no collection {name!r}; {there}"
+            )
+    return {name: StoredCollection(store, name) for name in request.collection}
 
 
 def _secrets(request: AppRequest, run: Run) -> tuple[SecretStr | None, SecretStr | None]:

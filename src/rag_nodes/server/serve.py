@@ -6,8 +6,10 @@ import contextlib
 import os
 import socket
 import sys
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import (
@@ -18,7 +20,7 @@ from rag_nodes.core.network import is_loopback
 from rag_nodes.core.several import several
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+    from collections.abc import AsyncIterator, Callable, Sequence
 
     import uvicorn
     from fastapi import FastAPI
@@ -52,7 +54,7 @@ def launch(
         port: port to listen on; 0 for any that is free.
         announce: told the address once the app answers; None writes it to stderr.
         access: token and password to ask for; None for neither.
-        **options: `documents`, `mcp` and `parsers` of `make_server`.
+        **options: `documents`, `mcp`, `parsers` and `collections` of `make_server`.
 
     Raises:
         ConfigurationError: the port is taken, or the address is not one of this machine.
@@ -95,6 +97,7 @@ def make_server(
     limits: ServerLimits | None = None,
     mcp: bool = False,
     parsers: Mapping[str, Any] | str | Sequence[str] = (),
+    collections: Mapping[str, Any] = MappingProxyType({}),
 ) -> FastAPI:
     """Page, REST at `/api` and MCP at `/mcp` as one ASGI app.
 
@@ -106,6 +109,7 @@ def make_server(
         mcp: offer the tools for agents.
         parsers: what visitors can choose besides presets: splitters of other packages
             by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
+        collections: stored collections that the page shows as columns, by name.
 
     Raises:
         ConfigurationError: one of the parsers cannot be used.
@@ -124,7 +128,11 @@ def make_server(
     access, limits = access or Access(), limits or ServerLimits()
     served = ServedOperations.of(settings, offered(parsers), limits)
     tools = make_mcp(served) if mcp else None
-    page = build_app(settings, documents=documents, columns=parsers)
+    columns = several(parsers)
+    if collections:
+        own = columns if isinstance(columns, Mapping) else {path: path for path in columns}
+        columns = {**own, **collections}
+    page = build_app(settings, documents=documents, columns=columns)
     server = FastAPI(openapi_url=None, lifespan=lambda _: _living(served, tools, page.at_end))
     server.mount("/api", make_api(served, access))
     if tools is not None:
