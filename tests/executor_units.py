@@ -73,6 +73,11 @@ def where(_: object, __: int) -> int:
     return os.getpid()
 
 
+def content(recipe: Path, unit: str) -> str:
+    """A file of the recipe's folder."""
+    return (recipe / unit).read_text("utf-8")
+
+
 def cards(_: object, __: int) -> str | None:
     """The graphics cards of its process."""
     return os.environ.get("CUDA_VISIBLE_DEVICES")

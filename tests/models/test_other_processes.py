@@ -276,7 +276,7 @@ def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
     monkeypatch.setattr(Sharing, "processes", 1)
     monkeypatch.chdir(".")
     monkeypatch.setattr("gc.freeze", lambda: None)
-    job = WorkerJob(pickled_job(in_worker.transform, steps, 300, is_remote=False))
+    job = WorkerJob(pickled_job(in_worker.transform, steps, 300))
     model, summary, titles = job.recipe
     for window in (model._window, summary.llm._window, titles.llm._window):
         assert [bool(window.take()) for _ in range(3)] == [False, False, True]

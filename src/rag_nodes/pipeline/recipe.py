@@ -11,7 +11,6 @@ import json
 import secrets
 from dataclasses import dataclass, replace
 from importlib.metadata import version
-from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.code_identity import code_of
@@ -28,6 +27,7 @@ from rag_nodes.text.packing import Packer
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+    from pathlib import Path
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import Document, TransformComponent
@@ -49,7 +49,7 @@ class IngestRecipe:
 
     `parse` makes the nodes of a document, None to have the parser do it; `tell` hears of what is
     done, as it is done; `has_embedded` says that the model has answered, so that several requests
-    may be under way. Paths of files are taken as from `folder`, "" for the current one.
+    may be under way.
     """
 
     parsers: Mapping[str, SpanNodeParser]
@@ -60,7 +60,6 @@ class IngestRecipe:
     parse: Parse | None = None
     tell: Tell | None = None
     has_embedded: bool = False
-    folder: str = ""
 
     def prepare(self) -> None:
         """Load vocabularies and sentence rules, else the first parser would look slow."""
@@ -68,19 +67,14 @@ class IngestRecipe:
             Packer("Warm up. Then run.", encoding=tokenizer).unit_starts(0, 1)
 
     def for_workers(self, *, is_remote: bool) -> IngestRecipe:
-        """The same for other processes, which on other machines do not have what is kept.
-
-        Nor do those have the current folder of this one.
-        """
+        """The same for other processes, which on other machines do not have the files."""
         steps = [
             one.model_copy(update={"kept": None})
             if is_remote and isinstance(one, SectionSummary)
             else one
             for one in self.steps
         ]
-        folder = str(Path.cwd()) if is_remote else ""
-        models = replace(self.models, llm=None)
-        return replace(self, models=models, steps=steps, folder=folder)
+        return replace(self, models=replace(self.models, llm=None), steps=steps)
 
 
 class Origins(NamedTuple):

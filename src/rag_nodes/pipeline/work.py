@@ -117,7 +117,7 @@ def _documents(
         blank = Document(id_=document.id_, metadata=document.metadata)
         yield blank, without_text(document, file.path), 0.0
     elif file.file is not None:
-        for one in read_listed(file.file, limits=recipe.limits, folder=recipe.folder):
+        for one in read_listed(file.file, limits=recipe.limits):
             yield one.document, one.error, one.seconds
 
 

@@ -170,18 +170,14 @@ def read_listed(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
-    folder: str = "",
 ) -> Iterator[ReadResult]:
-    """As `read_all` for one file that `listed` found.
-
-    Its path is taken as from `folder`, "" for the current one; results and errors name it as found.
-    """
+    """As `read_all` for one file that `listed` found."""
     # Every document needs it, and the first one would seem to take seconds.
     import_module("llama_index.core.schema")
     place = Path(file.place)
     one = partial(readings, limits=limits, isolate=isolate)
     watch = _Stopwatch()
-    for outcome in _outcomes(file, partial(one, started=watch.start), folder):
+    for outcome in _outcomes(file, partial(one, started=watch.start)):
         document = None
         if isinstance(outcome, ReadError):
             _log.info("not read: %s", outcome)
@@ -233,23 +229,22 @@ class _Stopwatch:
         return time.perf_counter() - self._started
 
 
-def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes], folder: str) -> Outcomes:
+def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcomes:
     """The readings of a file, with the error that ends it as the last one."""
     path = file.path
     try:
         # Only a folder in which nothing was found, or that cannot be listed, gets here.
-        if file.size is None and is_folder(folder / path):
+        if file.size is None and is_folder(path):
             with typed_errors(path):
-                os.scandir(folder / path).close()
+                os.scandir(path).close()
             raise UnsupportedFileError(
                 path,
                 "no document in this folder",
                 f"supported: {', '.join(sorted(SUFFIXES))}; name a crawl (.json, .jsonl) by itself",
             )
-        for outcome in read_one(folder / path):
-            yield _naming(path, outcome) if isinstance(outcome, ReadError) else outcome
+        yield from read_one(path)
     except ReadError as error:
-        yield _naming(path, error)
+        yield error
     except MissingExtraError as error:
         # The other files of the call need no PyMuPDF; they go on.
         failure = UnsupportedFileError(path, *str(error).split(". ", maxsplit=1))
@@ -270,13 +265,3 @@ def _checked_size(path: Path, limits: Limits) -> int:
         raise EmptyFileError(path)
     limits.check(path, known.st_size, "bytes")
     return known.st_size
-
-
-def _naming(path: Path, error: ReadError) -> ReadError:
-    """The error, with the path as found where it was read by another one."""
-    if error.path == path:
-        return error
-    reason = error.reason.replace(str(error.path), str(path))  # words of a library
-    named = type(error)(path, reason, error.remedy)
-    named.__cause__ = error.__cause__
-    return named

@@ -107,6 +107,23 @@ def test_processes_that_are_killed_cost_no_unit(processes: Executor, tmp_path: P
     assert killed
 
 
+def test_relative_names_are_those_of_the_same_files_everywhere(
+    processes: Executor, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "docs").mkdir()
+    (tmp_path / "docs" / "a.md").write_text("made of steel", "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert list(processes.run(units.content, Path("docs"), ["a.md"])) == [("a.md", "made of steel")]
+
+
+def test_a_machine_without_the_current_folder_reads_what_is_named_in_full(
+    pool: Pool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "a.md").write_text("made of steel", "utf-8")
+    monkeypatch.setattr(executors.Path, "cwd", lambda: tmp_path / "only here")
+    assert list(pool.run(units.content, tmp_path, ["a.md"])) == [("a.md", "made of steel")]
+
+
 def test_processes_stay_for_the_next_run_of_the_same_work(processes: Executor) -> None:
     first = {pid for _, pid in processes.run(units.where, 0, range(20))}
     assert os.getpid() not in first

@@ -1,7 +1,6 @@
 """Ingests by real processes: the same as by one, whatever becomes of them."""
 
 import os
-import pickle
 from pathlib import Path
 from typing import Any
 
@@ -133,31 +132,3 @@ def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_star
 
 def test_cores_are_those_that_may_be_used() -> None:
     assert 1 <= usable_cores() <= (os.cpu_count() or 1)
-
-
-class Elsewhere(Pool):
-    """Workers as on another machine of a cluster, where the current folder is another one."""
-
-    is_remote = True
-
-    def _begin(self, job: bytes) -> None:
-        work, *rest, _ = pickle.loads(job)
-        super()._begin(pickle.dumps((work, *rest, "/")))
-
-
-def test_relative_paths_are_read_by_workers_in_another_folder_and_reported_as_typed(
-    models: Models, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    here = tmp_path / "here"
-    written(here, {**plain(2), "torn.pdf": "%PDF-1.7 torn"})
-    paths = [*map(Path, ("00.md", "../here/01.md", "torn.pdf", "missing.md"))]
-    parsers = {"heading": get_parser("heading")}
-    with open_store() as alone, open_store() as store:
-        monkeypatch.chdir(here)
-        expected = ingest(paths, parsers, alone, models=models)
-        report = ingest(paths, parsers, store, models=models, executor=Elsewhere(1))
-        assert without_seconds(report) == without_seconds(expected)
-        assert [one.path for one in report.files] == list(map(str, paths))
-        assert len(report.failed) == 2
-        for column in expected.columns:
-            assert points_of(store, column.collection) == points_of(alone, column.collection)

@@ -11,7 +11,7 @@ import os
 import pickle
 from abc import ABC, abstractmethod
 from collections import deque
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
@@ -166,7 +166,7 @@ class Dispatcher(ABC):
         """See `Executor`; processes stay for the next run of the same work and recipe."""
         if self._given != (work, recipe):
             self.close()
-            self._begin(pickled_job(work, recipe, self.workers, is_remote=self.is_remote))
+            self._begin(pickled_job(work, recipe, self.workers))
             self._given = work, recipe
         fresh = map(_Flight, units)
         try:
@@ -257,14 +257,15 @@ class UnitOutcome(NamedTuple):
         return pickle.loads(self.value)  # noqa: S301 -- of a process of ours
 
 
-def pickled_job(work: object, recipe: object, workers: int, *, is_remote: bool) -> bytes:
+def pickled_job(work: object, recipe: object, workers: int) -> bytes:
     """All that each of some workers needs for units, with the keys in it, see `WorkerJob`.
+
+    The current folder goes along, so that relative names are those of the same files everywhere.
 
     Raises:
         ConfigurationError: the recipe cannot be made in another process; says what of it.
     """
-    folder = None if is_remote else str(Path.cwd())
-    return pickle.dumps((work, pickled(recipe), keys_in(recipe), workers, folder))
+    return pickle.dumps((work, pickled(recipe), keys_in(recipe), workers, Path.cwd()))
 
 
 class WorkerJob:
@@ -279,7 +280,7 @@ class WorkerJob:
             try:
                 self._work, recipe, self._log.keys, workers, folder = unpickled(job)
                 Sharing.processes = workers
-                if folder:
+                with suppress(OSError):  # another machine need not have it if no name is relative
                     os.chdir(folder)
                 self.recipe = unpickled(recipe)
                 if prepare := getattr(self.recipe, "prepare", None):
