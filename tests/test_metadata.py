@@ -1,6 +1,7 @@
 from llama_index.core.schema import MetadataMode, TextNode
 
-from rag_nodes import get_parser, metadata
+from rag_nodes import get_parser
+from rag_nodes.core import metadata
 from rag_nodes.core.metadata import BOOKKEEPING, BREADCRUMB, FILE_PATH, NOT_INHERITED, PAGE_LABEL
 
 CONSTANTS = {

@@ -170,5 +170,6 @@ def test_no_module_of_the_page_writes_elements_around_text() -> None:
     assert {
         str(path.relative_to(folder)): found
         for path in folder.rglob("*.py")
-        if (found := WRITTEN.findall(path.read_text("utf-8")))
+        if folder / "view" not in path.parents  # it draws Markdown, see its own tests
+        and (found := WRITTEN.findall(path.read_text("utf-8")))
     } == {}

@@ -284,11 +284,12 @@ def test_what_a_visitor_types_imports_nothing_and_is_sent_no_option_of_the_serve
     monkeypatch.delitem(sys.modules, "this", raising=False)
     choice = Choice(
         parsers=("fixed",),
-        api_base=openai_server.base,
+        api_key=SecretStr("typed"),
         embedding_model="this:Model",
         llm_model="this:Model",
     )
-    check_models(choose_models(effective_settings(Settings(), choice)))
+    settings = Settings(api_base=openai_server.base)
+    check_models(choose_models(effective_settings(settings, choice)))
     asked = [(one.body["model"], one.authorization) for one in openai_server.requests]
-    assert asked == [("this:Model", "Bearer none")] * 2
+    assert asked == [("this:Model", "Bearer typed")] * 2
     assert "this" not in sys.modules

@@ -186,6 +186,8 @@ class Invocation:
 
     def configure_logging(self) -> None:
         """Library logs go to stderr under `--verbose` only: reports carry what matters."""
+        # A message that cannot be written would be printed with the exception that is handled.
+        logging.raiseExceptions = False
         handler = logging.StreamHandler(self.errors.file)
         handler.setFormatter(logging.Formatter("%(levelname)s %(name)s: %(message)s"))
         ours = logging.getLogger("rag_nodes")

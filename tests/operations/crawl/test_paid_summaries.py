@@ -76,14 +76,14 @@ def test_a_killed_run_resumes_without_paying_twice(
     del no_configuration
     script = (
         "import sys\n"
-        "from rag_nodes import documentation\n"
+        "from rag_nodes.operations import crawl\n"
         "from rag_nodes.models.openai.llm import OpenAIServerLLM\n"
         "llm = OpenAIServerLLM(model='tea-1', api_base=sys.argv[3])\n"
         "from rag_nodes import get_parser\n"
         "parser = get_parser('heading', chunk_size=200, min_chunk_size=20)\n"
         "from rag_nodes import SectionSummary\n"
         "summary = SectionSummary(llm=llm, concurrency=1)\n"
-        "documentation.run(sys.argv[1], sys.argv[2], parser=parser, summary=summary)\n"
+        "crawl.run(sys.argv[1], sys.argv[2], parser=parser, summary=summary)\n"
     )
     with Holding() as server:
         server.fail(Fault(), times=4)
