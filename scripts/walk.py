@@ -62,15 +62,29 @@ def _evaluate(folder: Path) -> None:
 WALKS = {"pasted text": _pasted, "ask": _ask, "ingest": _ingest, "evaluate": _evaluate}
 
 
+def _is_node(value: object) -> bool:
+    """Tell whether a value is a document or node of LlamaIndex, or a list that begins with one."""
+    if isinstance(value, list | tuple) and value:
+        value = value[0]
+    return any(kind.__name__ == "BaseNode" for kind in type(value).__mro__)
+
+
 def walked(name: str, folder: Path) -> None:
-    """Run one walk and print how many modules and functions it took."""
+    """Run one walk and print how many modules, functions and stops it took.
+
+    A stop is a function that is given a document or its nodes.
+    """
     called: set[tuple[str, int, str]] = set()
+    stops: set[str] = set()
 
     def note(frame: FrameType, event: str, _argument: object) -> None:
         code = frame.f_code
         is_ours = "/rag_nodes/" in code.co_filename and not code.co_name.startswith("<module")
         if event == "call" and is_ours and code.co_flags & 0x2:  # has locals of its own
             called.add((code.co_filename, code.co_firstlineno, code.co_qualname))
+            given = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+            if any(_is_node(frame.f_locals.get(argument)) for argument in given):
+                stops.add(code.co_qualname)
 
     threading.setprofile(note)
     sys.setprofile(note)
@@ -80,7 +94,8 @@ def walked(name: str, folder: Path) -> None:
         sys.setprofile(None)
     modules = {file for file, *_ in called}
     print(*sorted(file.partition("/rag_nodes/")[2] for file in modules), sep="\n")
-    print(f"{name}: {len(modules)} modules, {len(called)} functions", file=sys.stderr)
+    counts = f"{len(modules)} modules, {len(called)} functions, {len(stops)} stops"
+    print(f"{name}: {counts}", file=sys.stderr)
 
 
 def main() -> None:
