@@ -30,13 +30,14 @@ def parsers() -> dict[str, SpanNodeParser]:
 @pytest.fixture(scope="session")
 def running() -> Iterator[Running]:
     """A cluster of one machine with two graphics cards, as far as it knows."""
-    with made_place() as place, pytest.MonkeyPatch.context() as patch:
-        for name in filter(is_of_ray, list(os.environ)):
-            patch.delenv(name)
-        for name, value in place.environment.items():
-            patch.setenv(name, value)
-        patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 4, "GPU": 2}))
-        ray = started(place)
+    with made_place() as place:
+        with pytest.MonkeyPatch.context() as patch:  # Ray alone has it, and no other test
+            for name in filter(is_of_ray, list(os.environ)):
+                patch.delenv(name)
+            for name, value in place.environment.items():
+                patch.setenv(name, value)
+            patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 4, "GPU": 2}))
+            ray = started(place)
         yield Running(place, ray)
         processes = place.processes()
         assert len(processes) > 3
