@@ -46,6 +46,16 @@ def test_the_context_is_compared_with_the_documents_it_is_from(
     assert unknown["document_tokens"] is unknown["context_reduction"] is None
 
 
+def test_a_file_in_front_of_the_question_is_answered_with_the_command_for_files(
+    command: Command,
+) -> None:
+    ended = command("ask", "handbook.pdf", SAND)
+    said = " ".join(ended.stderr.replace("│", " ").split())
+    assert ended.code == ExitCode.USAGE
+    assert f"Too many arguments: {SAND}" in said
+    assert 'rag-nodes compare FILE --ask "QUESTION" --parser retrieval' in said
+
+
 # --- what is searched ---------------------------------------------------------------------------
 
 

@@ -55,11 +55,25 @@ def command() -> Any:
 
 
 class Command(TyperCommand):
-    """A command whose help names no types of Python."""
+    """A command whose help names no types of Python.
+
+    Attributes:
+        surplus: what to type where more arguments were typed than it takes; "" for no advice.
+    """
+
+    surplus = ""
 
     def get_params(self, context: Any) -> list[Any]:
         """Its options and arguments."""
         return _without_types(super().get_params(context))
+
+    def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
+        """Read what was typed, and say of too many arguments what to type instead."""
+        context.allow_extra_args = bool(self.surplus)
+        rest: list[str] = super().parse_args(context, arguments)
+        if rest and self.surplus:
+            context.fail(f"Too many arguments: {' '.join(rest)}. {self.surplus}")
+        return rest
 
 
 def _without_types(parameters: list[Any]) -> list[Any]:
@@ -125,7 +139,8 @@ def _imported(name: str) -> Any:
     found = COMMANDS[name]
     examples = [f"{PROGRAM} {one}" for one in found.examples]
     name = name.rpartition(" ")[2]
-    program.command(name, cls=Command, epilog=_epilog(examples))(command_of(found))
+    command = type("Command", (Command,), {"surplus": found.surplus})
+    program.command(name, cls=command, epilog=_epilog(examples))(command_of(found))
     return typer.main.get_command(program)
 
 

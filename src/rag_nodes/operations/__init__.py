@@ -117,6 +117,8 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("parser", "corpus", "store", "budget", "filter"),
         settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
         surfaces=SERVED,
+        surplus="Put the question in quotes. Only stored documents are asked; to ask files, type "
+        '`rag-nodes compare FILE --ask "QUESTION" --parser retrieval`.',
     ),
     Operation(
         "status",

@@ -43,6 +43,7 @@ class Operation:
         surfaces: where it can be asked for.
         interrupted: what whoever ends it on a command line is told.
         package: of the module.
+        surplus: what to type where more arguments were typed than the command takes.
     """
 
     name: str
@@ -55,6 +56,7 @@ class Operation:
     surfaces: tuple[Surface, ...] = ("cli",)
     interrupted: str = ""
     package: str = "rag_nodes.operations"
+    surplus: str = ""
 
     @property
     def function(self) -> Callable[[Any, Run], Result]:
