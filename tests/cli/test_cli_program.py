@@ -168,6 +168,7 @@ def test_a_number_of_chunks_lifts_only_the_default_budget() -> None:
     [
         (errors.ConfigurationError("x"), 2),
         (errors.CredentialsError("x"), 2),
+        (errors.EngineError("x"), 5),
         (errors.MissingExtraError("gradio", "app"), 5),
         (errors.ModelConnectionError("x"), 5),
         (errors.StoreLockedError("x"), 5),

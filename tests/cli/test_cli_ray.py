@@ -16,7 +16,7 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
         port = server.getsockname()[1]
     there = ["--ray-address", f"127.0.0.1:{port}"]
     ended = command("ingest", str(tmp_path), "--store", str(tmp_path / "store"), *there)
-    assert ended.code == 1
+    assert ended.code == 5
     assert f"no Ray cluster answers at 127.0.0.1:{port}" in ended.stderr
     assert "Traceback" not in ended.stderr
     assert not [*(tmp_path / "store").glob("collections/*")]

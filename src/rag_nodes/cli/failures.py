@@ -9,6 +9,7 @@ from rich.text import Text
 from rag_nodes.cli.views.text import clean
 from rag_nodes.core.errors import (
     ConfigurationError,
+    EngineError,
     FileMissingError,
     MissingPackageError,
     ModelConnectionError,
@@ -27,6 +28,7 @@ _CODES: tuple[tuple[type[RagNodesError], ExitCode], ...] = (
     # A missing or refused key is a CredentialsError, thus a matter of configuration: code 2.
     (ConfigurationError, ExitCode.USAGE),
     (FileMissingError, ExitCode.USAGE),
+    (EngineError, ExitCode.UNAVAILABLE),
     (MissingPackageError, ExitCode.UNAVAILABLE),
     (ModelConnectionError, ExitCode.UNAVAILABLE),
     (StoreLockedError, ExitCode.UNAVAILABLE),
