@@ -53,11 +53,13 @@ class DocumentIndex:
     Attributes:
         documents: with different ids.
         store: of the collections, in memory.
+        is_closed: the chunks are forgotten, so nothing can be searched.
     """
 
     def __init__(self, documents: Sequence[Document], cache: VectorCache | None = None) -> None:
         self.documents = tuple({document.id_: document for document in documents}.values())
         self._opened = ExitStack()
+        self.is_closed = False
         self.store: Store = self._opened.enter_context(open_store())
         self._cache = cache or self._opened.enter_context(VectorCache())
         self._adding = threading.Lock()
@@ -65,6 +67,7 @@ class DocumentIndex:
 
     def close(self) -> None:
         """Forget all chunks."""
+        self.is_closed = True
         self._opened.close()
 
     def collection(self, parser: SpanNodeParser, models: Models) -> str:

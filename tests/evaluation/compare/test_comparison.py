@@ -99,6 +99,17 @@ def test_asking_without_documents_is_a_row_with_its_remedy(models: Models) -> No
     assert all("give the comparison documents" in (one.error or "") for one in report.columns)
 
 
+def test_a_closed_comparison_says_that_it_has_forgotten_its_documents(
+    manual: Path, models: Models
+) -> None:
+    comparison = Comparison({"fixed": "fixed"}, documents=read(manual), models=models)
+    comparison.close()
+    [column] = comparison.ask(QUESTION).columns
+    assert column.error == (
+        "the comparison was closed and has forgotten its documents; make another one"
+    )
+
+
 def test_equal_parsers_of_an_index_split_its_documents_once(manual: Path, models: Models) -> None:
     index = DocumentIndex([read(manual)])
     parsers = {"same": get_parser("fixed"), "other": get_parser("heading")}

@@ -203,6 +203,10 @@ class ColumnEngines:
         outcome = self.statistics.get(name)
         if self.index is None or outcome is None:
             raise StoreError("there is nothing to search: give the comparison documents")
+        if self.index.is_closed:
+            raise StoreError(
+                "the comparison was closed and has forgotten its documents; make another one"
+            )
         if not (outcome.written or outcome.unchanged):
             failed = [file.error for file in self.loaded.failed]
             why = f"nothing could be read: {failed[0]}" if failed else "it made no chunk"
