@@ -186,8 +186,8 @@ def _row(document: Document, columns: dict[str, FileColumn]) -> FileOutcome:
         status = "incomplete"
     elif statuses == {"unchanged"}:
         status = "unchanged"
-    if not document.text.strip():
-        status, error = "failed", str(without_text(document, path))
+    if not document.text.strip():  # no parser has anything of it, as in an ingest
+        status, error, columns = "failed", str(without_text(document, path)), {}
     return FileOutcome(
         path=path,
         status=status,
