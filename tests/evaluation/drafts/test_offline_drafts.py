@@ -116,6 +116,11 @@ def test_where_no_heading_is_a_question_it_is_said_with_what_to_do(text: str) ->
         drafted(text)
 
 
+def test_questions_with_answers_of_a_word_are_not_said_to_be_no_questions() -> None:
+    with pytest.raises(DatasetError, match="a question that one section answers in at least 8 wor"):
+        drafted("## Is the ferry free on Sundays?\n\nYes.")
+
+
 def test_that_there_are_fewer_than_asked_for_is_said() -> None:
     dataset = drafted(HANDBOOK)
     assert "Only 3 headings are questions" in fewer(dataset, 40)

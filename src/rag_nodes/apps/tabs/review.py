@@ -56,8 +56,8 @@ _GOAL = 20
 """Questions after which no further passage is asked about by itself."""
 _FEW = "for more, Another passage (W) marks one whose question you type"
 _NONE = (
-    "No heading here is a question, and without a model nothing else is drafted: type the "
-    "question that the marked passage answers"
+    "No heading here is a question that its section answers, and without a model nothing else is "
+    "drafted: type the question that the marked passage answers"
 )
 _SURE = """(_, current) =>
   [confirm('Remove all questions? What was not downloaded is lost.'), current]"""

@@ -14,7 +14,7 @@ from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.probes import Place, copies, drafted, evenly
-from rag_nodes.evaluation.drafts.sections import Page
+from rag_nodes.evaluation.drafts.sections import MIN_WORDS, Page
 from rag_nodes.evaluation.drafts.written import write_questions
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.languages import FUNCTION_WORDS, content_words
@@ -72,8 +72,8 @@ def draft_questions(
     questions = _asked(given)
     if not questions:
         raise DatasetError(
-            f"no heading in {len(given)} document(s) is a question, and without a model only such "
-            f"headings are drafted: {_REMEDY}"
+            f"no heading in {len(given)} document(s) is a question that one section answers in at "
+            f"least {MIN_WORDS} words, and without a model nothing else is drafted: {_REMEDY}"
         )
     chosen = sorted(evenly(len(questions), seed)[:count])
     return Dataset("drafts", tuple(given), tuple(questions[at] for at in chosen))
@@ -85,7 +85,10 @@ def fewer(drafts: Dataset, count: int, *, remedy: str = _REMEDY) -> str:
     if number >= count:
         return ""
     headings = "1 heading is a question" if number == 1 else f"{number} headings are questions"
-    return f"Only {headings}, and without a model nothing else is drafted: {remedy}"
+    return (
+        f"Only {headings} that one section answers, and without a model nothing else is drafted: "
+        f"{remedy}"
+    )
 
 
 def _asked(documents: Sequence[Document]) -> list[Question]:

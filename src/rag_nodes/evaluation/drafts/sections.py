@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 _MOST = 2_000
 """Characters of a section that is an answer."""
-_LEAST_WORDS = 8
+MIN_WORDS = 8
 """Words of an answer of several sentences."""
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
@@ -63,7 +63,7 @@ class Page:
             below = [*takewhile(lambda one: one.kind is not BlockKind.HEADING, blocks[number:])]
             fit = [one.end for one in below if one.end - below[0].start <= _MOST]
             body = Span(below[0].start, fit[-1]) if fit else Span(0, 0)
-            if _reads(body.of(self.text)) and len(words(bare(body.of(self.text)))) >= _LEAST_WORDS:
+            if _reads(body.of(self.text)) and len(words(bare(body.of(self.text)))) >= MIN_WORDS:
                 found.append(HeadedText(path[-1], body))
         return found
 
@@ -88,7 +88,7 @@ def _reads(text: str) -> bool:
     """Whether characters are prose, and enough of it."""
     if any(is_entry(line.strip()) for line in text.splitlines()):
         return False
-    return len(words(text)) >= _LEAST_WORDS and is_prose(text)
+    return len(words(text)) >= MIN_WORDS and is_prose(text)
 
 
 def bare(text: str) -> str:
