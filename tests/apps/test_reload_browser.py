@@ -184,6 +184,56 @@ def test_answers_are_shown_in_the_order_in_which_they_are_sent(
         app.close()
 
 
+def test_a_burst_of_answers_of_two_events_ends_with_the_newest(
+    browser: Browser, leaks_collected: Callable[[], AbstractContextManager[None]]
+) -> None:
+    """As on a busy machine: what the page would have shown one by one arrives at once."""
+    began, overtaken, ended = threading.Event(), threading.Event(), threading.Event()
+
+    def slow() -> Iterator[Drawn]:
+        for number in range(10):
+            read = now()
+            # Showing a component takes the page longer than what `quick` changes.
+            yield Drawn(read, (f"working {number}", gr.Button(visible=True)))
+            began.set()
+        assert overtaken.wait(PATIENCE / 1000)
+        yield Drawn(read, ("older", gr.Button(visible=False)))
+        ended.set()
+
+    def quick() -> Iterator[Drawn]:
+        yield Drawn(now(), ("ready", gr.skip()))
+        overtaken.set()
+
+    with leaks_collected(), GuardedBlocks() as app:
+        hear_every_answer(app)
+        outputs = [gr.HTML(elem_id="state"), gr.Button("Cancel", visible=False)]
+        common: dict[str, Any] = {"outputs": outputs, "api_visibility": "private"}
+        loading = gr.Button("Slow").click(slow, **common)
+        loading.then(None, js="() => { window.slowEnded = true; }", api_visibility="private")
+        gr.Button("Quick").click(quick, **common)
+        newest_wins(app)
+        app.queue()
+        app.launch(prevent_thread_lock=True, quiet=True)
+    page = browser.new_page()
+    page.set_default_timeout(PATIENCE)
+    with CutNetwork(app.server_port) as line:
+        page.goto(line.address)
+        page.get_by_role("button", name="Slow").wait_for()
+        page.wait_for_function("window.rnInOrder")
+        line.late = b"process_starts"
+        page.get_by_role("button", name="Slow").click()
+        assert line.holding.wait(PATIENCE / 1000)
+        assert began.wait(PATIENCE / 1000)
+        page.get_by_role("button", name="Quick").click()
+        assert ended.wait(PATIENCE / 1000)
+        line.catch_up()
+        page.wait_for_function("window.slowEnded")
+        assert page.inner_text("#state").strip() == "ready"
+        page.close()
+    with leaks_collected():
+        app.close()
+
+
 @pytest.mark.usefixtures("_gradio")
 def test_after_a_restart_the_page_says_that_documents_have_to_be_loaded_again(
     browser: Browser,

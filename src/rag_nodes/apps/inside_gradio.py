@@ -14,7 +14,9 @@ a test for each assumption, named after it:
 - files to download go through `save_bytes_to_cache` (`offer`);
 - the browser keeps what public events of the page took and gave (`for_scripts`);
 - answers pass `Blocks.postprocess_data`, and the browser gets them in the order in which they left
-  it; those of a generator that has ended pass `Blocks.handle_streaming_diffs` (`newest_wins`);
+  it; ended generators (`types_generator`) pass `Blocks.handle_streaming_diffs` (`newest_wins`);
+- the browser keeps the order of the answers of one event, but those that show or hide a component
+  take it longer than later ones of another event (`newest_wins`; see `test_reload_browser.py`);
 - the browser shows the answers of an event once it knows that the server took the event in, after
   those of others that were sent later; and it asks for no answers of an event that the server took
   in after it had ended the stream of answers, and before the browser knew (`hear_every_answer`; its
@@ -94,10 +96,10 @@ _IN_ORDER = """() => {
     return url.includes('/queue/data') ? read(...sent) : ask(...sent);
   };
 }"""
-"""Answers wait while an event is being taken in, though not for ever: those of an event that the
-page does not know yet would be shown after those that were sent later. And where an event was taken
-in while a stream was read that has ended since, another event opens a stream, and answers that
-nobody asked for come with it. It comes before its own stream, so that no third one follows."""
+"""Answers wait while an event is being taken in, at most 20 seconds: the page would show answers of
+an event that it does not know yet after later ones. If an event was taken in while a stream was
+read that has ended since, another event opens a stream, which brings the missing answers. That
+event comes before its own stream, so that no third one follows."""
 
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
@@ -195,31 +197,34 @@ class Drawn(tuple[Any, ...]):  # noqa: SLOT001 - a tuple takes none
 def newest_wins(root: gr.Blocks) -> None:
     """Let no answer replace what was read later, nor what was shown after it.
 
-    The last values of a generator are sent twice by Gradio: as it gives them, and again once it has
-    ended, which may be after other events have changed the page. The second time they change
-    nothing here, except for scripts, which wait for them.
+    A generator sends the newest values instead: if answers of two events arrive in a burst, the
+    browser may show them in any order, so both events have to end with the same values.
+    Gradio sends the last values of a generator again once it has ended, when other events may have
+    changed the page. Then they change nothing, except for scripts, which wait for them.
     """
     postprocess, diffs = root.postprocess_data, root.handle_streaming_diffs
-    pages: WeakKeyDictionary[SessionState, dict[int, int]] = WeakKeyDictionary()
+    pages: WeakKeyDictionary[SessionState, dict[int, tuple[int, Any]]] = WeakKeyDictionary()
 
     async def postprocess_newest(event: Any, values: Any, state: SessionState | None) -> list[Any]:
-        is_public = event.api_visibility == "public"  # scripts wait for what they asked
-        if state is None or is_public or not isinstance(values, Drawn):
-            return await postprocess(event, values, state)
+        if state is None or event.api_visibility == "public" or not isinstance(values, Drawn):
+            return await postprocess(event, values, state)  # scripts wait for what they asked
         last, at = pages.setdefault(state, {}), values.at
-
-        def newest(values: Iterable[Any]) -> list[Any]:
-            left = list(values)
-            for position, output in enumerate(event.outputs):
-                if shown[position] and last.get(output._id, at) > at:  # noqa: SLF001 - no other name
-                    left[position] = gr.skip()
-                elif shown[position]:
-                    last[output._id] = at  # noqa: SLF001
-            return left
-
-        shown = [not isinstance(one, dict) or one != gr.skip() for one in values]
+        shown = {
+            position: output._id  # noqa: SLF001 - no other name
+            for position, output in enumerate(event.outputs)
+            if not isinstance(values[position], dict) or values[position] != gr.skip()
+        }
         # Looked at before, as states are kept by it, and after it, as it lets others go first.
-        return newest(await postprocess(event, newest(values), state))
+        stale = {position for position, key in shown.items() if last.get(key, (at,))[0] > at}
+        kept = [gr.skip() if position in stale else one for position, one in enumerate(values)]
+        sent = await postprocess(event, kept, state)
+        for position, key in shown.items():
+            newest, value = last.get(key, (at, None))
+            if newest <= at:
+                last[key] = at, sent[position]
+            else:
+                sent[position] = value if event.types_generator else gr.skip()
+        return sent
 
     def diffs_once(event: Any, data: list[Any], **how: Any) -> list[Any]:
         again = how["final"] and event.api_visibility == "private"
@@ -255,8 +260,7 @@ def for_scripts(
     """An event that scripts call by its name, and nothing on the page starts.
 
     Events of the page are private: of public ones Gradio keeps a history in the browser, with
-    documents, questions, answers, even a key. Only whoever launches or mounts the outermost blocks
-    can switch that off, for all that is in them.
+    documents and keys. Only whoever launches or mounts the outermost blocks can switch that off.
 
     Args:
         name: what scripts call it.
@@ -306,9 +310,8 @@ def _paths(inputs: list[Any]) -> Iterator[str]:
 def share_fairly(queue: Queue) -> None:
     """Let no visitor fill the queue, and refuse events in words that the page does not have.
 
-    A visitor is an address: what a proxy that was named says, see `launch`. Behind one on this
-    machine that was not, all have the same, as they have where only this machine is served; there
-    each browser tab counts for itself.
+    A visitor is an address, as a named proxy tells it (see `launch`). If all visitors have an
+    address of this machine, each browser tab counts for itself.
     """
     push = queue.push
 
