@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING
 from rag_nodes.core.import_paths import lazy_getattr
 from rag_nodes.embedding.report import (
     ColumnStatus,
+    Counts,
+    DocumentFacts,
     DocumentsReport,
     FileColumn,
     FileOutcome,
@@ -29,6 +31,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "ColumnStatus",
+    "Counts",
+    "DocumentFacts",
     "DocumentsReport",
     "EmbeddedText",
     "EmbeddingGuard",

@@ -9,6 +9,7 @@ from rag_nodes.core.errors import (
     CredentialsError,
     DimensionError,
     EmptyFileError,
+    MissingExtraError,
     ModelConnectionError,
     RagNodesError,
     RateLimitedError,
@@ -45,6 +46,12 @@ def noted(column: str, what: str, error: BaseException) -> str:
 def said(error: BaseException) -> str:
     """An error in words; of those that are not ours the class alone."""
     return words_of(error)
+
+
+def missing_extra(error: BaseException | None) -> str | None:
+    """Return the extra of rag-nodes without which a file could not be read, None if none is."""
+    cause = error.__cause__ if error else None
+    return cause.extra if isinstance(cause, MissingExtraError) else None
 
 
 def without_text(document: Document, path: str) -> EmptyFileError:

@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass, field
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+
+from rag_nodes.core.metadata import FILE_PATH, READ_WARNINGS, SOURCE, TOTAL_PAGES, page_name
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
+
+    from llama_index.core.schema import Document
 
 Stage = Literal["read", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them."""
+STAGES: tuple[Stage, ...] = ("parse", "embed", "store")
+"""The stages of a parser, whose time is taken."""
 DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
 """What a parser does at its stages, for people."""
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
@@ -38,6 +44,43 @@ class Progress:
     cost: float | None = 0.0
     seconds_left: float | None = None
     share: float = 0.0
+
+
+class StepCounts:
+    """Running counts of one parser, from which its progress is made.
+
+    Args:
+        name: of the parser.
+        cost: US dollars for a number of embedded tokens; None if the price is unknown.
+    """
+
+    def __init__(self, name: str, cost: Callable[[int], float | None]) -> None:
+        self._name, self._cost = name, cost
+        self._chunks = dict.fromkeys(STAGES, 0)
+        self._tokens = 0
+
+    def step(self, stage: Stage, chunks: int, tokens: int) -> Progress:
+        """Add chunks that passed a stage, and tokens embedded for them."""
+        self._chunks[stage] += chunks
+        self._tokens += tokens
+        done, total = self._chunks[stage], None
+        if stage != "parse":
+            before = STAGES[STAGES.index(stage) - 1]
+            total = max(done, self._chunks[before])
+        return Progress(stage, self._name, done, total, self._tokens, self._cost(self._tokens))
+
+
+class Counts(NamedTuple):
+    """Sizes of the chunks of a document: number, parents above them, tokens of all and of one.
+
+    The location of `unplaced` chunks in the document is not known.
+    """
+
+    chunks: int = 0
+    parents: int = 0
+    tokens: int = 0
+    largest: int = 0
+    unplaced: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,6 +137,47 @@ class FileOutcome:
     source: str | None = None
 
 
+class DocumentFacts(NamedTuple):
+    """Facts of a document that was read, for its row in a report.
+
+    `source` is where its text came from, path or URL; `pages` None for formats without; `warnings`
+    what the reader could not take over.
+    """
+
+    id: str
+    name: str
+    source: str | None
+    pages: int | None
+    characters: int
+    warnings: str | None = None
+
+    @classmethod
+    def of(cls, document: Document) -> DocumentFacts:
+        """Return the facts of a document."""
+        facts = document.metadata
+        return cls(
+            document.id_,
+            page_name(facts),
+            facts.get(SOURCE) or facts.get(FILE_PATH),
+            facts.get(TOTAL_PAGES),
+            len(document.text),
+            "; ".join(facts.get(READ_WARNINGS) or ()) or None,
+        )
+
+    def outcome(
+        self, path: str, columns: dict[str, FileColumn], seconds: float = 0.0
+    ) -> FileOutcome:
+        """Return the row of the document, read in so many seconds."""
+        statuses = {column.status for column in columns.values()}
+        status: FileStatus = "partial" if self.warnings else "read"
+        if "incomplete" in statuses:
+            status = "incomplete"
+        elif statuses == {"unchanged"}:
+            status = "unchanged"
+        facts = self.pages, self.characters, self.warnings, seconds, self.id
+        return FileOutcome(path, status, *facts, None, columns, self.name, self.source)
+
+
 @dataclass(slots=True)
 class ParserOutcome:
     """What one parser made of the documents: one column of a comparison.
@@ -128,6 +212,26 @@ class ParserOutcome:
     def mean_tokens(self) -> float:
         """Tokens of a chunk on average; 0 without chunks."""
         return self.tokens / self.chunks if self.chunks else 0.0
+
+    def add(self, counts: Counts) -> None:
+        """Add the chunks of a document."""
+        self.chunks += counts.chunks
+        self.parents += counts.parents
+        self.tokens += counts.tokens
+        self.max_tokens = max(self.max_tokens, counts.largest)
+        self.unplaced += counts.unplaced
+
+    def conclude(self, errors: int, cost: Callable[[int], float | None]) -> None:
+        """Price the tokens, and count the errors beside the first; once, at the end.
+
+        Args:
+            errors: number of errors, of which `error` is the first.
+            cost: US dollars for a number of tokens; None if the price is unknown.
+        """
+        self.embedding_cost = cost(self.embedding_tokens)
+        self.saved_cost = cost(self.saved_tokens)
+        if self.error and errors > 1:
+            self.error += f" (and {errors - 1} more, see the log)"
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data, with the mean."""

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar, copy_context
 from functools import partial
 from itertools import zip_longest
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from llama_index.core import instrumentation
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
@@ -35,10 +35,10 @@ from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from contextlib import AbstractContextManager
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
+    from rag_nodes.embedding.column import SplitDocument, SplittingColumn
     from rag_nodes.models import Models
 
 logger = logging.getLogger(__name__)
@@ -49,8 +49,8 @@ GRACE = 5.0
 _POLL = 0.1
 """Seconds after which a request that is waited for notices that it was given up."""
 
-Owner = TypeVar("Owner")
-"""The document that a node belongs to, in whatever form a column knows it."""
+Owner = TypeVar("Owner", bound="SplitDocument")
+"""The document that a node belongs to, in the form that a path keeps it."""
 
 
 class Embedded(NamedTuple, Generic[Owner]):
@@ -64,33 +64,8 @@ class Embedded(NamedTuple, Generic[Owner]):
     error: Exception | None = None
 
 
-class EmbeddedColumn(Protocol[Owner]):
-    """Nodes of one parser that wait for their vectors, and what hears of their requests.
-
-    Attributes:
-        waiting: nodes, each with its owner; those that need no vector are left out.
-        embedded: counts the tokens.
-    """
-
-    waiting: list[tuple[BaseNode, Owner]]
-    embedded: EmbeddedTokens
-
-    def may_ask(self) -> bool:
-        """Return False if the model would refuse whatever it is asked.
-
-        Raises:
-            CancelledError: see `interruptible`.
-        """
-
-    def receive(self, embedded: Embedded[Owner]) -> None:
-        """Take down the outcome of a request."""
-
-    def timed(self, stage: str) -> AbstractContextManager[None]:
-        """Add the time of the block to a stage."""
-
-
 def embed(
-    columns: Sequence[EmbeddedColumn[Owner]], models: Models, *, has_answered: bool = False
+    columns: Sequence[SplittingColumn[Owner]], models: Models, *, has_answered: bool = False
 ) -> bool:
     """Give all nodes that wait their vectors, by several requests at a time to a server.
 
@@ -106,7 +81,7 @@ def embed(
     at_once = 0
     if not models.offline:
         at_once = (models.embedding.num_workers or 1) * min(len(columns), MOST_AT_ONCE)
-    asked: deque[tuple[EmbeddedColumn[Owner], Future[Embedded[Owner]]]] = deque()
+    asked: deque[tuple[SplittingColumn[Owner], Future[Embedded[Owner]]]] = deque()
     parts = [list(_requests(column.waiting, models)) for column in columns]
     try:
         for turn in zip_longest(*parts):
@@ -127,7 +102,7 @@ def embed(
 
 
 def _ask(
-    column: EmbeddedColumn[Owner],
+    column: SplittingColumn[Owner],
     part: list[tuple[BaseNode, Owner]],
     models: Models,
     *,
@@ -158,7 +133,7 @@ def _ask(
 
 
 def _receive(
-    asked: deque[tuple[EmbeddedColumn[Owner], Future[Embedded[Owner]]]], leaving: int = 0
+    asked: deque[tuple[SplittingColumn[Owner], Future[Embedded[Owner]]]], leaving: int = 0
 ) -> None:
     """Keep what came of the first requests: of those with an answer, and until few are left.
 

@@ -33,9 +33,9 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.embedding.build import Parse
+    from rag_nodes.embedding.column import Tell
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.pipeline.units import Tell
     from rag_nodes.readers import Limits
 
 WRITTEN_FILE = "written.sqlite"

@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from contextlib import contextmanager
 from os.path import basename
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.embedding import FileColumn, FileOutcome, ParserOutcome, Progress
+from rag_nodes.embedding.column import timed
+from rag_nodes.embedding.report import STAGES, StepCounts
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline.report import IngestReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
     from rag_nodes.embedding import FileStatus, Stage
     from rag_nodes.models.prices import Prices
     from rag_nodes.pipeline.ledger import DocumentRow
     from rag_nodes.pipeline.units import DocumentRead, DocumentResult, UnitResult
 
-_STAGES = ("parse", "embed", "store")
 MOST_ROWS = 10_000
 """From which on documents that ended well have no row: one takes a kilobyte of memory."""
 
@@ -43,14 +44,14 @@ class Tally:
         total: int | None = None,
     ) -> None:
         self.columns = {
-            name: ParserOutcome(name, collection, seconds=dict.fromkeys(_STAGES, 0.0))
+            name: ParserOutcome(name, collection, seconds=dict.fromkeys(STAGES, 0.0))
             for name, collection in collections.items()
         }
         self.due = dict.fromkeys(collections, 0)
         self._model = model
         self._prices, self._progress, self._total = prices, progress, total
         self._errors = dict.fromkeys(collections, 0)
-        self._told = {name: {"tokens": 0, "parse": 0, "embed": 0} for name in collections}
+        self._steps = {name: StepCounts(name, self._cost) for name in collections}
         self._rows: list[tuple[int, int, FileOutcome]] = []
         self._omitted = 0
         self._blank: list[str] = []
@@ -65,16 +66,9 @@ class Tally:
             self._documents += 1
             step = self._read(name)
         else:
-            one, told = self.columns[name], self._told[name]
-            told["tokens"] += tokens
-            total: int | None
             if stage == "store":
-                one.written += chunks
-                done, total = one.written, max(told["embed"], one.written)
-            else:
-                told[stage] += chunks
-                done, total = told[stage], told["embed"] if stage == "embed" else None
-            step = Progress(stage, name, done, total, told["tokens"], self._cost(told["tokens"]))
+                self.columns[name].written += chunks
+            step = self._steps[name].step(stage, chunks, tokens)
         if self._progress:
             self._progress(step)
 
@@ -96,14 +90,9 @@ class Tally:
             for stage, seconds in made.seconds.items():
                 one.seconds[stage] += seconds
 
-    @contextmanager
-    def storing(self, name: str) -> Iterator[None]:
-        """Add the time of the block to what storing took."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.columns[name].seconds["store"] += time.perf_counter() - started
+    def storing(self, name: str) -> AbstractContextManager[None]:
+        """Add the time of the block to the time that storing took."""
+        return timed(self.columns[name].seconds, "store")
 
     def fail(self, name: str, error: str) -> None:
         """Add an error of a column, of which the report says the first."""
@@ -118,11 +107,7 @@ class Tally:
             made.touched = touched
             return
         self._counted[key] = made.touched
-        one.chunks += row.chunks
-        one.tokens += row.tokens
-        one.max_tokens = max(one.max_tokens, row.largest)
-        one.parents += row.parents
-        one.unplaced += row.unplaced
+        one.add(row.counts)
         one.unchanged += row.chunks if made.is_known else 0
         one.saved_tokens += made.saved
 
@@ -149,15 +134,7 @@ class Tally:
     ) -> None:
         """Add the row of a document of the file at a position, read in so many seconds."""
         made = {name: _outcome(one) for name, one in columns.items()}
-        found = {one.status for one in made.values()}
-        status: FileStatus = "partial" if row.warnings else "read"
-        if "incomplete" in found:
-            status = "incomplete"
-        elif found == {"unchanged"}:
-            status = "unchanged"
-        facts = row.pages, row.characters, row.warnings, seconds, row.id
-        outcome = FileOutcome(path, status, *facts, None, made, row.name, row.source)
-        self._add(position, outcome)
+        self._add(position, row.facts.outcome(path, made, seconds))
 
     def failed(
         self,
@@ -191,10 +168,7 @@ class Tally:
     def report(self, models: str, corpus: str, **facts: Any) -> IngestReport:
         """What was counted, priced, with further facts; once, at the end."""
         for name, one in self.columns.items():
-            one.embedding_cost = self._cost(one.embedding_tokens)
-            one.saved_cost = self._cost(one.saved_tokens)
-            if one.error and (more := self._errors[name] - 1):
-                one.error += f" (and {more} more, see the log)"
+            one.conclude(self._errors[name], self._cost)
         for path, pages in self._given.items():
             if pages[True] and not pages[False]:
                 self._add(self._documents, _without_text(path, pages[True]))

@@ -5,25 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.core.errors import (
-    EmptyFileError,
-    MissingExtraError,
-)
+from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.core.keys import without_keys, words_of
-from rag_nodes.core.metadata import (
-    BLANK_PAGES,
-    FILE_PATH,
-    READ_WARNINGS,
-    SOURCE,
-    SOURCE_HASH,
-    TOTAL_PAGES,
-    page_name,
-)
+from rag_nodes.core.metadata import SOURCE_HASH
+from rag_nodes.embedding.column import ColumnLog, SplitDocument
+from rag_nodes.embedding.failures import missing_extra
+from rag_nodes.embedding.report import DocumentFacts
 from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument
-from rag_nodes.readers import blank_page
+from rag_nodes.readers import blank_page, blank_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import Document
 
@@ -31,9 +23,6 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.ledger import FileRow
     from rag_nodes.readers import ListedFile
     from rag_nodes.store.engine import Point
-
-    Tell = Callable[[Stage, str, int, int], object]
-    """Takes what was just done: stage, file or parser, how many chunks, tokens embedded."""
 
 LONGEST = 1000
 """Characters of an error that a ledger keeps."""
@@ -66,8 +55,7 @@ class DueFile(NamedTuple):
             return str(self.file.path)
         if self.document is None:
             return ""
-        facts = self.document.metadata
-        return str(facts.get(SOURCE) or facts.get(FILE_PATH) or self.document.id_)
+        return str(DocumentFacts.of(self.document).source or self.document.id_)
 
 
 class FileUnit(NamedTuple):
@@ -124,52 +112,41 @@ class DocumentRead(NamedTuple):
         row, page = None, None
         blank: tuple[str, ...] = ()
         if document is not None:
-            facts = document.metadata
-            name, page = page_name(facts), blank_page(document)
-            blank = tuple(f"{name}, page {number}" for number in facts.get(BLANK_PAGES) or ())
-            row = DocumentRow(
-                file.row.corpus if file.row else "",
-                file.row.path if file.row else "",
-                document.id_,
-                str(facts[SOURCE_HASH]),
-                name,
-                facts.get(SOURCE) or facts.get(FILE_PATH),
-                facts.get(TOTAL_PAGES),
-                len(document.text),
-                "; ".join(facts.get(READ_WARNINGS) or ()) or None,
+            facts, page, blank = (
+                DocumentFacts.of(document),
+                blank_page(document),
+                tuple(blank_pages(document)),
             )
+            corpus, path = (file.row.corpus, file.row.path) if file.row else ("", "")
+            version = str(document.metadata[SOURCE_HASH])
+            row = DocumentRow(corpus, path, facts.id, version, *facts[1:])
         if page is not None:
-            return cls(row, seconds, is_empty=True, blank_pages=(page,))
+            return cls(row, seconds, is_empty=True, blank_pages=blank)
         if error is None:
             return cls(row, seconds, blank_pages=blank)
-        cause = error.__cause__
-        extra = cause.extra if isinstance(cause, MissingExtraError) else None
-        return cls(row, seconds, words_of(error), isinstance(error, EmptyFileError), extra)
+        is_empty = isinstance(error, EmptyFileError)
+        return cls(row, seconds, words_of(error), is_empty, missing_extra(error))
 
 
 @dataclass(slots=True, eq=False)
-class DocumentResult:
+class DocumentResult(SplitDocument):
     """What a column makes of one version of a document, and what became of it.
 
     `stored` is what the ledger says of it once it is whole, and its version alone until it is cut;
     `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
-    are not stored, `saved` tokens had their vectors already. `is_known` is one that is stored
+    are not stored. `is_known` is one that is stored
     whole and was not cut. `lacks_summaries` says that chunks are stored without what an LLM was to
     write. `former` chunks were stored of it, None where nothing was ever to be; a result that
     `is_open` is not whole by the ledger, and `touched` says that this ingest wrote it.
     """
 
-    label: str
     stored: StoredDocument
     ids: tuple[str, ...] = ()
     points: Sequence[Point] = ()
     missing: int = 0
-    saved: int = 0
     is_known: bool = False
     is_cut: bool = False
     lacks_summaries: bool = False
-    choice: str | None = None
-    error: str | None = None
     former: int | None = None
     is_open: bool = False
     touched: bool = False
@@ -178,10 +155,6 @@ class DocumentResult:
     def known(cls, label: str, stored: StoredDocument) -> DocumentResult:
         """That of a document that is stored whole as it is."""
         return cls(label, stored, saved=stored.tokens, is_known=True)
-
-    def fail(self, error: str) -> None:
-        """Say why a chunk is not stored; the first reason is kept."""
-        self.error = self.error or error
 
     @property
     def is_stored(self) -> bool:
@@ -200,18 +173,14 @@ class DocumentResult:
 
 
 @dataclass(slots=True, eq=False)
-class ColumnResult:
-    """What a column made of a unit: documents by id, of several versions of one the last.
+class ColumnResult(ColumnLog):
+    """Result of a column for a unit: documents by id, of several versions the last.
 
-    `errors` is everything that went wrong, in order; `stopped` why it gave up; `embedded` counts
-    tokens that the model was given; `seconds` are by the clock, by stage.
+    `embedded` counts the tokens that the model was given.
     """
 
     documents: dict[str, DocumentResult] = field(default_factory=dict)
-    errors: list[str] = field(default_factory=list)
-    stopped: str | None = None
     embedded: int = 0
-    seconds: dict[str, float] = field(default_factory=lambda: {"parse": 0.0, "embed": 0.0})
 
 
 @dataclass(slots=True, eq=False)

@@ -6,39 +6,20 @@ it is a function of the files, the recipe and what the unit says is known of the
 
 from __future__ import annotations
 
-import asyncio
-import time
 from array import array
-from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from llama_index.core.schema import Document, MetadataMode
+from llama_index.core.schema import Document
 
-from rag_nodes.core.errors import (
-    CancelledError,
-    DimensionError,
-    ModelError,
-)
-from rag_nodes.core.metadata import (
-    DECISION,
-    SOURCE_HASH,
-    START_CHAR,
-    SUMMARY_ERROR,
-    page_name,
-)
-from rag_nodes.core.processes import current_interrupt
+from rag_nodes.core.errors import DimensionError, ModelError
+from rag_nodes.core.metadata import SOURCE_HASH, SUMMARY_ERROR, page_name
 from rag_nodes.embedding import SectionSummary
-from rag_nodes.embedding.build import (
-    behind_parser,
-    identify,
-    is_ready,
-    lacks_vector,
-    tokens_of,
-)
-from rag_nodes.embedding.failures import HOPELESS, noted, said, without_text
-from rag_nodes.embedding.requests import EmbeddedTokens, embed
+from rag_nodes.embedding.build import is_ready
+from rag_nodes.embedding.column import SplittingColumn
+from rag_nodes.embedding.failures import said, without_text
+from rag_nodes.embedding.requests import embed
 from rag_nodes.models.executors import working_on
-from rag_nodes.parsers.parent_child import is_leaf, parents_first
+from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.ledger import StoredDocument
 from rag_nodes.pipeline.recipe import hashed, made_by
 from rag_nodes.pipeline.units import (
@@ -55,9 +36,11 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
+    from rag_nodes.embedding.column import Tell
+    from rag_nodes.embedding.report import Counts
     from rag_nodes.embedding.requests import Embedded
     from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.units import DueFile, FileUnit, Tell
+    from rag_nodes.pipeline.units import DueFile, FileUnit
     from rag_nodes.store.engine import Point
 
     Waiting = list[tuple[BaseNode, DocumentResult]]
@@ -72,8 +55,8 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
     is_here = recipe.tell is not None
     result = UnitResult([])
     tell: Tell = recipe.tell or (lambda *step: result.steps.append(step))
-    columns = [ColumnWork(n, one, recipe, unit, tell) for n, one in enumerate(recipe.parsers)]
-    result.columns += [one.result for one in columns]
+    columns = [ColumnWork(n, name, recipe, unit, tell) for n, name in enumerate(recipe.parsers)]
+    result.columns += [column.result for column in columns]
     try:
         for number, file in enumerate(unit.files):
             working_on(number)
@@ -121,25 +104,30 @@ def _documents(
             yield one.document, one.error, one.seconds
 
 
-class ColumnWork:
+class ColumnWork(SplittingColumn[DocumentResult]):
     """One column's part of a unit: nodes, vectors, points."""
 
     def __init__(
         self, number: int, name: str, recipe: IngestRecipe, unit: FileUnit, tell: Tell
     ) -> None:
-        self.name, self.result = name, ColumnResult(stopped=unit.stopped.get(name))
-        self.waiting: Waiting = []
-        self.embedded = EmbeddedTokens(recipe.models.embedding)
-        self._parser = recipe.parsers[name]
-        self._behind = behind_parser(self._parser, recipe.steps)
-        self._number, self._recipe, self._unit, self._tell = number, recipe, unit, tell
-        self._told = 0
+        self.result = ColumnResult(stopped=unit.stopped.get(name))
+        vectors = unit.vectors.get(number)
+        super().__init__(
+            name,
+            recipe.parsers[name],
+            recipe.models,
+            self.result,
+            tell,
+            known=vectors.get if vectors else None,
+            transformations=recipe.steps,
+        )
+        self._number, self._recipe, self._unit = number, recipe, unit
         self._dimension = unit.dimensions[number]
 
     def add(self, document: Document) -> None:
-        """Cut one document, unless it is stored whole, and have its chunks wait to be embedded.
+        """Split one document, unless it is stored whole, and have its chunks wait for vectors.
 
-        In the place of another version of it, of which nothing is embedded.
+        It replaces another version of the same document, of which nothing is embedded.
         """
         document = made_by(self._recipe.origins.codes[self.name], document)
         version = str(document.metadata[SOURCE_HASH])
@@ -155,105 +143,46 @@ class ColumnWork:
             return
         made = DocumentResult(label, StoredDocument("", document.id_, version))
         self.result.documents[document.id_] = made
-        with self.failures_noted(made):
-            if self.result.stopped:
-                made.fail(self.result.stopped)
-                return
-            current_interrupt().check(f"{self.name}: {label}")
-            nodes = self._cut(document, made)
-            made.ids = tuple(node.node_id for node in nodes)
-            made.is_cut, made.missing = True, made.stored.chunks
-            self._reuse_vectors(nodes, made)
-            self._tell("embed", self.name, sum(map(is_ready, nodes)), 0)
-            self.waiting += [(node, made) for node in nodes]
+        self.split(document, made, self._recipe.parse)
 
-    def _cut(self, document: Document, made: DocumentResult) -> list[BaseNode]:
-        parse = self._recipe.parse
-        with self.timed("parse"), self.embedded.counting():
-            cut: Sequence[BaseNode]
-            cut = parse(self._parser, document) if parse else self._parser([document])
-            for step in self._behind:
-                cut = step(cut)
-        # A parent goes before its children: the first batch has a vector to make a collection by,
-        # and a run that was killed leaves no child without its parent.
-        nodes = parents_first(cut)
-        identify(nodes, document)
+    def taken(self, made: DocumentResult, nodes: list[BaseNode], counts: Counts) -> None:
+        """Keep the ids of the nodes, and their counts for the ledger."""
         self._note_missing_summaries(nodes, made)
-        made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
-        chunks = [node for node in nodes if is_leaf(node)]
-        tokens = list(map(tokens_of, chunks))
-        made.stored = made.stored._replace(
-            chunks=len(chunks),
-            parents=len(nodes) - len(chunks),
-            tokens=sum(tokens),
-            largest=max(tokens, default=0),
-            unplaced=sum(START_CHAR not in node.metadata for node in chunks),
-        )
-        self._tell("parse", self.name, len(chunks), 0)
-        return nodes
+        made.stored = made.stored._replace(**counts._asdict())
+        made.ids = tuple(node.node_id for node in nodes)
+        made.is_cut, made.missing = True, counts.chunks
 
     def _note_missing_summaries(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
         """Have chunks be due again which an LLM was to summarise and did not.
 
         They are stored without a summary meanwhile.
         """
-        is_asked = any(isinstance(one, SectionSummary) for one in self._recipe.steps)
-        found = [node for node in nodes if is_asked and SUMMARY_ERROR in node.metadata]
-        if not found:
+        is_asked = any(isinstance(step, SectionSummary) for step in self._recipe.steps)
+        unwritten = [node for node in nodes if is_asked and SUMMARY_ERROR in node.metadata]
+        if not unwritten:
             return
-        for node in found:  # another version
+        for node in unwritten:  # another version
             node.metadata[SOURCE_HASH] = f"{made.stored.version} unwritten"
         error = ModelError(
-            f"an LLM summarised {len(nodes) - len(found)} of {len(nodes)} chunks; the others are "
-            f"stored without a summary ({found[0].metadata[SUMMARY_ERROR]}); ingest again to have "
-            "them summarised"
+            f"an LLM summarised {len(nodes) - len(unwritten)} of {len(nodes)} chunks; the others "
+            f"are stored without a summary ({unwritten[0].metadata[SUMMARY_ERROR]}); ingest again "
+            "to have them summarised"
         )
         made.lacks_summaries = True
         made.fail(said(error))
-        self._note_error(made.label, error)
-
-    def _reuse_vectors(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
-        """Give chunks the vectors that are stored for what reads the same to the model."""
-        vectors = self._unit.vectors.get(self._number, {})
-        for node in filter(lacks_vector, nodes if vectors else ()):
-            if vector := vectors.get(node.get_content(MetadataMode.EMBED)):
-                node.embedding = list(vector)
-                made.saved += tokens_of(node)
-
-    def may_ask(self) -> bool:
-        """Whether there is any use in asking the model for more.
-
-        Raises:
-            CancelledError: see `interruptible`.
-        """
-        current_interrupt().check(f"{self.name}: embedding")
-        if why := self.result.stopped:
-            self._fail(self.waiting, why)
-        return not why
+        self.note_error(made.label, error)
 
     def receive(self, embedded: Embedded[DocumentResult]) -> None:
-        """Note what came of a request; no later failure costs its vectors."""
-        for node, made, refusal in embedded.refused:
-            made.fail(said(refusal))
-            self._note_error(f"{made.label}, chunk {node.node_id}", refusal)
+        """Note the outcome of a request, whose vectors must be as long as the stored ones."""
         error = embedded.error or self._error_of_length(embedded.part)
-        chunks = sum(is_ready(node) for node, _ in embedded.part)
-        self._tell("embed", self.name, chunks, self.embedded.tokens - self._told)
-        self._told = self.embedded.tokens
-        if isinstance(error, CancelledError):
-            raise error
-        if error:
-            self._fail(embedded.part, said(error))
-            self._note_error(embedded.part[0][1].label, error)
-            if isinstance(error, HOPELESS):
-                self._fail(self.waiting, said(error))
+        super().receive(embedded._replace(error=error))
 
     def _error_of_length(self, part: Waiting) -> DimensionError | None:
-        """Why vectors that are not as long as those of the collection are taken away again."""
+        """Take away vectors that are not as long as those of the collection, and say why."""
         lengths = [len(node.embedding) for node, _ in part if node.embedding]
         if self._dimension is None and lengths:
             self._dimension = lengths[0]
-        other = next((one for one in lengths if one != self._dimension), None)
+        other = next((length for length in lengths if length != self._dimension), None)
         if other is None:
             return None
         for node, _ in part:
@@ -263,14 +192,8 @@ class ColumnWork:
             "embedding model it was made with, or another corpus name"
         )
 
-    def _fail(self, waiting: Waiting, why: str) -> None:
-        """Say of what has no vector that it gets none."""
-        for node, made in waiting:
-            if lacks_vector(node):
-                made.fail(why)
-
     def finish(self, *, is_packed: bool) -> None:
-        """Make points of what has vectors now, and of parents that belong to it."""
+        """Make points of chunks that have vectors now, and of parents that belong to them."""
         self.result.embedded = self.embedded.tokens
         nodes: dict[int, list[BaseNode]] = {}
         for node, made in self.waiting:
@@ -278,43 +201,16 @@ class ColumnWork:
         for made in self.result.documents.values():
             own = nodes.get(id(made), [])
             ready = sum(map(is_ready, own))
-            made.missing -= ready
+            lacking = made.missing - ready
+            if lacking and self.result.stopped:
+                made.fail(self.result.stopped)
             # A family of which no child is to be stored is not begun.
-            with_parents = ready or not made.missing
-            due = [one for one in own if is_ready(one) or (with_parents and not is_leaf(one))]
-            with self.failures_noted(made, lost=ready):
+            with_parents = ready or not lacking
+            due = [node for node in own if is_ready(node) or (with_parents and not is_leaf(node))]
+            with self.failures_noted(made):
                 points = points_of(due)
                 made.points = list(map(_packed, points)) if is_packed else points
-
-    def _note_error(self, what: str, error: BaseException) -> None:
-        """Note an error; one that is hopeless is why the column stops."""
-        self.result.errors.append(noted(self.name, what, error))
-        if isinstance(error, HOPELESS):
-            self.result.stopped = self.result.stopped or said(error)
-
-    @contextmanager
-    def timed(self, stage: str) -> Iterator[None]:
-        """Add the time of the block to a stage."""
-        started = time.perf_counter()
-        try:
-            yield
-        finally:
-            self.result.seconds[stage] += time.perf_counter() - started
-
-    @contextmanager
-    def failures_noted(self, made: DocumentResult, *, lost: int = 0) -> Iterator[None]:
-        """Turn failures into the column's error: one parser never stops the others."""
-        try:
-            yield
-        except CancelledError:
-            raise
-        # Parsers and models are other people's code; one with a loop of its own may raise its
-        # cancellation, which is no `Exception`.
-        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
-            if not (isinstance(error, HOPELESS) and self.result.stopped):
-                self._note_error(made.label, error)
-            made.fail(said(error))
-            made.missing += lost
+                made.missing = lacking
 
 
 def _packed(point: Point) -> Point:

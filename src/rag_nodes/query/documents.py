@@ -8,29 +8,21 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from rag_nodes.core.errors import CollectionMissingError, MissingExtraError
-from rag_nodes.core.metadata import (
-    BLANK_PAGES,
-    FILE_PATH,
-    READ_WARNINGS,
-    SOURCE,
-    TOTAL_PAGES,
-    page_name,
-)
+from rag_nodes.core.errors import CollectionMissingError
 from rag_nodes.core.processes import current_interrupt
-from rag_nodes.embedding.failures import without_text
-from rag_nodes.embedding.report import FileOutcome, ParserOutcome
+from rag_nodes.embedding.failures import missing_extra, without_text
+from rag_nodes.embedding.report import DocumentFacts, FileOutcome, ParserOutcome
 from rag_nodes.query.cache import VectorCache
 from rag_nodes.query.indexing import indexed
 from rag_nodes.readers import blank_page
 from rag_nodes.store import open_store, parser_collection
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.embedding.report import FileColumn, FileStatus, Progress
+    from rag_nodes.embedding.report import FileColumn, Progress
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
@@ -143,23 +135,11 @@ def row_of(result: ReadResult) -> FileOutcome:
     """Return the row of a file that no parser has split yet, or that could not be read."""
     if result.document is not None:
         return replace(_row(result.document, {}), path=str(result.path), seconds=result.seconds)
-    error = result.error
-    cause = error.__cause__ if error else None
-    extra = cause.extra if isinstance(cause, MissingExtraError) else None
-    words = str(error) if error else None
+    words = str(result.error) if result.error else None
+    extra = missing_extra(result.error)
     return FileOutcome(
         str(result.path), "failed", None, 0, words, result.seconds, missing_extra=extra
     )
-
-
-def blank_pages(documents: Iterable[Document]) -> Iterator[str]:
-    """Yield the names of pages without text, such as "report.pdf, page 7"."""
-    for document in documents:
-        name = page_name(document.metadata)
-        for number in document.metadata.get(BLANK_PAGES) or ():
-            yield f"{name}, page {number}"
-        if page := blank_page(document):
-            yield page
 
 
 def _unchanged(name: str, known: Indexed) -> tuple[ParserOutcome, Mapping[str, FileColumn]]:
@@ -176,27 +156,10 @@ def _unchanged(name: str, known: Indexed) -> tuple[ParserOutcome, Mapping[str, F
 
 
 def _row(document: Document, columns: dict[str, FileColumn]) -> FileOutcome:
-    facts = document.metadata
-    source = facts.get(SOURCE) or facts.get(FILE_PATH)
-    path = str(source or document.id_)
-    error = "; ".join(facts.get(READ_WARNINGS) or ()) or None
-    statuses = {column.status for column in columns.values()}
-    status: FileStatus = "partial" if error else "read"
-    if "incomplete" in statuses:
-        status = "incomplete"
-    elif statuses == {"unchanged"}:
-        status = "unchanged"
-    if not document.text.strip():  # no parser has anything of it, as in an ingest
-        status, error, columns = "failed", str(without_text(document, path)), {}
-    return FileOutcome(
-        path=path,
-        status=status,
-        pages=facts.get(TOTAL_PAGES),
-        characters=len(document.text),
-        error=error,
-        seconds=0.0,
-        document_id=document.id_,
-        columns=columns,
-        name=page_name(facts),
-        source=source,
-    )
+    facts = DocumentFacts.of(document)
+    path = str(facts.source or document.id_)
+    row = facts.outcome(path, columns)
+    if document.text.strip():
+        return row
+    # No parser has anything of it, as in an ingest.
+    return replace(row, status="failed", error=str(without_text(document, path)), columns={})

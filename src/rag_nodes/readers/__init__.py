@@ -20,7 +20,7 @@ from rag_nodes.readers.base import (
     document_id,
 )
 from rag_nodes.readers.exclude import Exclusion
-from rag_nodes.readers.file_pages import FilePages, blank_page, pages_of_one_file
+from rag_nodes.readers.file_pages import FilePages, blank_page, blank_pages, pages_of_one_file
 from rag_nodes.readers.files import (
     ReadResult,
     listed,
@@ -49,6 +49,7 @@ __all__ = [
     "Reading",
     "Skipped",
     "blank_page",
+    "blank_pages",
     "build_document",
     "document_id",
     "listed",

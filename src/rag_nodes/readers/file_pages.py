@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.core.metadata import FILE_PATH, PAGE_LABEL, page_name
+from rag_nodes.core.metadata import BLANK_PAGES, FILE_PATH, PAGE_LABEL, page_name
 from rag_nodes.core.several import several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from llama_index.core.schema import Document
 
@@ -69,6 +69,15 @@ def blank_page(document: Document) -> str | None:
     if _path_of_page(document) is None or document.text.strip():
         return None
     return page_name(document.metadata)
+
+
+def blank_pages(document: Document) -> Iterator[str]:
+    """Yield the names of pages without text, such as "report.pdf, page 7"."""
+    name = page_name(document.metadata)
+    for number in document.metadata.get(BLANK_PAGES) or ():
+        yield f"{name}, page {number}"
+    if page := blank_page(document):
+        yield page
 
 
 def _path_of_page(document: Document) -> str | None:

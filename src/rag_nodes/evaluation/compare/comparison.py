@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from contextlib import ExitStack
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -18,8 +19,9 @@ from rag_nodes.evaluation.compare.streaming import ComparisonStream
 from rag_nodes.evaluation.engines import Placing
 from rag_nodes.query.cache import VectorCache
 from rag_nodes.query.chat import Condensed, standalone
-from rag_nodes.query.documents import DocumentIndex, blank_pages, rows_of
+from rag_nodes.query.documents import DocumentIndex, rows_of
 from rag_nodes.query.preparing import check_question
+from rag_nodes.readers import blank_pages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -109,7 +111,7 @@ class Comparison(ColumnEngines):
             tuple(self.statistics.values()),
             time.perf_counter() - started,
             self.models.describe(),
-            tuple(blank_pages(self.documents)),
+            tuple(chain.from_iterable(map(blank_pages, self.documents))),
         )
 
     def __enter__(self) -> Self:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import Literal, NamedTuple
 
+from rag_nodes.embedding import Counts, DocumentFacts
+
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
 
@@ -53,6 +55,12 @@ class DocumentRow(NamedTuple):
     characters: int
     warnings: str | None = None
     expires_at: float | None = None
+
+    @property
+    def facts(self) -> DocumentFacts:
+        """Facts for the row of a report."""
+        facts = self.name, self.source, self.pages, self.characters, self.warnings
+        return DocumentFacts(self.id, *facts)
 
 
 class KnownFile(NamedTuple):
@@ -106,6 +114,11 @@ class StoredDocument(NamedTuple):
     error: str | None = None
     stored_at: float | None = None
     failed_at: float | None = None
+
+    @property
+    def counts(self) -> Counts:
+        """Sizes of the chunks."""
+        return Counts(self.chunks, self.parents, self.tokens, self.largest, self.unplaced)
 
     @property
     def nodes(self) -> int:

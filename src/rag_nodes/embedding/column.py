@@ -1,0 +1,244 @@
+"""Documents of one parser on their way to vectors, whether their chunks are kept or not."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Generic, TypeVar
+
+from llama_index.core.schema import BaseNode, MetadataMode
+
+from rag_nodes.core.errors import CancelledError
+from rag_nodes.core.metadata import DECISION, START_CHAR
+from rag_nodes.core.processes import current_interrupt
+from rag_nodes.embedding.build import behind_parser, identify, is_ready, lacks_vector, tokens_of
+from rag_nodes.embedding.failures import HOPELESS, noted, said
+from rag_nodes.embedding.report import STAGES, Counts
+from rag_nodes.embedding.requests import EmbeddedTokens
+from rag_nodes.parsers.parent_child import is_leaf, parents_first
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+    from contextlib import AbstractContextManager
+
+    from llama_index.core.schema import Document, TransformComponent
+
+    from rag_nodes.embedding.build import Parse
+    from rag_nodes.embedding.report import Stage
+    from rag_nodes.embedding.requests import Embedded
+    from rag_nodes.models import Models
+    from rag_nodes.parsers import SpanNodeParser
+
+    Tell = Callable[[Stage, str, int, int], object]
+    """Takes a step: stage, file or parser, number of chunks, tokens embedded."""
+
+
+def counts_of(nodes: Sequence[BaseNode]) -> Counts:
+    """Count the nodes of a document."""
+    chunks = [node for node in nodes if is_leaf(node)]
+    tokens = list(map(tokens_of, chunks))
+    return Counts(
+        chunks=len(chunks),
+        parents=len(nodes) - len(chunks),
+        tokens=sum(tokens),
+        largest=max(tokens, default=0),
+        unplaced=sum(START_CHAR not in chunk.metadata for chunk in chunks),
+    )
+
+
+@dataclass(slots=True, eq=False)
+class SplitDocument:
+    """A document as one parser split it.
+
+    Attributes:
+        label: name of the document, for people.
+        saved: tokens of chunks that had their vectors already.
+        choice: strategy that a parser chose for this document, and the reason.
+        error: first reason why a chunk cannot be found.
+    """
+
+    label: str
+    saved: int = field(default=0, kw_only=True)
+    choice: str | None = field(default=None, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+
+    def fail(self, error: str) -> None:
+        """Keep the reason why a chunk cannot be found, unless there is an earlier one."""
+        self.error = self.error or error
+
+
+@dataclass(slots=True, eq=False)
+class ColumnLog:
+    """Record of one parser's work.
+
+    Attributes:
+        errors: all errors, in order.
+        stopped: reason why the parser gave up, since every further document would fail alike.
+        seconds: by the clock, by stage.
+    """
+
+    errors: list[str] = field(default_factory=list)
+    stopped: str | None = None
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+
+
+@contextmanager
+def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    """Add the time of the block to a stage."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[stage] += time.perf_counter() - started
+
+
+Owner = TypeVar("Owner", bound=SplitDocument)
+"""A document in the form that a path keeps it."""
+
+
+class SplittingColumn(Generic[Owner]):
+    """Splits documents by one parser and has their chunks wait for vectors.
+
+    A document that cannot be split costs no other document, and a chunk that the model refuses
+    costs no other chunk. Give it to `rag_nodes.embedding.requests.embed`.
+
+    Args:
+        name: of the parser, in errors and progress.
+        parser: splits the documents.
+        models: `models.embedding` is asked for vectors.
+        log: takes errors and seconds.
+        tell: hears of every step, and may raise to end the work.
+        known: returns the vector of a text that was embedded before, None if there is none.
+        transformations: the user's own, between parser and model.
+
+    Attributes:
+        waiting: nodes, each with its document.
+        embedded: counts the tokens.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        parser: SpanNodeParser,
+        models: Models,
+        log: ColumnLog,
+        tell: Tell,
+        *,
+        known: Callable[[str], Sequence[float] | None] | None = None,
+        transformations: Sequence[TransformComponent] = (),
+    ) -> None:
+        self.name, self.log = name, log
+        self.waiting: list[tuple[BaseNode, Owner]] = []
+        self.embedded = EmbeddedTokens(models.embedding)
+        self._parser, self._tell, self._known = parser, tell, known
+        self._behind = behind_parser(parser, transformations)
+        self._tokens_told = 0
+
+    def taken(self, made: Owner, nodes: list[BaseNode], counts: Counts) -> None:
+        """Keep the nodes of a document that was split."""
+        raise NotImplementedError
+
+    def split(self, document: Document, made: Owner, parse: Parse | None = None) -> None:
+        """Split a document and have its nodes wait for the vectors that are not known yet.
+
+        Args:
+            document: is split, unless the parser gave up.
+            made: the same document in the form that a path keeps it.
+            parse: splits in place of the parser.
+
+        Raises:
+            CancelledError: see `interruptible`.
+        """
+        if self.log.stopped:
+            made.fail(self.log.stopped)
+            return
+        current_interrupt().check(f"{self.name}: {made.label}")
+        with self.failures_noted(made):
+            nodes = self._nodes(document, parse)
+            made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
+            counts = counts_of(nodes)
+            self.taken(made, nodes, counts)
+            self._tell("parse", self.name, counts.chunks, 0)
+            self._reuse_vectors(nodes, made)
+            if ready := sum(map(is_ready, nodes)):
+                self._tell("embed", self.name, ready, 0)
+            self.waiting += [(node, made) for node in nodes]
+
+    def _nodes(self, document: Document, parse: Parse | None) -> list[BaseNode]:
+        """Return the nodes of a document, each parent before its children.
+
+        So the first batch has a vector to make a collection by, and a run that is killed leaves
+        no child without its parent.
+        """
+        with self.timed("parse"), self.embedded.counting():
+            nodes: Sequence[BaseNode]
+            nodes = parse(self._parser, document) if parse else self._parser([document])
+            for step in self._behind:
+                nodes = step(nodes)
+        ordered = parents_first(nodes)
+        identify(ordered, document)
+        return ordered
+
+    def _reuse_vectors(self, nodes: Sequence[BaseNode], made: Owner) -> None:
+        if not self._known:
+            return
+        for node in filter(lacks_vector, nodes):
+            if vector := self._known(node.get_content(MetadataMode.EMBED)):
+                node.embedding = list(vector)
+                made.saved += tokens_of(node)
+
+    def may_ask(self) -> bool:
+        """Return False once the model has failed in a way that every request would.
+
+        Raises:
+            CancelledError: see `interruptible`.
+        """
+        current_interrupt().check(f"{self.name}: embedding")
+        return self.log.stopped is None
+
+    def receive(self, embedded: Embedded[Owner]) -> None:
+        """Note the outcome of a request; no later failure costs its vectors.
+
+        Raises:
+            CancelledError: see `interruptible`; the request was given up.
+        """
+        for node, made, refusal in embedded.refused:
+            made.fail(said(refusal))
+            self.note_error(f"{made.label}, chunk {node.node_id}", refusal)
+        chunks, tokens = sum(is_ready(node) for node, _ in embedded.part), self.embedded.tokens
+        self._tell("embed", self.name, chunks, tokens - self._tokens_told)
+        self._tokens_told = tokens
+        error = embedded.error
+        if isinstance(error, CancelledError):
+            raise error
+        if error:
+            self.note_error(embedded.part[0][1].label, error)
+            for node, made in embedded.part:
+                if lacks_vector(node):
+                    made.fail(said(error))
+
+    def note_error(self, subject: str, error: BaseException) -> None:
+        """Note an error; a hopeless one is why the column stops."""
+        self.log.errors.append(noted(self.name, subject, error))
+        if isinstance(error, HOPELESS):
+            self.log.stopped = self.log.stopped or said(error)
+
+    def timed(self, stage: str) -> AbstractContextManager[None]:
+        """Add the time of the block to a stage."""
+        return timed(self.log.seconds, stage)
+
+    @contextmanager
+    def failures_noted(self, made: Owner) -> Iterator[None]:
+        """Turn a failure into the document's error: it costs no other document."""
+        try:
+            yield
+        except CancelledError:
+            raise
+        # Parsers and models are other people's code; one with a loop of its own may raise its
+        # cancellation, which is no `Exception`.
+        except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
+            if not (isinstance(error, HOPELESS) and self.log.stopped):
+                self.note_error(made.label, error)
+            made.fail(said(error))
