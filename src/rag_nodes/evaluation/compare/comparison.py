@@ -143,16 +143,15 @@ class Comparison(ColumnEngines):
                 an LLM the earlier question stands in front. False if the question stands alone.
 
         Returns:
-            One column per name in the order given; one that fails has its error there. Its
-            `question` is what was searched for. Each answer counts the tokens and the cost of
-            condensing a follow-up, which was done once for all.
+            One column per name in the order given; a column that fails has its error there.
+            `question` is the question that was searched for. Each answer counts the tokens and the
+            cost of condensing a follow-up, which was done once for all.
 
         Raises:
             ModelError: the question could not be embedded, so no parser can answer.
             ConfigurationError: the question is blank, or there is no earlier one to follow up.
         """
-        searched = self._searched(question, follow_up)
-        with ComparisonStream(self, searched, document_ids, whole=True) as stream:
+        with self._asked(question, document_ids, follow_up, whole=True) as stream:
             return stream.wait()
 
     async def aask(
@@ -173,12 +172,9 @@ class Comparison(ColumnEngines):
         document_ids: str | Sequence[str] | None = None,
         follow_up: bool | str = False,
     ) -> ComparisonStream:
-        """Answer a question with every parser, and see all of them grow.
+        """Answer a question with every parser, as pieces of the answers arrive.
 
-        Args:
-            question: in the user's words.
-            document_ids: search only these documents; None for all.
-            follow_up: see `ask`.
+        The arguments are those of `ask`.
 
         Returns:
             Pairs of a parser's name and an event, in order of arrival; see `ComparisonStream`.
@@ -186,13 +182,21 @@ class Comparison(ColumnEngines):
         Raises:
             ConfigurationError: the question is blank, or there is no earlier one to follow up.
         """
-        return ComparisonStream(self, self._searched(question, follow_up), document_ids)
+        return self._asked(question, document_ids, follow_up)
 
-    def _searched(self, question: str, follow_up: bool | str) -> Condensed:  # noqa: FBT001
-        """Return the question as it is to be searched for."""
+    def _asked(
+        self,
+        question: str,
+        document_ids: str | Sequence[str] | None,
+        follow_up: bool | str,  # noqa: FBT001
+        *,
+        whole: bool = False,
+    ) -> ComparisonStream:
+        """Have every parser answer a question, which is condensed if it follows another."""
         check_question(question)
-        if follow_up is False:
-            return Condensed(question)
-        prices = self.options.prices
-        condense = partial(standalone, question, follow_up, self.turns, self.models, prices)
-        return unless_interrupted(condense, "the question")
+        searched = Condensed(question)
+        if follow_up is not False:
+            prices = self.options.prices
+            condense = partial(standalone, question, follow_up, self.turns, self.models, prices)
+            searched = unless_interrupted(condense, "the question")
+        return ComparisonStream(self, searched, document_ids, whole=whole)
