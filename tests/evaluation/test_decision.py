@@ -5,9 +5,10 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
+from rag_nodes.evaluation.conclusions import ReportDecision
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.plan import of_probes
-from rag_nodes.evaluation.report import ReportDecision, Row
+from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, decision_of, likely, pairs_of
 from rag_nodes.parsers import get_parser

@@ -6,8 +6,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_nodes.evaluation.basis import basis
+from rag_nodes.evaluation.conclusions import Contrast
 from rag_nodes.evaluation.leads import Interval, own_mean
-from rag_nodes.evaluation.report import Contrast, Row
+from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import beside, best_of, found_alike, of_share, points

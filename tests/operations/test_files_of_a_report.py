@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from rag_nodes.core.settings import Settings
-from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
+from rag_nodes.evaluation.conclusions import ReportDecision
+from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.models import settled
 from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest

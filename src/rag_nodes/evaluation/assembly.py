@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.basis import basis, lost, unused
+from rag_nodes.evaluation.conclusions import ReportDecision
 from rag_nodes.evaluation.importers.names import file_of
 from rag_nodes.evaluation.leads import own_mean
-from rag_nodes.evaluation.report import EvaluationReport, ReportDecision, Row
+from rag_nodes.evaluation.report import EvaluationReport, Row
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.tables import (
     GoldQuote,

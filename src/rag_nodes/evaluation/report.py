@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
+from rag_nodes.evaluation.conclusions import Contrast, ReportDecision, SizeShare
 from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.tables import (
     ChunkStatistics,
@@ -26,11 +27,6 @@ from rag_nodes.evaluation.tables import (
 
 SCHEMA = 2
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
-Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
-"""Grade of a choice. "documents like these" and "these documents" are sure: one setting may be best
-there, or those that may be differ by no more than three points. "likely": best by keywords of
-passages, where there is no question. "not shown": several settings may be best. "drafts": nobody
-has accepted a question. "alone": there is no choice."""
 TIMES = ("seconds", "search_ms")
 """What differs from run to run, and so is in no JSON."""
 UNNAMED = "unnamed"
@@ -121,96 +117,6 @@ class LeftOut:
     def words(self) -> str:
         """What this says, for people."""
         return f"{self.column} was not measured at {', '.join(self.sizes)}: {self.reason}."
-
-
-@dataclass(frozen=True, slots=True)
-class Contrast:
-    """Two rows by name, the one that is better on average left, question by question.
-
-    Attributes:
-        role: whether both have their "own" options or are "matched".
-        these: left minus right, of the main measure, in these documents.
-        like_these: the same in documents like these; null where nothing can be said of others.
-        more_questions: about how many further questions would show the lead, or one of 3 points
-            where it is smaller, in 80 of 100 tries; 0 where it is shown.
-        more_documents: the same of documents like these; null where `like_these` is.
-        words: what this says, for people.
-    """
-
-    left: str
-    right: str
-    role: str
-    these: Interval
-    like_these: Interval | None
-    more_questions: int
-    more_documents: int | None
-    words: str
-
-    @property
-    def shows_a_gap(self) -> bool:
-        """Whether one is better in these documents by more than luck makes."""
-        return self.these.shows_a_gap
-
-
-@dataclass(frozen=True, slots=True)
-class SizeShare:
-    """How much of the gap between two columns, the better one left, is one of size.
-
-    That is `size`: the gap at their `own` options minus that at an `equal` mean size.
-    """
-
-    left: str
-    right: str
-    own: Interval
-    equal: Interval
-    size: Interval
-    words: str
-
-
-@dataclass(frozen=True, slots=True)
-class ReportDecision:
-    """What to take.
-
-    Attributes:
-        take: name of the row; None where none of them is told from what stands.
-        tokens: mean size of its chunks; None where that is not known.
-        grade: how sure the choice is.
-        words: the sentence.
-        cost: what it takes to have it in a store; "" where that is not known.
-        more_questions: about how many further questions would settle the choice, in 80 of 100
-            tries; 0 if it is settled.
-        preset: what is taken, or stands, as it is typed after `--parser`; "" if it cannot be
-            typed.
-        parser: the same as data for `load_parser`, without its model; empty for a collection and
-            for a splitter of another package.
-        query: options of `QueryOptions` with which it was measured, where they differ from the
-            defaults.
-        search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
-        certainty: the grade in a sentence; "" in reports of earlier versions.
-    """
-
-    take: str | None
-    tokens: int | None
-    grade: Grade
-    words: str
-    cost: str = ""
-    more_questions: int = 0
-    preset: str = ""
-    parser: dict[str, JsonValue] = field(default_factory=dict)
-    query: dict[str, JsonValue] = field(default_factory=dict)
-    search_ms: float | None = None
-    certainty: str = ""
-
-    @property
-    def costs(self) -> str:
-        """Space and time of what is taken, in sentences; "" if they are not known."""
-        took = f"A search took {self.search_ms:.1f} ms here." if self.search_ms else ""
-        return " ".join(filter(None, (self.cost, took)))
-
-    @property
-    def said(self) -> tuple[str, ...]:
-        """All of it in sentences, the grade first."""
-        return tuple(filter(None, (self.certainty, self.words, self.costs)))
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,11 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.columns import Searched, Variant, placed_in, variants_of
+from rag_nodes.evaluation.conclusions import ReportDecision
 from rag_nodes.evaluation.engines import finds
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
-from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
+from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.rows import kept_in, rows_of, workers_for
 from rag_nodes.evaluation.sizes import without_overlap
 from rag_nodes.models import settled

@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag_nodes.evaluation.conclusions import Contrast, ReportDecision, SizeShare
 from rag_nodes.evaluation.drafts.probes import CHARACTERS
 from rag_nodes.evaluation.leads import DRAWS, Interval, Swaps
 from rag_nodes.evaluation.plan import of_probes
-from rag_nodes.evaluation.report import Contrast, ReportDecision, Row, SizeShare
+from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.wording import (
     SAME,
     VISIBLE,
@@ -37,7 +38,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from rag_nodes.evaluation.report import Grade
+    from rag_nodes.evaluation.conclusions import Grade
 
     Floats = NDArray[np.float64]
 

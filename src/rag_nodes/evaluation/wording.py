@@ -12,7 +12,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.evaluation.report import Contrast, Grade, Row
+    from rag_nodes.evaluation.conclusions import Contrast, Grade
+    from rag_nodes.evaluation.report import Row
 
 VISIBLE = 0.03
 """A lead that is worth showing: three points of a hundred."""

@@ -26,11 +26,12 @@ from rag_nodes.operations.run import Run
 from rag_nodes.parsers.presets import COMPARED
 
 if TYPE_CHECKING:
+    from rag_nodes.evaluation.conclusions import ReportDecision
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judging import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
-    from rag_nodes.evaluation.report import EvaluationReport, ReportDecision
+    from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.models import Models
 
 
