@@ -102,6 +102,7 @@ def test_a_mistyped_variable_is_refused(
     ("name", "content", "words"),
     [
         ("rag_nodes.toml", b"top_k = ", r"rag_nodes\.toml: cannot be read"),
+        ("rag_nodes.toml", b"top_k = " + b"9" * 5000, r"rag_nodes\.toml: cannot be read"),
         ("rag_nodes.toml", b"corpus = '\xff'", r"rag_nodes\.toml: cannot be read"),
         ("rag_nodes.toml", b"[models]\nllm = 'x'", "models is no setting"),
         ("rag_nodes.toml", b"api_key = 'sk-x'", "RAG_NODES_API_KEY"),

@@ -223,7 +223,9 @@ def test_a_folder_of_beir_has_passages_of_one_title_in_one_document(tmp_path: Pa
     )
     write(tmp_path / "corpus.jsonl", passages)
     write(tmp_path / "queries.jsonl", '{"_id": "q1", "text": "How hot?"}')
-    write(tmp_path / "qrels" / "test.tsv", 'query-id\tcorpus-id\tscore\nq1\t"p\t1\nq1\to\t²\n')
+    judged = (("q1", '"p', "1"), ("q1", "o", "²"), ("q1", "p3", "9" * 5000))
+    rows = (("query-id", "corpus-id", "score"), *judged)
+    write(tmp_path / "qrels" / "test.tsv", "\n".join(map("\t".join, rows)))
     dataset = load_dataset(tmp_path)
     assert gold(dataset) == [[[GREEN]]]
     assert len(dataset.documents) == 2

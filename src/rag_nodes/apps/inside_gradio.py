@@ -27,7 +27,6 @@ from __future__ import annotations
 
 import errno
 import logging
-import re
 from itertools import count
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Self
@@ -104,7 +103,6 @@ event comes before its own stream, so that no third one follows."""
 _DISK = frozenset({errno.ENOSPC, errno.EACCES, errno.EROFS, errno.EMFILE, errno.EIO})
 """What a full, locked or broken disk answers."""
 
-_NUMBER = re.compile(r"[0-9]{1,9}")
 
 logger = logging.getLogger(__name__)
 
@@ -343,8 +341,3 @@ def texts_of(event: gr.EventData) -> dict[str, str]:
     data = data_of(event)
     values = data if isinstance(data, dict) else {}
     return {name: one for name, one in values.items() if isinstance(one, str)}
-
-
-def number_in(text: str | None) -> int | None:
-    """The number a text is; None for any other text."""
-    return int(text) if text and _NUMBER.fullmatch(text) else None

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.numbers import MAX_DIGITS, number_in
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import (
@@ -63,9 +64,9 @@ def _count(workers: str) -> int | None:
     """How many; None for one for each core."""
     if workers == "auto":
         return None
-    if workers.isascii() and workers.isdecimal() and int(workers) > 0:
-        return int(workers)
-    raise ConfigurationError(f"--workers {workers}: write a number from 1 on, or auto")
+    if count := number_in(workers):
+        return count
+    raise ConfigurationError(f"--workers {workers[:MAX_DIGITS]}: write a number from 1 on, or auto")
 
 
 class IngestRequest(Working):

@@ -21,6 +21,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 
 from rag_nodes.core.errors import BusyError
+from rag_nodes.core.numbers import number_in
 from rag_nodes.core.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.server.failures import error_response
 from rag_nodes.server.gate import network_of
@@ -68,6 +69,10 @@ class ServerLimits:
     per_address: int = 16
 
 
+_MAX_LENGTH_DIGITS = 20
+"""Digits of a Content-Length, which is a number of 64 bits."""
+
+
 class BodyLimits:
     """ASGI middleware that answers 413 to bodies over the limit, announced or not.
 
@@ -92,7 +97,8 @@ class BodyLimits:
         limit = self._limits.upload_bytes if is_upload else self._limits.body_bytes
         headers = Headers(scope=scope)
         announced = headers.get("content-length", "0")
-        if not announced.isdecimal() or int(announced) > limit:
+        size = number_in(announced, _MAX_LENGTH_DIGITS)
+        if size is None or size > limit:
             # With `Expect` a client sends nothing before it is told to.
             await _refuse(limit, scope, receive, send, more="expect" not in headers)
             return

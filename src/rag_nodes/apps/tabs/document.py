@@ -10,13 +10,14 @@ from weakref import WeakKeyDictionary
 import gradio as gr
 from markupsafe import Markup
 
-from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, texts_of
 from rag_nodes.apps.markup import render, title_of
 from rag_nodes.apps.tabs.drawing import map_html, page_html, summary_html, where_html
 from rag_nodes.apps.view.cut_map import offset_at
 from rag_nodes.apps.visitors.cuts import Shown, page_at, pages_of, span_of
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.numbers import number_in
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.pdf.picture import KeptPages
 from rag_nodes.text.spans import Span

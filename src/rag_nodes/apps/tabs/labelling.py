@@ -6,13 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, texts_of
 from rag_nodes.apps.markup import count, render
 from rag_nodes.apps.tabs.document import ChunkLocation
 from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.dataset import trimmed_passage
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span

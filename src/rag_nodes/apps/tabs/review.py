@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import Drawn, now, number_in, offer, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, offer, texts_of
 from rag_nodes.apps.markup import count
 from rag_nodes.apps.tabs.card import card, taken
 from rag_nodes.apps.tabs.document import ChunkLocation
@@ -21,6 +21,7 @@ from rag_nodes.apps.visitors.choice import MOST_QUESTION
 from rag_nodes.apps.visitors.questions import read_questions
 from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.core.errors import DatasetError, RagNodesError
+from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.drafts import COUNT, draft_questions, fewer
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS
 from rag_nodes.evaluation.drafts.review import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -54,7 +53,8 @@ class SettingsFile(TomlConfigSettingsSource):
     def __init__(self, settings_cls: type[BaseSettings]) -> None:
         try:
             super().__init__(settings_cls)
-        except (tomllib.TOMLDecodeError, UnicodeDecodeError, OSError) as error:
+        # A number of more than 4,300 digits is a `ValueError`, as are both errors of decoding.
+        except (ValueError, OSError) as error:
             raise ConfigurationError(f"{SETTINGS_FILE}: cannot be read: {error}") from error
         self.init_kwargs.pop(TABLE, None)  # read by `read_answers`
         for name in SECRETS:

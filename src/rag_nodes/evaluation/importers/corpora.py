@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.importers.files import json_lines, read_text
 from rag_nodes.evaluation.importers.formats import Labels, Row, read_rows
 
@@ -119,7 +120,7 @@ def beir(folder: Path) -> Labels | None:
     relevant: dict[str, list[str]] = defaultdict(list)
     for line in read_text(path).splitlines():
         match line.split("\t"):
-            case [query, passage, score, *_] if score.strip().isdecimal() and int(score) > 0:
+            case [query, passage, score, *_] if number_in(score.strip()):
                 relevant[query].append(passage)
     queries = {str(one["_id"]): one["text"] for one in json_lines(asked)}
     rows = [

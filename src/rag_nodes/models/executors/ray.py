@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError, EngineError, MissingExtraError
 from rag_nodes.core.keys import words_of
+from rag_nodes.core.numbers import number_in
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.models.executors.executor import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
 
@@ -23,6 +24,7 @@ _JOINING = {
     "RAY_gcs_server_request_timeout_seconds": "10",  # for this machine to be seen to be part of it
 }
 """Seconds after which Ray gives up to join a cluster that answers: 20 and 60 of its own accord."""
+_PORT_DIGITS = 5
 _PROBE = 5.0
 """Seconds a cluster has to answer; Ray itself would try for minutes."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
@@ -173,14 +175,15 @@ def _told_to_join() -> dict[str, str]:
 
 def _probe(address: str) -> None:
     """Say hello once, which fails within seconds where nobody is, or somebody else."""
-    host, _, port = address.rpartition(":")
-    if not host or "/" in host or not port.isdecimal():
+    host, _, digits = address.rpartition(":")
+    port = number_in(digits, _PORT_DIGITS)
+    if not host or "/" in host or port is None:
         raise ConfigurationError(
             f"{address!r} is no address of a Ray cluster; give host:port of its head, such as "
             "10.0.0.5:6379, on a machine that `ray start` has made part of it"
         )
     try:
-        with socket.create_connection((host.strip("[]"), int(port)), timeout=_PROBE) as probe:
+        with socket.create_connection((host.strip("[]"), port), timeout=_PROBE) as probe:
             probe.sendall(_HTTP2_PREFACE)
             greeting = probe.recv(9)
     except (OSError, OverflowError) as error:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from bs4.element import NavigableString, PageElement, Tag
 
+from rag_nodes.core.numbers import number_in
 from rag_nodes.readers.markup import plain_line
 from rag_nodes.text.words import words
 
@@ -86,8 +87,8 @@ def escaped(node: NavigableString, text: str) -> str:
 
 def whole_number(tag: Tag, attribute: str, otherwise: int) -> int:
     """An attribute that holds a number of at most nine digits, as Markdown lists may have."""
-    text = _text(tag, attribute).strip()
-    return int(text) if text.isascii() and text.isdigit() and len(text) < 10 else otherwise  # noqa: PLR2004 -- see above
+    number = number_in(_text(tag, attribute).strip())
+    return otherwise if number is None else number
 
 
 def main_content(soup: BeautifulSoup) -> tuple[Tag, tuple[str, ...]]:

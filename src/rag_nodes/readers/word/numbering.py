@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.numbers import number_in
 from rag_nodes.readers.word.names import W, number_of, value_of
 
 if TYPE_CHECKING:
@@ -140,8 +141,8 @@ def _overrides(element: Element) -> dict[int, int]:
 
 
 def _attribute(element: Element, name: str) -> int:
-    text = element.get(W + name, "")
-    return int(text) if text.isascii() and text.isdigit() and len(text) < LEVELS + 1 else -1
+    number = number_in(element.get(W + name, ""))
+    return -1 if number is None else number
 
 
 def _or(number: int | None, otherwise: int) -> int:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from qdrant_client.http import models as rest
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.numbers import number_in
 from rag_nodes.store.engine import DENSE, SPARSE, UNNAMED, Layout
 from rag_nodes.store.fusion import SAMPLE
 from rag_nodes.store.terms import DRAWN, Terms
@@ -19,9 +20,14 @@ if TYPE_CHECKING:
     from rag_nodes.store.queries import Query
 
 
+_ID_DIGITS = 20
+"""Digits of an unsigned number of 64 bits."""
+
+
 def point_ids(node_ids: Iterable[str]) -> list[Any]:
-    """Ids as they are sent: points of other programs may be numbered."""
-    return [int(one) if one.isdecimal() else one for one in node_ids]
+    """Return ids as they are sent: points of other programs may be numbered."""
+    ids = ((node_id, number_in(node_id, _ID_DIGITS)) for node_id in node_ids)
+    return [node_id if number is None else number for node_id, number in ids]
 
 
 TERMS = Terms(

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import gradio as gr
 
-from rag_nodes.apps.inside_gradio import Drawn, now, number_in, texts_of
+from rag_nodes.apps.inside_gradio import Drawn, now, texts_of
 from rag_nodes.apps.markup import count, render
 from rag_nodes.apps.tabs.compare.reply import asking_view, cited_places, spans_of, turn_view
 from rag_nodes.apps.tabs.document import ChunkLocation
@@ -23,6 +23,7 @@ from rag_nodes.apps.visitors.sessions import session_of
 from rag_nodes.apps.visitors.turns import AT_FIRST, MOST_TURNS, rate, tally
 from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.keys import trace_of
+from rag_nodes.core.numbers import number_in
 
 if TYPE_CHECKING:
     from markupsafe import Markup
