@@ -6,10 +6,12 @@ takes seconds; it is replaced where it dies, is killed, or has grown.
 
 from __future__ import annotations
 
+import atexit
 import importlib
 import os
 from contextlib import suppress
 from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,12 +23,18 @@ from rag_nodes.core.errors import (
     ReadTimeoutError,
 )
 from rag_nodes.core.processes import (
+    Child,
     ChildDiedError,
     ChildExpiredError,
     Children,
     Leases,
+    Task,
+    from_json,
     pack_error,
     serve,
+    shares_told_to,
+    tell_share,
+    to_json,
     unpack_error,
 )
 from rag_nodes.readers.base import Limits, Reading
@@ -50,8 +58,11 @@ class ReaderPool:
     """Child processes that read files as a module's `main` does; for any number of threads."""
 
     def __init__(self, module: str = __name__) -> None:
-        self._children = Children(module, kept=KEPT)
+        self._children = Children(partial(Child, module), kept=KEPT)
         self._leases = Leases(AT_ONCE)
+        atexit.register(self.close)
+        if hasattr(os, "register_at_fork"):
+            os.register_at_fork(after_in_child=self._children.forget)
 
     def read(
         self,
@@ -119,17 +130,27 @@ class ReaderPool:
             # The child was started for an earlier file, perhaps elsewhere.
             "folder": None if path.is_absolute() else str(Path.cwd()),
             "limits": asdict(limits),
-            "seconds": seconds,
             **asked,
         }
+        is_given = False
         try:
-            for result in self._children.results(request, seconds, _doing(path), started):
-                yield undo(result)
+            with self._children.take(_doing(path)) as child:
+                for result in child.results(
+                    to_json(request),
+                    seconds=seconds,
+                    started=started,
+                    heard=lambda share: tell_share(from_json(share)),
+                ):
+                    yield undo(from_json(result))
+                    is_given = True
         except RagNodesError:
             raise
         except ChildExpiredError as error:
             raise ReadTimeoutError(path, f"reading it takes longer than {seconds:.4g} s") from error
         except (ChildDiedError, ValueError) as error:
+            if child.used and not is_given:  # perhaps an earlier file broke the child
+                yield from self._results(path, limits, seconds, asked, undo, started)
+                return
             reason = f"the process that read it died ({error})"
             raise ReaderCrashedError(path, reason) from error
         except OSError as error:
@@ -147,27 +168,29 @@ pool = ReaderPool()
 
 
 def main() -> None:
-    """What a child runs: read one file after another until its parent is gone."""
-    serve(_read, prepare=_prepared, fatal=ReadMemoryError)
+    """Read one file after another until the parent is gone."""
+    serve(_begin, fatal=ReadMemoryError)
 
 
-def _prepared(request: dict[str, Any]) -> int:
-    for library in libraries_of(request["kind"]):
-        with suppress(ImportError):  # before the clock starts; the reader says what is missing
+def _begin(request: bytes, note: Callable[[bytes], None]) -> Task:
+    asked = from_json(request)
+    for library in libraries_of(asked["kind"]):
+        with suppress(ImportError):  # the reader says what is missing
             importlib.import_module(library)
-    return int(request["limits"]["memory_bytes"])
+    return Task(_answers(asked, note), asked["limits"]["memory_bytes"], asked["kind"])
 
 
-def _read(request: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    path, limits = Path(request["path"]), Limits(**request["limits"])
-    if request["folder"] is not None:
-        os.chdir(request["folder"])
-    if page := request.get("page"):
-        with typed_errors(path):
-            yield draw_page(path, limits=limits, **page).pack()
-        return
-    for outcome in read_here(path, limits):
-        yield pack(outcome)
+def _answers(asked: dict[str, Any], note: Callable[[bytes], None]) -> Iterator[bytes]:
+    path, limits = Path(asked["path"]), Limits(**asked["limits"])
+    if asked["folder"] is not None:
+        os.chdir(asked["folder"])
+    with shares_told_to(lambda share: note(to_json(share))):
+        if page := asked.get("page"):
+            with typed_errors(path):
+                yield to_json(draw_page(path, limits=limits, **page).pack())
+            return
+        for outcome in read_here(path, limits):
+            yield to_json(pack(outcome))
 
 
 def pack(outcome: Reading | ReadError) -> dict[str, Any]:

@@ -1,39 +1,48 @@
-"""What a child does between two messages: clocks and limits set and taken back, its own end."""
+"""Messages of a child, the limits it sets and takes back, and when it asks to be replaced."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from typing import Any
 
 import pytest
 
 from rag_nodes.core.errors import ParseError, RagNodesError
-from rag_nodes.core.processes import serve, serving
-from rag_nodes.core.processes.children import receive, send
+from rag_nodes.core.processes import Task, from_json, serve, serving
+from rag_nodes.core.processes.children import (
+    END,
+    ERROR,
+    NOTE,
+    READY,
+    RESULT,
+    SPENT,
+    TASK,
+    receive,
+    send,
+)
 
 MEGABYTE = 1024 * 1024
 
 
 class Child:
-    """`serve` in this process: requests in, answers out, and the limits it asked the system for."""
+    """`serve` in this process: requests in, messages out, and limits asked of the system."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
-        self.seconds: list[float] = []
-        self.memory: list[int | None] = []
+        self.limits: list[int | None] = []
         self.size = 100 * MEGABYTE
+        self.allowed: int | None = 5 * MEGABYTE
         self._patch = patch
-        patch.setattr(serving, "ends_with_parent", nullcontext)
-        patch.setattr(serving, "_limit_seconds", self.seconds.append)
-        patch.setattr(serving, "_limit_memory", self.memory.append)
+        patch.setattr(serving, "_ends_with_parent", nullcontext)
+        patch.setattr(serving, "_limit_memory", self.limits.append)
         patch.setattr(serving, "_address_space", lambda: self.size)
 
-    def answers(self, *requests: dict[str, Any], **options: Any) -> list[list[Any]]:
+    def answers(self, *requests: bytes, **options: Any) -> list[tuple[bytes, bytes]]:
         asked, answered = io.BytesIO(), io.BytesIO()
         for request in requests:
-            send(asked, request)
+            send(asked, TASK, request)
         asked.seek(0)
-        self._patch.setattr(serving, "own_pipes", lambda: (asked, answered))
-        serve(self.work, **options)
+        self._patch.setattr(serving, "_own_pipes", lambda: (asked, answered))
+        serve(self.begin, **options)
         end = answered.tell()
         answered.seek(0)
         messages = []
@@ -41,12 +50,16 @@ class Child:
             messages.append(receive(answered))
         return messages
 
-    def work(self, request: dict[str, Any]) -> Iterator[str]:
-        for word in request["words"]:
-            if word == "fail":
+    def begin(self, request: bytes, note: Callable[[bytes], None]) -> Task:
+        return Task(self.work(request, note), self.allowed, "a")
+
+    def work(self, request: bytes, note: Callable[[bytes], None]) -> Iterator[bytes]:
+        for word in request.split():
+            if word == b"fail":
                 raise ParseError("no")
-            if word == "grow":
-                self.size += serving.SPENT + 1
+            if word == b"grow":
+                self.size += serving.MOST_GROWTH + 1
+            note(b"about " + word)
             yield word
 
 
@@ -55,41 +68,39 @@ def child(monkeypatch: pytest.MonkeyPatch) -> Child:
     return Child(monkeypatch)
 
 
-def asked(*words: str, seconds: float = 2) -> dict[str, Any]:
-    return {"kind": "a", "seconds": seconds, "words": words}
-
-
-def test_each_result_has_the_time_of_the_request_and_a_little_more(child: Child) -> None:
-    assert child.answers(asked("one", "two")) == [
-        ["ready", None],
-        ["item", "one"],
-        ["item", "two"],
-        ["end", False],
+def test_a_child_sends_notes_and_results_as_it_has_them(child: Child) -> None:
+    assert child.answers(b"one two") == [
+        (READY, b""),
+        (NOTE, b"about one"),
+        (RESULT, b"one"),
+        (NOTE, b"about two"),
+        (RESULT, b"two"),
+        (END, b""),
     ]
-    # Not while the parent works on a result, and never beyond the task.
-    assert child.seconds == [7, 0, 7, 0, 7, 0]
 
 
 def test_memory_is_limited_from_what_the_kind_of_task_began_with(child: Child) -> None:
-    child.answers(asked("one"), prepare=lambda _: 5 * MEGABYTE)
-    assert child.memory == [105 * MEGABYTE, None]
-    child.memory.clear()
-    child.answers(asked("one"))
-    assert child.memory == [None, None]
+    child.answers(b"one")
+    assert child.limits == [105 * MEGABYTE, None]
+    child.limits.clear()
+    child.allowed = None
+    child.answers(b"one")
+    assert child.limits == [None, None]
 
 
-def test_a_child_that_has_grown_asks_to_be_replaced(child: Child) -> None:
-    ends = [
-        content for kind, content in child.answers(asked("one"), asked("grow")) if kind == "end"
-    ]
-    assert ends == [False, True]
-
-
-@pytest.mark.parametrize(("fatal", "spent"), [((), False), (ParseError, True)])
-def test_an_error_is_told_and_ends_the_child_only_where_it_is_fatal(
-    child: Child, fatal: type[RagNodesError], spent: bool
+@pytest.mark.parametrize(("allowed", "last"), [(MEGABYTE, SPENT), (None, END)])
+def test_a_child_with_a_limit_that_has_grown_asks_to_be_replaced(
+    child: Child, allowed: int | None, last: bytes
 ) -> None:
-    messages = child.answers(asked("one", "fail", "two"), fatal=fatal)
-    assert [kind for kind, _ in messages] == ["ready", "item", "raised", "end"]
-    assert messages[2][1]["error"] == "ParseError"
-    assert messages[-1] == ["end", spent]
+    child.allowed = allowed
+    kinds = [kind for kind, _ in child.answers(b"one", b"grow")]
+    assert [kind for kind in kinds if kind in {END, SPENT}] == [END, last]
+
+
+@pytest.mark.parametrize(("fatal", "last"), [((), END), (ParseError, SPENT)])
+def test_an_error_is_sent_and_ends_the_child_only_if_it_is_fatal(
+    child: Child, fatal: type[RagNodesError], last: bytes
+) -> None:
+    messages = child.answers(b"one fail two", fatal=fatal)
+    assert [kind for kind, _ in messages] == [READY, NOTE, RESULT, ERROR, last]
+    assert from_json(messages[3][1])["error"] == "ParseError"

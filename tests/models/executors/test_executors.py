@@ -169,7 +169,7 @@ def test_a_unit_is_not_blamed_for_a_process_that_had_died_before(
 ) -> None:
     recipe = str(tmp_path)
     assert len(list(pool.run(units.killed_once, recipe, [1, 2]))) == 2
-    for pid in (idle := [child._process.pid for child in pool._idle]):
+    for pid in (idle := [child._process.pid for child in pool._children._idle]):
         os.kill(pid, signal.SIGKILL)
         wait_until_gone(pid)
     assert idle

@@ -14,9 +14,9 @@ from rag_nodes.core.processes.children import (
     ChildDiedError,
     ChildExpiredError,
     Children,
+    from_json,
     pack_error,
-    receive_bytes,
-    send_bytes,
+    to_json,
     unpack_error,
 )
 from rag_nodes.core.processes.interrupt import (
@@ -28,7 +28,7 @@ from rag_nodes.core.processes.interrupt import (
     unless_interrupted,
 )
 from rag_nodes.core.processes.progress import shares_told_to, tell_share
-from rag_nodes.core.processes.serving import ends_with_parent, own_pipes, serve
+from rag_nodes.core.processes.serving import Task, serve
 from rag_nodes.core.processes.threads import BackgroundExecutor, BackgroundThread
 
 __all__ = [
@@ -40,17 +40,16 @@ __all__ = [
     "Children",
     "Interrupt",
     "Leases",
+    "Task",
     "current_interrupt",
-    "ends_with_parent",
+    "from_json",
     "interruptible",
-    "own_pipes",
     "pack_error",
     "pause",
-    "receive_bytes",
-    "send_bytes",
     "serve",
     "shares_told_to",
     "tell_share",
+    "to_json",
     "unless_interrupted",
     "unpack_error",
 ]

@@ -1,14 +1,15 @@
-"""Child processes that do one task after another, started where needed and replaced where broken.
+"""Child processes that do one task after another, started when needed and replaced when broken.
 
-A child is a plain subprocess and no `multiprocessing` one: that would import the main script again,
-which fails in scripts without a `__main__` guard, and `fork` is unsafe in programs with threads.
-What both say to each other is length-prefixed JSON and no pickle: the child has worked on what may
-be hostile, so what it says is data to be checked, and must not be able to run code in the parent.
+Readers and workers use the same children. A child is a plain subprocess and no `multiprocessing`
+process: that would import the main script again, which fails in scripts without a `__main__` guard,
+and `fork` is unsafe in programs with threads.
+
+A message is a kind and bytes. Readers write JSON, because a child that has worked on a hostile file
+must not be able to run code in its parent. Workers write pickles of the user's own objects.
 """
 
 from __future__ import annotations
 
-import atexit
 import json
 import os
 import signal
@@ -17,51 +18,52 @@ import subprocess
 import sys
 import threading
 import time
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any, cast
 
 from rag_nodes.core import errors
 from rag_nodes.core.processes.interrupt import current_interrupt
-from rag_nodes.core.processes.progress import tell_share
 from rag_nodes.core.processes.threads import BackgroundThread
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-_LENGTH = struct.Struct(">I")
+TASK, READY, NOTE, RESULT, ERROR, END, SPENT = (bytes([letter]) for letter in b"trnieds")
+"""Kinds of messages: the parent gives a task; the child begins it, says something about it, has a
+result, has failed, waits for the next task, or has to be replaced before it."""
+_HEAD = struct.Struct(">cI")
 
 
-def send(stream: IO[bytes], message: Any) -> None:
-    """Write one message; lone surrogates, as in odd file names, go through unchanged."""
-    send_bytes(stream, json.dumps(message, ensure_ascii=False).encode("utf-8", "surrogatepass"))
-
-
-def receive(stream: IO[bytes]) -> Any:
-    """Read one message.
-
-    Raises:
-        EOFError: the other side is gone, or died within a message.
-        ValueError: it is no message.
-    """
-    return json.loads(receive_bytes(stream).decode("utf-8", "surrogatepass"))
-
-
-def send_bytes(stream: IO[bytes], body: bytes) -> None:
-    """Write one message that is no JSON."""
-    stream.write(_LENGTH.pack(len(body)))
+def send(stream: IO[bytes], kind: bytes, body: bytes = b"") -> None:
+    """Write one message."""
+    stream.write(_HEAD.pack(kind, len(body)))
     stream.write(body)
     stream.flush()
 
 
-def receive_bytes(stream: IO[bytes]) -> bytes:
-    """Read one message that is no JSON.
+def receive(stream: IO[bytes]) -> tuple[bytes, bytes]:
+    """Read one message: its kind and its body.
 
     Raises:
         EOFError: the other side is gone, or died within a message.
     """
-    (length,) = _LENGTH.unpack(_exactly(stream, _LENGTH.size))
-    return _exactly(stream, length)
+    kind, length = _HEAD.unpack(_exactly(stream, _HEAD.size))
+    return kind, _exactly(stream, length)
+
+
+def to_json(value: Any) -> bytes:
+    """Return JSON; lone surrogates, as in odd file names, go through unchanged."""
+    return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass")
+
+
+def from_json(body: bytes) -> Any:
+    """Undo `to_json`.
+
+    Raises:
+        ValueError: this is no JSON.
+    """
+    return json.loads(body.decode("utf-8", "surrogatepass"))
 
 
 def _exactly(stream: IO[bytes], count: int) -> bytes:
@@ -131,9 +133,7 @@ class Child:
     ) -> None:
         program = (
             f"import sys; sys.path[:] = {sys.path!r}; "
-            "from rag_nodes.core.processes.serving import ended_soon; "
-            "from importlib import import_module; "
-            f"ended_soon(import_module({module!r}).main)"
+            f"from rag_nodes.core.processes.serving import run; run({module!r})"
         )
         self._process = subprocess.Popen(  # noqa: S603 - this interpreter, a module of ours
             [sys.executable, "-P", "-c", program],
@@ -178,24 +178,47 @@ class Child:
         self._close()
 
     def results(
-        self, request: dict[str, Any], seconds: float, started: Callable[[], None]
-    ) -> Iterator[Any]:
-        """See `Children.results`."""
+        self,
+        request: bytes,
+        *,
+        seconds: float | None = None,
+        started: Callable[[], None] = lambda: None,
+        heard: Callable[[bytes], None] = lambda _: None,
+    ) -> Iterator[bytes]:
+        """Have the child do a task.
+
+        Args:
+            request: what `serve` hands to the child.
+            seconds: how long each result may take; they do not run while the caller works on a
+                result. None for no limit.
+            started: called when the child is ready and begins with the task.
+            heard: gets what the child says about the task meanwhile.
+
+        Yields:
+            Each result as it arrives.
+
+        Raises:
+            ChildExpiredError: a result took longer.
+            ChildDiedError: the child died, or answered nonsense.
+            RagNodesError: what the work raised.
+        """
         self.reusable, raised = False, None
+        until = None if seconds is None else time.monotonic() + STARTING
         try:
-            send(self.requests, request)
-            self._answer(STARTING)
-            started()
-            until = time.monotonic() + seconds
-            while (message := self._answer(until - time.monotonic()))[0] != "end":
-                if message[0] == "raised":
-                    raised = unpack_error(message[1])
-                elif message[0] == "share":
-                    tell_share(message[1])
+            send(self.requests, TASK, request)
+            while (message := self._answer(until))[0] not in {END, SPENT}:
+                kind, body = message
+                if kind == READY:
+                    started()
+                elif kind == NOTE:
+                    heard(body)
+                    continue
+                elif kind == ERROR:
+                    raised = unpack_error(from_json(body))
                 else:
-                    yield message[1]
-                    until = time.monotonic() + seconds
-            self.reusable = message[1] is not True
+                    yield body
+                until = None if seconds is None else time.monotonic() + seconds
+            self.reusable = message[0] == END
         except (EOFError, OSError, ValueError) as error:
             ending = self.ending()
             if self._expired:
@@ -204,15 +227,17 @@ class Child:
         if raised is not None:
             raise raised
 
-    def _answer(self, seconds: float) -> tuple[str, Any]:
+    def _answer(self, until: float | None) -> tuple[bytes, bytes]:
+        if until is None:
+            return receive(self.answers)
         # A timer that kills works everywhere; pipes cannot be waited for on Windows.
-        timer = BackgroundThread(self._expire, "time limit of a child", delay=seconds)
+        delay = until - time.monotonic()
+        timer = BackgroundThread(self._expire, "time limit of a child", delay=delay)
         timer.start()
         try:
-            kind, content = receive(self.answers)
+            return receive(self.answers)
         finally:
             timer.cancel()
-        return kind, content
 
     def _expire(self) -> None:
         self._expired = True
@@ -227,64 +252,38 @@ class Child:
 class Children:
     """Child processes of one kind; may be used by many threads.
 
-    They end with this process, and a fork of it starts its own.
-
     Args:
-        module: what a child runs: a module whose `main` calls `serve`.
+        start: starts one, such as `partial(Child, "a.module")`.
         kept: idle children kept for later tasks.
     """
 
-    def __init__(self, module: str, *, kept: int) -> None:
-        self._module = module
-        self._kept = kept
+    def __init__(self, start: Callable[[], Child], *, kept: int) -> None:
+        self._start, self._kept = start, kept
         self._idle: list[Child] = []
         self._lock = threading.Lock()
-        atexit.register(self.close)
-        if hasattr(os, "register_at_fork"):
-            os.register_at_fork(after_in_child=self._forget)
 
-    def results(
-        self,
-        request: dict[str, Any],
-        seconds: float,
-        what: str,
-        started: Callable[[], None] = lambda: None,
-    ) -> Iterator[Any]:
-        """Have a child do a task.
+    @contextmanager
+    def take(self, what: str) -> Iterator[Child]:
+        """Hold a child for a task; it ends with the block unless it waits for the next task.
 
         Args:
-            request: what it is to do, as JSON can hold it.
-            seconds: how long each result may take; they do not run while the caller works on one.
             what: is done, for messages, such as "a.pdf: reading it".
-            started: called when a child is ready and begins with the task.
-
-        Yields:
-            Each result as it arrives.
 
         Raises:
-            ChildExpiredError: a result took longer.
-            ChildDiedError: the child died, or answered nonsense.
-            CancelledError: see `interruptible`.
+            CancelledError: see `interruptible`, which kills the child.
             OSError: no process could be started.
-            RagNodesError: what the work raised.
         """
-        given, interrupt = False, current_interrupt()
-        while True:
-            child = self._take()
-            try:
-                with interrupt.killing(child.kill):
-                    for result in child.results(request, seconds, started):
-                        given = True
-                        yield result
-            except ChildDiedError as error:
-                interrupt.check(what)
-                # What an earlier task broke in the child is not this one's fault.
-                if given or not child.used or isinstance(error, ChildExpiredError):
-                    raise
-            else:
-                return
-            finally:
-                self._give_back(child)
+        interrupt = current_interrupt()
+        interrupt.check(what)
+        child = self._taken()
+        try:
+            with interrupt.killing(child.kill):
+                yield child
+        except ChildDiedError:
+            interrupt.check(what)
+            raise
+        finally:
+            self._give_back(child)
 
     def close(self) -> None:
         """End the idle children; the next task starts a new one."""
@@ -293,21 +292,21 @@ class Children:
         for child in idle:
             child.end()
 
-    def _forget(self) -> None:
-        """Start anew in a forked process: the children are those of its parent."""
+    def forget(self) -> None:
+        """Start again in a forked process: the children are those of its parent."""
         for child in self._idle:
             child.disown()
         self._idle = []
         self._lock = threading.Lock()
 
-    def _take(self) -> Child:
+    def _taken(self) -> Child:
         with self._lock:
             while self._idle:
                 child = self._idle.pop()
                 if child.is_alive():
                     return child
                 child.end()
-        return Child(self._module)
+        return self._start()
 
     def _give_back(self, child: Child) -> None:
         if child.reusable:

@@ -1,118 +1,105 @@
-"""What a child runs: one task after another until its parent is gone.
+"""Tasks in a child process: done one after another until its parent is gone.
 
-Signals make sure that it never outlives its parent by more than the time limit, even while a C
-library holds the interpreter: the parent writes nothing while a task runs, so the only thing that
-can happen to the pipe is that it closes, upon which the kernel ends this process.
+A child never outlives its parent, even while a C library holds the interpreter: the parent writes
+nothing while a task runs, so the only thing that can happen to the pipe is that it closes, upon
+which the kernel ends this process.
 """
 
 from __future__ import annotations
 
 import os
-import signal
 import sys
+import traceback
 from contextlib import contextmanager
+from functools import partial
+from importlib import import_module
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import RagNodesError
-from rag_nodes.core.processes.children import pack_error, receive, send
-from rag_nodes.core.processes.progress import shares_told_to
+from rag_nodes.core.processes import children
+from rag_nodes.core.processes.children import pack_error, receive, send, to_json
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
-GRACE = 5.0
-"""Seconds after which a child ends itself where its parent, who should have, has not."""
-SPENT = 512 * 1024 * 1024
+MOST_GROWTH = 512 * 1024 * 1024
 """Bytes by which a child may have grown before it is replaced: memory that libraries keep would
 be missing to the next task."""
 
 
-def _unlimited(_: dict[str, Any]) -> None:
-    """Nothing to prepare, and no limit of memory."""
+class Task(NamedTuple):
+    """A task that is ready to be done.
+
+    Attributes:
+        results: made one after the other, as they are asked for.
+        memory: bytes by which the process may grow meanwhile (Linux); a process that has grown much
+            is replaced. None for no limit.
+        kind: tasks of one kind begin with the same libraries in memory.
+    """
+
+    results: Iterable[bytes]
+    memory: int | None = None
+    kind: str = ""
 
 
 def serve(
-    work: Callable[[dict[str, Any]], Iterable[Any]],
+    begin: Callable[[bytes, Callable[[bytes], None]], Task],
     *,
-    prepare: Callable[[dict[str, Any]], int | None] = _unlimited,
     fatal: type[RagNodesError] | tuple[type[RagNodesError], ...] = (),
 ) -> None:
     """Serve until the parent closes the pipe.
 
     Args:
-        work: gives the results of a request, which JSON can hold, one after the other; the
-            request's "seconds" limit the time of each.
-        prepare: imports what the work needs before the clock starts, and says by how many bytes
-            the process may grow meanwhile (Linux); None for no limit.
+        begin: makes the task of a request. It imports what the work needs, before any clock starts
+            or memory is counted. Its second argument tells the parent something about the task.
         fatal: errors of ours after which the process should not go on.
     """
-    requests, answers = own_pipes()
+    requests, answers = _own_pipes()
     sizes: dict[str, int] = {}
     while True:
         try:
-            request = receive(requests)
+            _, request = receive(requests)
         except EOFError:
             return
-        allowed = prepare(request)
-        size = sizes.setdefault(str(request.get("kind")), _address_space())
-        _answer(answers, "ready")
-        with ends_with_parent(requests):
-            _limit_memory(size + allowed if size and allowed else None)
-            spent = _serve(work, request, answers, fatal)
+        with _ends_with_parent(requests):
+            task = begin(request, partial(send, answers, children.NOTE))
+            send(answers, children.READY)
+            size = sizes.setdefault(task.kind, _address_space())
+            error = _do(task, size, answers)
+        has_grown = task.memory is not None and _address_space() > size + MOST_GROWTH
         # Only now: upon the end the parent may write, which the kernel would take for its death.
-        _answer(answers, "end", spent or _address_space() > size + SPENT)
+        is_spent = has_grown or isinstance(error, fatal)
+        send(answers, children.SPENT if is_spent else children.END)
 
 
-def _serve(
-    work: Callable[[dict[str, Any]], Iterable[Any]],
-    request: dict[str, Any],
-    answers: IO[bytes],
-    fatal: type[RagNodesError] | tuple[type[RagNodesError], ...],
-) -> bool:
-    """Do one task; True where this process should not do another one."""
-    seconds = request["seconds"] + GRACE
+def _do(task: Task, size: int, answers: IO[bytes]) -> RagNodesError | None:
+    """Send the results of a task, or the error that ended it, which is returned."""
+    _limit_memory(size + task.memory if size and task.memory is not None else None)
     try:
-        _limit_seconds(seconds)
-        with shares_told_to(lambda share: _answer(answers, "share", share)):
-            for result in work(request):
-                _limit_seconds(0)  # the parent may take its time with each result
-                _answer(answers, "item", result)
-                _limit_seconds(seconds)
+        for result in task.results:
+            send(answers, children.RESULT, result)
     except RagNodesError as error:
         _limit_memory(None)
-        _answer(answers, "raised", pack_error(error))
-        return isinstance(error, fatal)
+        send(answers, children.ERROR, to_json(pack_error(error)))
+        return error
     finally:
-        _limit_seconds(0)
         _limit_memory(None)
-    return False
+    return None
 
 
-def own_pipes() -> tuple[IO[bytes], IO[bytes]]:
-    """Take the pipes away from stdin and stdout, to which libraries may print."""
+def _own_pipes() -> tuple[IO[bytes], IO[bytes]]:
+    """Take the pipes away from stdin and stdout; what libraries print goes to stderr."""
     pipes = os.fdopen(os.dup(0), "rb"), os.fdopen(os.dup(1), "wb")
-    nothing = os.open(os.devnull, os.O_RDWR)
+    nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
-    os.dup2(nothing, 1)
+    os.dup2(2, 1)
     os.close(nothing)
     return pipes
 
 
-def _answer(answers: IO[bytes], kind: str, content: Any = None) -> None:
-    """Tell the parent.
-
-    Args:
-        answers: the pipe to it.
-        kind: "ready" when work is about to begin, "share" for how far it is, "item" for a result,
-            "raised" for the error that ended it, "end".
-        content: of a share, result or error; of the end whether this child should be replaced.
-    """
-    send(answers, [kind, content])
-
-
 @contextmanager
-def ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
+def _ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
     """Let the kernel end this process when the parent closes the pipe (POSIX)."""
     if sys.platform == "win32":
         yield
@@ -133,22 +120,16 @@ def ends_with_parent(requests: IO[bytes]) -> Iterator[None]:
         fcntl.fcntl(requests, fcntl.F_SETFL, flags)
 
 
-def ended_soon(main: Callable[[], None]) -> None:
-    """Run what a child is for; `GRACE` seconds after it the kernel ends this process (POSIX).
-
-    Threads may be left that Python would wait for: those of a library, and those of a task whose
-    parent was killed, as the pipe of answers may close before the one that is watched.
-    """
+def run(module: str) -> None:
+    """Run the `main` of a module and end this process, whatever threads libraries have left."""
     try:
-        main()
-    finally:
-        _limit_seconds(GRACE)
-
-
-def _limit_seconds(seconds: float) -> None:
-    """Let the kernel end this process after some time (POSIX); 0 for never."""
-    if sys.platform != "win32":
-        signal.setitimer(signal.ITIMER_REAL, seconds)
+        import_module(module).main()
+    except OSError:  # the parent is gone
+        os._exit(1)
+    except BaseException:  # noqa: BLE001 -- the parent says what becomes of the task
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
 
 
 def _limit_memory(size: int | None) -> None:

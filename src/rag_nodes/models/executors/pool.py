@@ -1,30 +1,37 @@
-"""Units done by processes of this machine, each of them a child with pipes of its own.
+"""Units done by processes of this machine, the same children that read files.
 
-Not by a `ProcessPoolExecutor`: where one of its processes dies it ends all others, and what they
-had in hand is lost, and nobody knows which unit it was.
+Not by a `ProcessPoolExecutor`: if one of its processes dies it ends all others, what they had in
+hand is lost, and nobody knows which unit it was.
 """
 
 from __future__ import annotations
 
-import os
 import pickle
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
-from threading import Lock
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import EngineError
-from rag_nodes.core.processes import Child, ends_with_parent, own_pipes, receive_bytes, send_bytes
+from rag_nodes.core.processes import (
+    Child,
+    ChildDiedError,
+    Children,
+    Interrupt,
+    Task,
+    interruptible,
+    serve,
+)
 from rag_nodes.models.executors.executor import POLL, Death, Dispatcher, UnitOutcome, WorkerJob
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
 
 class Pool(Dispatcher):
     """See `Executor`: several processes of this machine.
 
-    What a process prints goes to stderr. None outlives this one, even where it is killed: then its
-    pipes close. Recipes, with whatever keys they hold, go through those pipes and nowhere else.
+    Output that a process prints goes to stderr. No process outlives this one, even if it is killed:
+    then its pipes close. Recipes, with the keys they hold, go through those pipes and nowhere else.
 
     Args:
         workers: how many; None for the cores that may be used.
@@ -39,11 +46,10 @@ class Pool(Dispatcher):
         self._niceness = niceness
 
     def _begin(self, job: bytes) -> None:
-        self._job = job
-        self._threads = ThreadPoolExecutor(self.workers, "workers")  # one speaks with each process
-        self._lock, self._is_closed = Lock(), False
-        self._children: list[Child] = []
-        self._idle: list[Child] = []
+        self._job, self._interrupt = job, Interrupt()
+        start = partial(Child, __name__, stderr=None, niceness=self._niceness)
+        self._children = Children(start, kept=self.workers)
+        self._threads = ThreadPoolExecutor(self.workers, "workers")  # each waits for one process
         self._session.callback(self._end)
 
     def _submit(self, unit: bytes) -> Future[UnitOutcome | Death]:
@@ -51,71 +57,48 @@ class Pool(Dispatcher):
 
     def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
         flying: dict[Any, Any] = self._flying
-        for one in wait(flying, POLL, FIRST_COMPLETED).done:
-            yield one, one.result()
+        for future in wait(flying, POLL, FIRST_COMPLETED).done:
+            yield future, future.result()
 
     def _end(self) -> None:
-        with self._lock:
-            self._is_closed = True
-            for child in self._children:
-                child.kill()
+        self._interrupt.set()
         self._threads.shutdown(cancel_futures=True)
-        for child in self._children:
-            child.end()
+        self._children.close()
 
     def _do(self, unit: bytes) -> UnitOutcome | Death:
-        """What comes of a unit, said by a process that is ready, or by a new one."""
-        child, is_ready = self._taken()
-        begun, part = False, None
-        try:
-            if not is_ready:
-                send_bytes(child.requests, self._job)
-                receive_bytes(child.answers)
-            send_bytes(child.requests, unit)
-            while not isinstance(said := pickle.loads(receive_bytes(child.answers)), UnitOutcome):  # noqa: S301 -- our own process
-                begun, part = True, said
-        except (EOFError, OSError):
-            return Death(child.ending(), begun, part)
-        self._idle.append(child)
-        return said
+        """Have a process do a unit.
 
-    def _taken(self) -> tuple[Child, bool]:
-        """A process, and whether it knows its job."""
-        with self._lock:
-            while self._idle:
-                if (child := self._idle.pop()).is_alive():
-                    return child, True
-            if self._is_closed:
-                raise EngineError("the workers were ended")
-            try:
-                child = Child(__name__, stderr=None, niceness=self._niceness)
-                self._children.append(child)
-            except OSError as error:
-                raise EngineError(
-                    f"a worker could not be started ({error}); look at free memory and at how "
-                    "many processes may run, or ask for fewer workers"
-                ) from error
-            return child, False
+        A process that was killed before it began did not die of this unit.
+        """
+        parts: list[int | None] = []
+
+        def hear(part: bytes) -> None:
+            parts.append(pickle.loads(part))  # noqa: S301 -- our own process
+
+        try:
+            with interruptible(self._interrupt), self._children.take("the work") as child:
+                if not child.used:
+                    list(child.results(self._job))
+                started = partial(parts.append, None)
+                (outcome,) = child.results(unit, started=started, heard=hear)
+        except ChildDiedError as error:
+            return Death(str(error), begun=bool(parts), part=parts[-1] if parts else None)
+        except OSError as error:
+            raise EngineError(
+                f"a worker could not be started ({error}); look at free memory and at how many "
+                "processes may run, or ask for fewer workers"
+            ) from error
+        return pickle.loads(outcome)  # type: ignore[no-any-return]  # noqa: S301 -- our own process
 
 
 def main() -> None:
-    """What a process runs: one unit after another until whoever started it is gone."""
-    units, answers = own_pipes()
-    os.dup2(2, 1)
+    """Do one unit after another; the first request is the job of them all, see `WorkerJob`."""
+    jobs: list[WorkerJob] = []
 
-    def tell(part: int | None) -> None:
-        send_bytes(answers, pickle.dumps(part))
+    def begin(request: bytes, note: Callable[[bytes], None]) -> Task:
+        if jobs:
+            return Task(map(jobs[0].do, [request]))
+        jobs.append(WorkerJob(request, lambda part: note(pickle.dumps(part))))
+        return Task(())
 
-    try:
-        pickled = receive_bytes(units)
-        with ends_with_parent(units):
-            job = WorkerJob(pickled, tell)
-        tell(None)
-        while True:
-            unit = receive_bytes(units)
-            tell(None)  # it begins: a process that was killed before did not die of this unit
-            with ends_with_parent(units):
-                outcome = job.do(unit)
-            send_bytes(answers, outcome)
-    except (EOFError, OSError):
-        os._exit(1)  # whatever threads there are
+    serve(begin)
