@@ -55,6 +55,10 @@ class CutNetwork:
         """Pass connections on again."""
         self._is_cut = False
 
+    def lead_to(self, port: int) -> None:
+        """Pass connections that come from here on to another port."""
+        self._port = port
+
     def catch_up(self) -> None:
         """Pass on what is held."""
         self._caught_up.set()
@@ -72,13 +76,15 @@ class CutNetwork:
                     threading.Thread(target=self._pass, args=ends, daemon=True).start()
 
     def _pass(self, source: socket.socket, target: socket.socket) -> None:
+        before = b""  # the marker of what is late may arrive in two parts
         with contextlib.suppress(OSError):
             while data := source.recv(65536):
-                if self.late and self.late in data:
+                if self.late and self.late in before[1 - len(self.late) :] + data:
                     self.late = b""
                     self.holding.set()
                     self._caught_up.wait()
                 target.sendall(data)
+                before = data
         self._close(source)
         self._close(target)
 

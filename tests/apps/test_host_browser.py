@@ -103,6 +103,8 @@ def test_in_a_host_every_visible_button_works_and_a_question_is_answered(
     document = tmp_path / "colours.md"
     document.write_text(DOCUMENT, encoding="utf-8")
     with _host(tmp_path, way, theme) as address, _opened(browser, address) as page:
+        if way == "columns":  # its documents are loaded already, or still being loaded
+            page.locator("#rn-status .rn-dot").wait_for(state="attached")
         for name in ("Processing", "Run", "Stop", "Cancel"):
             assert page.get_by_role("button", name=name, exact=True).count() == 0, name
         if way != "columns":

@@ -243,27 +243,27 @@ def test_after_a_restart_the_page_says_that_documents_have_to_be_loaded_again(
     page = browser.new_page()
     page.set_default_timeout(PATIENCE)
     document = written(tmp_path / "red.md", "The machine is red.")
-    with app_process(tmp_path) as app:
-        page.goto(app.address)
-        page.wait_for_selector("#rn-status :text('No document yet')")
-        page.set_input_files("#rn-files input[type=file]", str(document))
-        page.wait_for_selector("#rn-status .rn-dot")
-        page.goto("about:blank")  # or it may load itself again while the test does
-    port = int(app.address.rsplit(":", 1)[1].strip("/"))
-    with leaks_collected():
-        again = build_app(offline_settings())
-        again.launch(server_port=port, prevent_thread_lock=True, quiet=True)
-    try:
-        page.goto(app.address)
+    with CutNetwork(0) as network:  # the app may not get its port again
+        with app_process(tmp_path) as app:
+            network.lead_to(int(app.address.rsplit(":", 1)[1].strip("/")))
+            page.goto(network.address)
+            page.wait_for_selector("#rn-status :text('No document yet')")
+            page.set_input_files("#rn-files input[type=file]", str(document))
+            page.wait_for_selector("#rn-status .rn-dot")
+            page.goto("about:blank")  # or it may load itself again while the test does
+        with leaks_collected():
+            again = build_app(offline_settings())
+            again.launch(prevent_thread_lock=True, quiet=True)
+        network.lead_to(again.server_port)
+        page.goto(network.address)
         page.wait_for_selector("#rn-status :text('Load your documents again')")
         page.set_input_files("#rn-files input[type=file]", str(document))
         page.wait_for_selector("#rn-status :text('red.md')")
         assert "again" not in page.inner_text("#rn-status")
         page.close()
-    finally:
-        with leaks_collected():
-            again.close()
-            again.at_end()
+    with leaks_collected():
+        again.close()
+        again.at_end()
 
 
 @contextmanager
