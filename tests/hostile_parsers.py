@@ -5,36 +5,55 @@ import select
 import signal
 import subprocess
 import sys
-import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
+from threading import Event
+
+from pydantic import PrivateAttr
 
 from rag_nodes.core.processes import pause
 from rag_nodes.parsers import FixedSizeNodeParser, SpanNodeParser
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 
+_PATIENCE = 60.0
+"""Seconds for which a test waits."""
+
 
 class HangingNodeParser(SpanNodeParser):
-    """Works until it is cancelled; there is a file `note` meanwhile."""
+    """Works until it is cancelled."""
 
-    note: str
+    _started: Event = PrivateAttr(default_factory=Event)
+    _cancelled: Event = PrivateAttr(default_factory=Event)
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        noted(self.note)
+        self._started.set()
         try:
             pause(3600)
         finally:
-            Path(self.note).unlink()
+            self._cancelled.set()
         raise AssertionError(f"not cancelled: {source}")
+
+    @property
+    def is_cancelled(self) -> bool:
+        """True once it does not work any more."""
+        return self._cancelled.is_set()
+
+    def wait_until_started(self) -> None:
+        """Fail if it does not work within a minute."""
+        assert self._started.wait(_PATIENCE)
+
+    def wait_until_cancelled(self) -> None:
+        """Fail if it still works after a minute."""
+        assert self._cancelled.wait(_PATIENCE)
 
 
 class PoisonedNodeParser(FixedSizeNodeParser):
     """Kills its process where a document says so, as a bug of a C library would.
 
-    "poison" kills every time; "hang" hangs once, while there is no file `note`, which then has the
-    process id; "kill" kills once, likewise. Before it dies for good it says why, and quotes the key
-    of its environment; "warn" has it warn with that.
+    "poison" kills every time; "kill" kills once, while there is no file `note`, which is made then.
+    Before it dies for good it says why, and quotes the key of its environment; "warn" has it warn
+    with that.
     """
 
     note: str = ""
@@ -46,36 +65,10 @@ class PoisonedNodeParser(FixedSizeNodeParser):
         if "poison" in source.text:
             print(words, file=sys.stderr, flush=True)  # noqa: T201 - as libraries do
             os.kill(os.getpid(), signal.SIGKILL)
-        once = self.note and not Path(self.note).exists()
-        if once and ("hang" in source.text or "kill" in source.text):
-            noted(self.note)
-            if "kill" in source.text:
-                os.kill(os.getpid(), signal.SIGKILL)
-            raise AssertionError(sum(range(10**15)))  # in C, with the interpreter locked
+        if "kill" in source.text and self.note and not Path(self.note).exists():
+            Path(self.note).touch()
+            os.kill(os.getpid(), signal.SIGKILL)
         return super().spans(source)
-
-
-def noted(note: str) -> None:
-    """Write the process id into a file, at once as a whole."""
-    Path(f"{note}.new").write_text(str(os.getpid()), encoding="ascii")
-    Path(f"{note}.new").rename(note)
-
-
-def wait_for(note: Path, seconds: float = 60) -> int:
-    """The process id that a parser notes once it hangs."""
-    deadline = time.monotonic() + seconds
-    while not note.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
-    return int(note.read_text(encoding="ascii"))
-
-
-def wait_until_cancelled(note: Path, seconds: float = 60) -> None:
-    """Fail if a `HangingNodeParser` still works after some time."""
-    deadline = time.monotonic() + seconds
-    while note.exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
 
 
 def started_at_the_gate(command: list[str], environment: dict[str, str]) -> subprocess.Popen[str]:
@@ -112,9 +105,14 @@ def is_running(process: int) -> bool:
     return state[0] != "Z"
 
 
-def wait_until_gone(process: int, seconds: float = 60) -> None:
+def wait_until_gone(process: int, seconds: float = _PATIENCE) -> None:
     """Fail if the process still works after some time."""
-    deadline = time.monotonic() + seconds
-    while is_running(process):
-        assert time.monotonic() < deadline
-        time.sleep(0.02)
+    try:
+        descriptor = os.pidfd_open(process)
+    except ProcessLookupError:
+        return
+    try:
+        ended, _, _ = select.select([descriptor], [], [], seconds)
+        assert ended
+    finally:
+        os.close(descriptor)

@@ -1,6 +1,6 @@
 """Clients that leave, and sessions that end while questions wait: nothing goes on unseen."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
@@ -9,7 +9,7 @@ from typing import Any
 import httpx
 import pytest
 from app_server import PATIENCE, Api, hanging_up
-from hostile_parsers import HangingNodeParser, wait_for, wait_until_cancelled
+from hostile_parsers import HangingNodeParser
 from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 
@@ -42,17 +42,11 @@ def address(api: Api) -> Iterator[str]:
 
 
 @pytest.fixture
-def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
-    """Every parser of the server hangs; gives a file that is there meanwhile, once it does."""
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
+def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingNodeParser:
+    """The only parser of the server, which hangs."""
+    parser = HangingNodeParser()
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-
-    def started() -> Path:
-        wait_for(note)
-        return note
-
-    return started
+    return parser
 
 
 def _settings(openai_server: OpenAIServer) -> Settings:
@@ -132,26 +126,26 @@ def test_a_client_that_left_ends_the_parser_of_its_document(
     accept: str,
     address: str,
     api: Api,
-    hanging: Callable[[], Path],
+    hanging: HangingNodeParser,
 ) -> None:
     with _client(address) as client:
         client.headers["Accept"] = accept
         with hanging_up(f"{address}{path}", body, client.headers):
-            note = hanging()
+            hanging.wait_until_started()
         api.rest()
-        wait_until_cancelled(note)
+        hanging.wait_until_cancelled()
         assert client.get("/status").json()["documents"]
 
 
 def test_clearing_ends_the_parser_of_a_question(
-    address: str, api: Api, hanging: Callable[[], Path]
+    address: str, api: Api, hanging: HangingNodeParser
 ) -> None:
     with _client(address) as client, ThreadPoolExecutor(1) as threads:
         asking = threads.submit(_status, client, QUESTION)
-        note = hanging()
+        hanging.wait_until_started()
         assert client.post("/clear").status_code == 200
         assert asking.result(PATIENCE) == 404
-        wait_until_cancelled(note)
+        hanging.wait_until_cancelled()
         api.rest()
 
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import httpx
 import pytest
 from app_server import PATIENCE, Api, hanging_up
-from hostile_parsers import HangingNodeParser, wait_for
+from hostile_parsers import HangingNodeParser
 
 from rag_nodes.core.errors import BusyError, CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible, unless_interrupted
@@ -52,17 +52,11 @@ def _served(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
 
 
 @pytest.fixture
-def hanging(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Path]:
-    """Every parser of the server hangs; gives a file that is there meanwhile, once it does."""
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
+def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingNodeParser:
+    """The only parser of the server, which hangs."""
+    parser = HangingNodeParser()
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-
-    def started() -> Path:
-        wait_for(note)
-        return note
-
-    return started
+    return parser
 
 
 # --- sessions ------------------------------------------------------------------------------------
@@ -182,17 +176,17 @@ def test_many_honest_requests_without_a_session_are_all_answered(settings: Setti
 
 
 def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itself(
-    settings: Settings, hanging: Callable[[], Path]
+    settings: Settings, hanging: HangingNodeParser
 ) -> None:
     with _served(settings, ServerLimits(per_address=1)) as server:
         body = {"text": "Hello."}
         with hanging_up(f"{server.address}/chunk", body):
-            note = hanging()
+            hanging.wait_until_started()
             made_up = [{}, {"X-Session": "made up"}, {"X-Session": "another"}]
             codes = [server.post("/chunk", json=body, headers=one).status_code for one in made_up]
             status = httpx.get(f"{server.address}/status", timeout=PATIENCE)
             with server.workers.place("203.0.113.9"):
-                assert note.exists()
+                assert not hanging.is_cancelled
     assert codes == [503] * 3
     assert status.status_code == 200
 

@@ -11,7 +11,7 @@ import httpx
 import pytest
 from app_server import hanging_up, listening
 from fixtures_app import offline_settings
-from hostile_parsers import HangingNodeParser, wait_for, wait_until_cancelled
+from hostile_parsers import HangingNodeParser
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
@@ -188,10 +188,9 @@ async def test_an_agent_hears_how_far_its_comparison_is(address: str) -> None:
 
 
 def test_an_agent_that_left_ends_the_parser_that_works_for_it(
-    address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    address: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
+    parser = HangingNodeParser()
     monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
     arguments = {"text": TEXT, "question": "What colour?"}
     call = {
@@ -205,5 +204,5 @@ def test_an_agent_that_left_ends_the_parser_that_works_for_it(
         "Accept": "application/json, text/event-stream",
     }
     with hanging_up(address, call, headers):
-        wait_for(note)
-    wait_until_cancelled(note)
+        parser.wait_until_started()
+    parser.wait_until_cancelled()

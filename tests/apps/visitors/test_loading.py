@@ -10,7 +10,7 @@ from typing import Any
 
 import gradio as gr
 import pytest
-from hostile_parsers import HangingNodeParser, wait_for, wait_until_cancelled
+from hostile_parsers import HangingNodeParser
 from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 from visits import QUESTION, answers, ignore, written
@@ -357,17 +357,16 @@ def test_a_failure_of_the_loading_thread_reaches_the_caller(
 
 
 def test_cancelling_ends_a_parser_that_works(
-    session: PageSession, red: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    note = tmp_path / "process"
-    parser = HangingNodeParser(note=str(note))
+    parser = HangingNodeParser()
     monkeypatch.setattr(session_module, "make_parsers", lambda *_: {"fixed": parser})
     with ThreadPoolExecutor(1) as threads:
         loading = threads.submit(session.load, [red], Choice(("fixed",)), ignore)
-        wait_for(note)
+        parser.wait_until_started()
         session.cancel()
         with pytest.raises(CancelledError):
             loading.result(60)
-    wait_until_cancelled(note)
+    parser.wait_until_cancelled()
     _worker_ended()
     assert not session.ready

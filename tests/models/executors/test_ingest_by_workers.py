@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hostile_parsers import PoisonedNodeParser, wait_for
+from hostile_parsers import PoisonedNodeParser
 from store import qdrant_server as _server
 from stored_points import points_of, without_seconds
 
@@ -98,7 +98,7 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
         assert capfd.readouterr().err.count("a broken font") == 2  # two deaths, no innocent's
         said = [one.getMessage() for one in caplog.records if one.name == "py.warnings"]
         assert ["UserWarning: a broken font, by ****" in one for one in said] == [True]
-        assert wait_for(note)
+        assert note.exists()
         good = [path for path in paths if path.name != "03.md"]
         with pytest.warns(UserWarning, match="a broken font"):
             expected = ingest(good, parsers, alone, models=models)
