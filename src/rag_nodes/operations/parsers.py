@@ -44,13 +44,14 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
     """
     made: dict[str, SpanNodeParser] = {}
     for spec in specs:
+        label = spec.label
         if spec.is_foreign:
             from rag_nodes.parsers.foreign import parser_at
 
-            _refuse_twice(spec.label, "fixed", made)
-            made[spec.label] = parser_at(spec.name)
+            _refuse_twice(label, "fixed", made)
+            made[label] = parser_at(spec.name)
             continue
-        preset, label = preset_named(spec.name), spec.label
+        preset = preset_named(spec.name)
         _refuse_twice(label, spec.name, made)
         known = plain_options(preset.make())
         if unknown := [name for name in spec.options if name not in known]:
@@ -58,13 +59,7 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
                 f"--parser {label}: unknown option {', '.join(unknown)}; {spec.name} takes: "
                 f"{', '.join(sorted(known))}"
             )
-        own = spec.options
-        model = _embedding(preset, own, embedding)  # what is wrong with it is not the parser's
-        try:
-            made[label] = preset.make(**{**model, **own})
-        except ConfigurationError as error:
-            said = str(error).removeprefix(f"{preset.parser.__name__}: ")
-            raise ConfigurationError(f"--parser {label}: {said}") from error
+        made[label] = _made(f"--parser {label}", preset, spec.options, embedding)
     return made
 
 
@@ -95,15 +90,27 @@ def make_offered(
                 f"unknown parser {spec.name!r}; choose one of: {', '.join(offer)}"
             )
         _refuse_twice(spec.label, spec.name, made)
-        preset = offer[spec.name]
-        try:
-            own = {name: _harmless(preset, name, value) for name, value in spec.options.items()}
-            made[spec.label] = preset.make(**{**_embedding(preset, own, embedding), **own})
-        except ConfigurationError as error:
-            said = str(error).removeprefix(f"{preset.parser.__name__}: ")
-            raise ConfigurationError(f"parser {spec.name!r}: {said}") from error
+        preset, where = offer[spec.name], f"parser {spec.name!r}"
+        for name, value in spec.options.items():
+            _check_harmless(where, preset, name, value)
+        made[spec.label] = _made(where, preset, spec.options, embedding)
         check_cost(spec.label, made[spec.label])
     return made
+
+
+def _made(
+    where: str, preset: Preset, options: Mapping[str, Any], embedding: Embedding
+) -> SpanNodeParser:
+    """Return the parser of a preset with these options; `where` names it in an error.
+
+    A parser that embeds uses the model that was chosen, unless its options name another.
+    """
+    model = embedding() if preset.embeds and "embedding" not in options else None
+    try:
+        return preset.make(**({} if model is None else {"embed_model": model}), **options)
+    except ConfigurationError as error:
+        reason = str(error).removeprefix(f"{preset.parser.__name__}: ")
+        raise ConfigurationError(f"{where}: {reason}") from error
 
 
 def _refuse_twice(label: str, name: str, made: Mapping[str, SpanNodeParser]) -> None:
@@ -114,32 +121,24 @@ def _refuse_twice(label: str, name: str, made: Mapping[str, SpanNodeParser]) -> 
         )
 
 
-def _embedding(preset: Preset, own: Mapping[str, Any], embedding: Any) -> dict[str, Any]:
-    """Parsers that embed use the model that was chosen, unless told otherwise."""
-    if not preset.embeds or "embedding" in own:
-        return {}
-    model = embedding()
-    return {} if model is None else {"embed_model": model}
-
-
-def _harmless(preset: Preset, name: str, value: Any) -> Any:
-    """The value of an option, if a stranger may say it."""
+def _check_harmless(where: str, preset: Preset, name: str, value: Any) -> None:
+    """Refuse a value of an option that a visitor may not send."""
     field = preset.parser.model_fields.get(name)
     kinds = [] if field is None or field.exclude else _kinds(field.annotation)
     words = [word for kind in kinds if get_origin(kind) is Literal for word in get_args(kind)]
     if value in words:
-        return value
+        return
     if {int, float, bool}.isdisjoint(kinds):
         raise ConfigurationError(
-            f"{name} is no option that can be sent" + (f"; one of: {words}" if words else "")
+            f"{where}: {name} is no option that can be sent"
+            + (f"; one of: {words}" if words else "")
         )
     try:
         number = float(value)
     except ValueError:
-        raise ConfigurationError(f"{name} must be a number, not {value!r}") from None
+        raise ConfigurationError(f"{where}: {name} must be a number, not {value!r}") from None
     if not abs(number) <= LARGEST:
-        raise ConfigurationError(f"{name} must be at most {LARGEST:,}, not {value}")
-    return value
+        raise ConfigurationError(f"{where}: {name} must be at most {LARGEST:,}, not {value}")
 
 
 def _kinds(annotation: Any) -> list[Any]:
