@@ -195,3 +195,26 @@ def test_parents_without_a_child_that_can_be_found_are_left_out() -> None:
         kept = store.fetch("made", [node.node_id for node in made.nodes])
     assert texts(made.nodes) > 0
     assert texts(list(kept.values())) == 0
+
+
+TWINS = [Document(id_=name, text=DOCUMENTS[0].text) for name in ("first", "second")]
+
+
+def test_a_server_is_asked_for_equal_texts_once() -> None:
+    models, server = served()
+    with open_store() as store:
+        made = indexed(store, "made", PARSER, TWINS, models)
+        assert store.count("made") == 4
+    assert sorted(server.asked) == sorted(set(server.asked))
+    assert len(server.asked) == 2
+    assert made.outcome.embedding_tokens == made.outcome.saved_tokens > 0
+    assert [row.status for row in made.documents.values()] == ["stored", "stored"]
+
+
+def test_equal_texts_that_a_server_refuses_are_missing_in_every_document() -> None:
+    models, _ = served(refused="boiling")
+    with open_store() as store:
+        made = indexed(store, "made", PARSER, TWINS, models)
+        assert store.count("made") == 2
+    assert [row.lack for row in made.documents.values()] == ["1 of 2 chunks stored"] * 2
+    assert [row.error for row in made.documents.values()] == ["a text was refused"] * 2

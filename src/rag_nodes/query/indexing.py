@@ -12,20 +12,22 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
+from llama_index.core.schema import BaseNode, MetadataMode
+
 from rag_nodes.core.errors import StoreError
 from rag_nodes.core.metadata import page_name
 from rag_nodes.core.processes import current_interrupt
-from rag_nodes.embedding.build import is_ready
+from rag_nodes.embedding.build import is_ready, lacks_vector, tokens_of
 from rag_nodes.embedding.column import ColumnLog, SplitDocument, SplittingColumn
 from rag_nodes.embedding.report import FileColumn, ParserOutcome, StepCounts
-from rag_nodes.embedding.requests import embed
+from rag_nodes.embedding.requests import Embedded, embed
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.parent_child import is_leaf
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from llama_index.core.schema import BaseNode, Document
+    from llama_index.core.schema import Document
 
     from rag_nodes.embedding.report import ColumnStatus, Counts, Progress, Stage
     from rag_nodes.models import Models
@@ -82,7 +84,7 @@ def indexed(
     try:
         for document in documents:
             column.add(document)
-        embed([column], models)
+        column.embed()
         column.put(store)
     except BaseException:
         with suppress(StoreError):
@@ -128,6 +130,7 @@ class _Column(SplittingColumn[_Split]):
             progress(steps.step(stage, chunks, tokens))
 
         super().__init__(name, parser, models, log, tell, known=_cached(models))
+        self._models = models
 
     def add(self, document: Document) -> None:
         """Split a document."""
@@ -139,6 +142,32 @@ class _Column(SplittingColumn[_Split]):
         """Keep the nodes, and add their counts to the statistics."""
         made.nodes, made.chunks = nodes, counts.chunks
         self._outcome.add(counts)
+
+    def embed(self) -> None:
+        """Give all nodes their vectors; a server is asked for equal texts once.
+
+        If it refused the first of them, it is asked for the others, too: each needs its error.
+        """
+        if self._models.embeds_offline:
+            embed([self], self._models)
+            return
+        every, first = self.waiting, dict[str, BaseNode]()
+        for node, _ in every:
+            first.setdefault(node.get_content(MetadataMode.EMBED), node)
+        asked = set(map(id, first.values()))
+        self.waiting = [pair for pair in every if id(pair[0]) in asked]
+        has_answered = embed([self], self._models)
+        copied = []
+        for node, made in every:
+            vector = first[node.get_content(MetadataMode.EMBED)].embedding
+            if lacks_vector(node) and vector is not None:
+                node.embedding = list(vector)
+                made.saved += tokens_of(node)
+                copied.append((node, made))
+        if copied:
+            self.receive(Embedded(copied))
+        self.waiting = [pair for pair in every if id(pair[0]) not in asked]
+        embed([self], self._models, has_answered=has_answered)
 
     def put(self, store: Store) -> None:
         """Store what has a vector, and parents of which a child has one."""
