@@ -254,11 +254,7 @@ def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
 
 
 def _from_html(path: Path, page: _CrawledPage) -> Reading:
-    try:
-        read = reading_of_html(page.text, base=page.url)
-    except RecursionError:
-        deep = f"{page.where}: HTML nested deeper than any page is ({page.url})"
-        raise CorruptFileError(path, deep, _CRAWL_AGAIN) from None
+    read = reading_of_html(page.text, base=page.url)
     if not read.text.strip():
         nothing = f"{page.where}: HTML without text for a visitor ({page.url})"
         raise EmptyFileError(path, nothing, _CRAWL_AGAIN)

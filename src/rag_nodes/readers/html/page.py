@@ -17,7 +17,8 @@ if TYPE_CHECKING:
     from justhtml import Node
 
 DEEPEST = 100
-"""Levels of elements that are kept; a Wikipedia article has 20. The converter is recursive."""
+"""Levels of elements that are kept; a Wikipedia article has 20. The converter is recursive, and its
+time grows with their square: 3,000 levels, a file of 20 KB, would occupy a child for 16 seconds."""
 
 _END = "\x1c"
 """Mark behind the last character of a page; `reading_of_html` keeps such characters out of pages.

@@ -6,12 +6,7 @@ import codecs
 import re
 from pathlib import Path
 
-from rag_nodes.core.errors import (
-    CorruptFileError,
-    EmptyFileError,
-    MisnamedFileError,
-    MissingExtraError,
-)
+from rag_nodes.core.errors import EmptyFileError, MisnamedFileError, MissingExtraError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
@@ -47,10 +42,7 @@ def read_html(path: str | Path, limits: Limits) -> Reading:
     limits.check(path, len(text), "characters")
     if not _TAG.search(text):
         raise MisnamedFileError(path, "the content is text without a single HTML tag")
-    try:
-        reading = reading_of_html(text)
-    except RecursionError as error:
-        raise CorruptFileError(path, "nested deeper than any page is") from error
+    reading = reading_of_html(text)
     if not reading.text:
         raise EmptyFileError(path, "no text on the page outside scripts, menus and hidden parts")
     return Reading(
