@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.core.metadata import FRONT_MATTER
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
-from rag_nodes.readers.yaml_text import plain_yaml
 from rag_nodes.text.formats import Format
 from rag_nodes.text.markdown import scan_blocks
 
@@ -91,6 +90,9 @@ def _without_marks(heading: str) -> str:
 LONGEST = 16 * 1024
 """Characters of front matter that are parsed; that takes PyYAML some 0.2 s."""
 
+DEEPEST_BRACKETS = 20
+"""Brackets within each other; PyYAML searches all that are open at every further one."""
+
 NOT_READ = "the front matter was not taken into the metadata: "
 
 
@@ -102,11 +104,42 @@ def plain_values(front_matter: str) -> tuple[dict[str, Any], str | None]:
     """
     if len(front_matter) > LONGEST:
         return {}, f"{NOT_READ}it has over {LONGEST:,} characters"
-    fields, problem = plain_yaml(front_matter)
+    fields, problem = _plain_yaml(front_matter)
     if not isinstance(fields, dict):
         return {}, f"{NOT_READ}{problem}" if problem else None
     taken = ((str(name), _plain(value)) for name, value in fields.items())
     return {name: value for name, value in taken if value is not None}, None
+
+
+def _plain_yaml(text: str) -> tuple[Any, str]:
+    """The data of a YAML text, and why it was not read, "" where it was.
+
+    Aliases are refused, because a few lines of them can stand for gigabytes.
+    """
+    import yaml  # comes with llama-index-core
+
+    deep = 0
+    try:
+        for token in yaml.scan(text):
+            deep += isinstance(token, yaml.FlowSequenceStartToken | yaml.FlowMappingStartToken)
+            deep -= isinstance(token, yaml.FlowSequenceEndToken | yaml.FlowMappingEndToken)
+            if isinstance(token, yaml.AliasToken):
+                return None, "it holds YAML aliases"
+            if deep > DEEPEST_BRACKETS:
+                return None, "its brackets nest too deeply"
+        data = yaml.safe_load(text)
+        repr(data)  # raises for an integer of more digits than Python writes, as JSON would
+    except (
+        yaml.YAMLError,
+        ValueError,
+        LookupError,
+        AttributeError,
+        ArithmeticError,
+        RecursionError,
+    ) as error:  # PyYAML lets through what goes wrong where a tag does not fit its value
+        mark = getattr(error, "problem_mark", None)
+        return None, f"invalid YAML in its line {mark.line + 1}" if mark else "invalid YAML"
+    return data, ""
 
 
 def _plain(value: object) -> Any:
