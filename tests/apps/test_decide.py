@@ -304,7 +304,7 @@ def test_a_line_of_the_table_leads_to_the_passage_in_its_document(
 def test_report_and_script_are_files(events: DecideEvents, session: PageSession) -> None:
     _ended(session)
     page = Path(events.save(Request())).read_text("utf-8")
-    assert f"<h1>{session.decider.verdict.decision.words}</h1>" in page  # type: ignore[union-attr]
+    assert f"<h1>{session.decider.verdict.decision.headline[0]}</h1>" in page  # type: ignore[union-attr]
     code, script = events.use("fixed", Request())
     assert "get_parser('fixed'" in code
     assert Path(script).read_text("utf-8") == code

@@ -37,13 +37,16 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: Path) -> None:
     said = (made / "said.txt").read_text("utf-8")
-    assert "Not decided yet: 2 of 4 settings may be best; " in said
+    assert "Not decided yet: 2 of 4 settings may be best. " in said
     assert "Proposed: recursive at 100 (" in said
     assert "recursive at 800" in said
     assert "46 questions about one document" in said
     found = json.loads((made / "run.json").read_text("utf-8"))
     assert found["decision"]["take"] == "recursive at 100"
-    assert found["decision"]["words"] in (made / "page.html").read_text("utf-8")
+    page = " ".join(html.unescape((made / "page.html").read_text("utf-8")).split())
+    headline, _, reasons = found["decision"]["words"].partition(". ")
+    assert f"<h1>{headline}.</h1> <p>{reasons}</p>" in page
+    assert f"{found['decision']['certainty']} {headline}. {reasons}" in said
     assert [one["name"] for one in found["rows"]] == [
         "retrieval", "recursive at 100", "recursive at 800", "LlamaIndex SentenceSplitter",
     ]  # fmt: skip

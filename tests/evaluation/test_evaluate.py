@@ -201,6 +201,18 @@ def test_a_collection_of_another_version_is_scored_where_its_texts_stand_now(
     assert words not in " ".join(first.said)
 
 
+def test_a_collection_is_kept_and_a_parser_is_kept_only_if_it_is_named_as_yours(
+    dataset: Dataset, store: Store
+) -> None:
+    given = columns()
+    made = ingest_documents(dataset.documents, {"small": given["small"]}, store).columns[0]
+    stored = {"mine": StoredCollection(store, made.collection), "large": given["large"]}
+    assert evaluate(dataset, stored, plan=BARE).decision.words.startswith("Keep mine (")
+    assert evaluate(dataset, given, plan=BARE).decision.words.startswith("Take small (")
+    kept = evaluate(dataset, given, plan=BARE, in_use=["small"])
+    assert kept.decision.words.startswith("Keep small (")
+
+
 def with_another_text(dataset: Dataset, old: str, new: str) -> Dataset:
     """The dataset whose first document was changed, with its labels where they stand then."""
     first, *others = dataset.documents
@@ -341,6 +353,7 @@ def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
              for n in range(20)]  # fmt: skip
     many = replace(first, questions=(*first.questions, *again))
     few, found = (evaluate(one, columns(), plan=BARE) for one in (first, many))
-    assert (found.decision, found.contrasts) == (few.decision, few.contrasts)
+    first, second = (one.as_dict() for one in (few, found))
+    assert [first[key] == second[key] for key in ("decision", "contrasts")] == [True, True]
     assert (found.dataset.questions, found.dataset.repeated) == (2, 20)
     assert "20 questions that repeat others were left out." in found.said

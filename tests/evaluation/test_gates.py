@@ -77,7 +77,7 @@ def lost(report: EvaluationReport, count: int) -> EvaluationReport:
 @pytest.mark.parametrize(
     ("count", "outcome", "words"),
     [
-        (1, "cannot tell", "-1.6 (-6.9 to +3.8) over 63 questions; about 330 more questions could"),
+        (1, "cannot tell", "-1.6 (-6.9 to +3.8) over 63 questions; about 240 more questions could"),
         (3, "cannot tell", "-4.8 (-11.5 to +2.2) over 63 questions; about 200 more questions coul"),
         (5, "cannot tell", "-7.9 (-16.9 to +1.5) over 63 questions; about 94 more questions could"),
         (6, "fell", "small fell by 9.5 (0.7 to 17.7): recall@60 over 63 questions"),

@@ -6,9 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_nodes.evaluation.basis import basis
-from rag_nodes.evaluation.conclusions import Contrast
 from rag_nodes.evaluation.leads import Interval, own_mean
-from rag_nodes.evaluation.report import Row
+from rag_nodes.evaluation.report import Contrast, Row
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import beside, best_of, found_alike, of_share, points
@@ -63,21 +62,21 @@ def of_two(wins: int, losses: int, count: int = COUNT, documents: list[str] | No
         ),
         (
             (12, 4),
-            ("A leads B by 13.3 (-0.8 to 26.6), which luck makes as well; if the lead is real, "
-            "about 68 more questions would show it."),
+            ("A is 13.3 points ahead of B (-0.8 to 26.6), which could be chance; about 68 more "
+            "questions would settle it."),
         ),
         ((0, 0, 30), ("A and B answer every question alike; up to 9.2 points either way are left "
          "open by 30 questions.")),
         ((5, 0, 5), "5 questions cannot tell A from B."),
         ((1, 0, 1), "1 question cannot tell A from B."),
-        ((5, 0, 20), ("A leads B by 25.0 (-5.3 to 50.7) on 5 questions only, which luck makes as "
-         "well; if the lead is real, about 24 more questions would show it.")),
-        ((9, 9), ("A and B are level, 0.0 (-14.6 to 14.6); to show a lead of 3 points takes about "
-         "2,700 more questions.")),
-        ((9, 8, 600), ("A leads B by 0.2 (-1.3 to 1.6), which luck makes as well; a lead of 3 "
-         "points would have been shown.")),
-        ((4, 3, 12), ("A leads B by 8.3 (-42.0 to 56.3), which luck makes as well; if the lead is "
-         "real, about 610 more questions would show it.")),
+        ((5, 0, 20), ("A is 25.0 points ahead of B (-5.3 to 50.7) on 5 questions only, which could "
+         "be chance; about 24 more questions would settle it.")),
+        ((9, 9), ("A and B are tied, 0.0 (-14.6 to 14.6); about 2,700 more questions would settle "
+         "it.")),
+        ((9, 8, 600), ("A is 0.2 points ahead of B (-1.3 to 1.6), which could be chance; they "
+         "differ by at most 3 points.")),
+        ((4, 3, 12), ("A is 8.3 points ahead of B (-42.0 to 56.3), which could be chance; about "
+         "610 more questions would settle it.")),
     ],
 )  # fmt: skip
 def test_a_lead_is_said_with_whom_it_speaks_for(asked: tuple[int, ...], words: str) -> None:
@@ -104,8 +103,7 @@ def test_a_lead_that_these_documents_alone_show_says_what_is_missing(
 
 def test_a_winner_is_better_than_every_other_with_the_next_by_its_own_name() -> None:
     assert said(60, 12, 30).startswith(
-        "A is better than every other column in these documents, and in documents like these; "
-        "next is C, by 50.0 ("
+        "A is the best in these documents, and in documents like these; next is C, by 50.0 ("
     )
 
 
@@ -118,9 +116,9 @@ def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
 
 def test_where_nothing_is_shown_nobody_is_the_best_and_the_leader_is_named() -> None:
     assert said(33, 30, 31) == (
-        "no significant difference between 3 strategies; A leads with 55.0."
+        "No significant difference between 3 strategies; A is ahead with 55.0."
     )
-    assert said(30, 30, 29).endswith("A and B lead with 50.0.")
+    assert said(30, 30, 29).endswith("A and B are ahead with 50.0.")
 
 
 def test_a_single_column_is_said_in_percent() -> None:
@@ -141,6 +139,13 @@ def test_what_was_asked_is_said_and_drafts_that_were_left_out(
 ) -> None:
     assert list(basis(60, 12, drafts)) == ["Based on 60 questions about 12 documents.", *words]
     assert next(basis(1, 1)) == "Based on 1 question about one document."
+
+
+def test_what_is_behind_is_said_beside_the_decision_if_several_others_may_be_best() -> None:
+    rows, contrasts = judged({"A": found(30), "B": found(30), "C": found(0)})
+    assert list(beside(rows, [], contrasts)) == [best_of(rows, contrasts)]
+    rows, contrasts = judged({"A": found(50), "B": found(30), "C": found(0)})
+    assert not list(beside(rows, [], contrasts))
 
 
 def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
@@ -200,7 +205,7 @@ def test_an_interval_that_leaves_everything_open_is_said_to_rest_on_too_few() ->
 
 
 def test_columns_that_find_nothing_do_not_lead() -> None:
-    assert said(0, 0, 0) == "none of the 3 strategies finds any of the answers."
+    assert said(0, 0, 0) == "None of the 3 strategies finds any of the answers."
 
 
 @pytest.mark.parametrize(
@@ -237,8 +242,9 @@ def test_words_agree_with_the_intervals_and_documents_with_questions(
         assert of_others <= one.these.shows_a_gap
         assert (one.like_these is None) <= (one.more_documents is None)
         assert (one.more_questions == 0) >= one.these.shows_a_gap
-        if "would have been shown" in one.words:
+        if "differ by at most 3 points" in one.words:
             assert one.these.high - one.these.low < 0.06
+            assert one.more_questions == 0
 
     sentence = best_of(rows, contrasts)
     shown = any(one.shows_a_gap for one in contrasts)

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from rag_nodes.core.settings import Settings
-from rag_nodes.evaluation.conclusions import ReportDecision
 from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.models import settled
 from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest
@@ -22,7 +22,9 @@ USE = {
 
 
 def report(take: str | None, use: dict[str, Any]) -> EvaluationReport:
-    decision = ReportDecision(take, 200, "these documents", "Take A.", **use)
+    decision = ReportDecision(
+        take, 200, "these documents", "Take A.", certainty="Not decided: why.", **use
+    )
     return EvaluationReport({}, {}, (), (), (), (), (), decision, ())
 
 
@@ -51,7 +53,7 @@ def test_the_script_of_what_to_take_is_written_with_how_to_run_it(
 
 
 @pytest.mark.parametrize(
-    ("take", "why"), [(None, "no column is shown"), ("A", "no script can name")]
+    ("take", "why"), [(None, "Not decided: why."), ("A", "no script can name")]
 )
 def test_what_no_script_can_name_is_no_error_after_all_was_measured(
     tmp_path: Path, take: str | None, why: str

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.basis import basis, lost, unused
-from rag_nodes.evaluation.conclusions import ReportDecision
+from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.importers.names import file_of
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, Row
@@ -21,16 +21,17 @@ from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.tables import (
     GoldQuote,
     ReportDataset,
+    ReportDecision,
     ReportDocument,
     ReportQuestion,
     ReportSettings,
     TextAround,
 )
-from rag_nodes.evaluation.verdicts import Judge, alone, decision_of, likely, pairs_of, shares_of
+from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import BY_DRAFTS, beside, certainty_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from numpy.typing import NDArray
 
@@ -57,10 +58,11 @@ def assemble(
     left_out: Sequence[LeftOut] = (),
     judgement: Judgement | None = None,
     use: Callable[[str], dict[str, Any]] = lambda _: {},
+    in_use: Collection[str] = (),
 ) -> EvaluationReport:
     """The rows with everything that can be said about them together.
 
-    `use` gives, for the name of a row, how a decision names its parser and its search.
+    `use` and `in_use` are those of `decision_of`.
     """
     values = {
         row.name: np.array([one.scores[plan.main] for one in row.outcomes])
@@ -86,7 +88,7 @@ def assemble(
             None, None, "drafts", BY_DRAFTS, certainty=certainty_of("drafts")
         )
     else:
-        found, said = _compared(rows, values, documents, plan, use)
+        found, said = _compared(rows, values, documents, plan, use, in_use)
     lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
         dataset=_described(dataset),
@@ -110,6 +112,7 @@ def _compared(
     documents: Sequence[str],
     plan: EvaluationPlan,
     use: Callable[[str], dict[str, Any]],
+    in_use: Collection[str],
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the leads of all rows say, and sentences beside the decision."""
     own = [row for row in rows if row.role == "own" and not row.error]
@@ -122,7 +125,7 @@ def _compared(
     contrasts = judge.contrasts(compared)
     matched = {row.column: row.name for row in equal}
     found = {
-        "decision": decision_of(own, contrasts[: len(pairs_of(own))], judge, use),
+        "decision": decision_of(own, contrasts[: len(pairs_of(own))], values, use, in_use),
         "contrasts": tuple(contrasts),
         "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
     }

@@ -236,7 +236,7 @@ def _told(
     elif gap.high < 0:
         outcome, words = "fell", f"{name} fell by {points(turned(gap))}: {measure} {over}"
     else:
-        more = about(more_of(swaps, at) or 1)
+        more = about(more_of(swaps, at, tolerance))
         outcome = "cannot tell"
         words = f"{name}: cannot tell: {measure} {signed} {over}; {more} could"
     return GateResult(name, outcome, words, gap)

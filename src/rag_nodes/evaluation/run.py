@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.columns import Searched, Variant, placed_in, variants_of
-from rag_nodes.evaluation.conclusions import ReportDecision
-from rag_nodes.evaluation.engines import finds
+from rag_nodes.evaluation.engines import StoredCollection, finds
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.rows import kept_in, rows_of, workers_for
 from rag_nodes.evaluation.sizes import without_overlap
+from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.loading import MODEL_OPTIONS, base_of, spec_of
@@ -25,7 +25,7 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 from rag_nodes.query import QueryOptions
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -53,6 +53,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     progress: Callable[[Step], None] | None = None,
     judge: Judging | None = None,
     executor: Executor | Literal["auto"] | None = None,
+    in_use: Collection[str] = (),
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
@@ -82,6 +83,8 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
             `rag_nodes.models.executors`; "auto" where that pays; None for this one alone. The
             report is the same. What other processes cannot make, such as a splitter that is an
             object, is measured in this one.
+        in_use: names of the columns that you use now, which the decision may tell you to keep.
+            Retrievers, engines, indexes and collections always count as yours.
 
     Returns:
         The report; a column that failed is a row with its error, and so is a judge.
@@ -128,6 +131,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         [*left_out, *found.left_out],
         judgement,
         lambda name: _use_of(of[name], given),
+        [*in_use, *(one.name for one in variants if isinstance(one.parser, StoredCollection))],
     )
 
 
@@ -142,8 +146,7 @@ def recommend(
 
     An `evaluate` whose columns are each parser at each size of the plan without overlap,
     LlamaIndex's splitter as it comes, and the preset `retrieval` as it is ingested and asked by
-    default, by sentences. The cheapest is taken that is as good as the best; where none is shown to
-    be worse than another, `retrieval` stands.
+    default, by sentences.
 
     Args:
         dataset: documents and questions; or keywords of passages, see `Dataset.answers`.

@@ -1,10 +1,19 @@
-"""What a report says of its data, how it was measured, its rows and its judge, as plain data."""
+"""Parts of a report as plain data: its data, its settings, its decision, its rows, its judge."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import Literal
+
+from pydantic import JsonValue
 
 from rag_nodes.evaluation.dataset import Unplaced
+
+Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
+"""Grade of a choice. "documents like these" and "these documents" are sure: one setting may be best
+there, or those that may be differ by no more than three points. "likely": best by keywords of
+passages, where there is no question. "not shown": several settings may be best. "drafts": nobody
+has accepted a question. "alone": there is no choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +80,60 @@ class ReportSettings:
     models: str
     python: str
     versions: dict[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class ReportDecision:
+    """What to take.
+
+    Attributes:
+        take: name of the row with the largest estimate; None if there is nothing to choose.
+        tokens: mean size of its chunks; None where that is not known.
+        grade: how sure the choice is.
+        words: the sentence.
+        cost: what it takes to have it in a store; "" where that is not known.
+        more_questions: about how many further questions would settle the choice, in 80 of 100
+            tries; 0 if it is settled.
+        preset: the row as it is typed after `--parser`; "" if it cannot be typed.
+        parser: the same as data for `load_parser`, without its model; empty for a collection and
+            for a splitter of another package.
+        query: options of `QueryOptions` with which it was measured, where they differ from the
+            defaults.
+        search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
+        certainty: the grade in a sentence; "" in reports of earlier versions.
+        may_cost: by how much another row may be better at most, from 0 to 1, in these documents;
+            None if nothing was compared.
+    """
+
+    take: str | None
+    tokens: int | None
+    grade: Grade
+    words: str
+    cost: str = ""
+    more_questions: int = 0
+    preset: str = ""
+    parser: dict[str, JsonValue] = field(default_factory=dict)
+    query: dict[str, JsonValue] = field(default_factory=dict)
+    search_ms: float | None = None
+    certainty: str = ""
+    may_cost: float | None = None
+
+    @property
+    def headline(self) -> tuple[str, str]:
+        """The first sentence of the words, and the others."""
+        first, dot, others = self.words.partition(". ")
+        return f"{first}{dot.strip()}", others
+
+    @property
+    def costs(self) -> str:
+        """Space and time of what is taken, in sentences; "" if they are not known."""
+        took = f"A search took {self.search_ms:.1f} ms here." if self.search_ms else ""
+        return " ".join(filter(None, (self.cost, took)))
+
+    @property
+    def said(self) -> tuple[str, ...]:
+        """All of it in sentences, the grade first."""
+        return tuple(filter(None, (self.certainty, self.words, self.costs)))
 
 
 @dataclass(frozen=True, slots=True)

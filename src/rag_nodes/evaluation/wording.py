@@ -12,8 +12,8 @@ if TYPE_CHECKING:
     from collections import Counter
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.evaluation.conclusions import Contrast, Grade
-    from rag_nodes.evaluation.report import Row
+    from rag_nodes.evaluation.report import Contrast, Row
+    from rag_nodes.evaluation.tables import Grade
 
 VISIBLE = 0.03
 """A lead that is worth showing: three points of a hundred."""
@@ -69,9 +69,11 @@ def of_lead(
         )
     few = f" on {counted(differing, 'question')} only" if differing < _FEW else ""
     if these.mean < SAME:
-        return f"{left} and {right} are level, {points(these)}{few}; {would_show(0, more)}."
-    start = f"{left} leads {right} by {points(these)}{few}, which luck makes as well"
-    return f"{start}; {would_show(these.mean, more)}."
+        return f"{left} and {right} are tied, {points(these)}{few}; {settled_by(more)}."
+    size, between = f"{100 * these.mean:.1f} points", f"({ends(these)}){few}"
+    return (
+        f"{left} is {size} ahead of {right} {between}, which could be chance; {settled_by(more)}."
+    )
 
 
 def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
@@ -102,16 +104,16 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     ranked = sorted(rows, key=lambda row: -row.mean)
     behind = {one.right for one in contrasts if one.shows_a_gap}
     if ranked[0].mean < SAME:
-        return f"none of the {len(rows)} strategies finds any of the answers."
+        return f"None of the {len(rows)} strategies finds any of the answers."
     if not behind:
         level = [row.called for row in ranked if ranked[0].mean - row.mean < SAME]
-        leads = "leads" if len(level) == 1 else "lead"
+        are = "is" if len(level) == 1 else "are"
         return (
-            f"no significant difference between {len(rows)} strategies; "
-            f"{some_of(level)} {leads} with {100 * ranked[0].mean:.1f}."
+            f"No significant difference between {len(rows)} strategies; "
+            f"{some_of(level)} {are} ahead with {100 * ranked[0].mean:.1f}."
         )
     where = "in these documents"
-    where += ", and in documents like these" if holds_of_others(rows, contrasts) else ""
+    where += ", and in documents like these" if holds_of_others(contrasts) else ""
     may_be = [row.called for row in ranked if row.name not in behind]
     if len(may_be) > 1:
         are = "is" if len(behind) == 1 else "are"
@@ -121,22 +123,16 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     won = [one for one in contrasts if one.left == first.name]
     following = min(won, key=lambda one: one.these.mean)
     next_one = f"next is {called[following.right]}, by {points(following.these)}"
-    if all(one.shows_a_gap for one in won):
-        return f"{first.called} is better than every other column {where}; {next_one}."
-    return (
-        f"{first.called} is the best {where}, as every other column is behind it or behind "
-        f"another; {next_one}."
-    )
+    return f"{first.called} is the best {where}; {next_one}."
 
 
-def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1, more: int = 0) -> str:
+def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1) -> str:
     """Say how sure a choice is.
 
     Args:
         grade: of the decision.
         may_be: number of settings that may be best.
         settings: number of settings that were compared.
-        more: number of further questions that would settle it.
     """
     match grade:
         case "likely":
@@ -146,10 +142,7 @@ def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1, more: int = 0
         case "alone":
             return "Not decided: there is nothing to choose from."
         case "not shown":
-            return (
-                f"Not decided yet: {may_be:,} of {settings:,} settings may be best; "
-                f"it takes {about(more or 1)} to settle it."
-            )
+            return f"Not decided yet: {may_be:,} of {settings:,} settings may be best."
     if may_be == 1:
         return f"Sure, for {grade}: only 1 of {settings:,} settings may be best."
     limit = f"{100 * VISIBLE:.0f} points"
@@ -159,26 +152,21 @@ def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1, more: int = 0
     )
 
 
-def holds_of_others(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> bool:
-    """Whether all rows that are behind are so in documents like these, too.
-
-    Behind the leader; or behind another, where the leader is not shown to be better.
-    """
-    leader = max(rows, key=lambda row: row.mean).name
+def holds_of_others(contrasts: Sequence[Contrast]) -> bool:
+    """Return whether all rows that are behind another are so in documents like these, too."""
     shown = [one for one in contrasts if one.shows_a_gap]
-
-    def is_behind(name: str) -> bool:
-        beaten = [one for one in shown if one.right == name]
-        by_leader = [one for one in beaten if one.left == leader]
-        return any(one.like_these and one.like_these.shows_a_gap for one in by_leader or beaten)
-
-    return all(is_behind(one.right) for one in shown)
+    others = {one.right for one in shown if one.like_these and one.like_these.shows_a_gap}
+    return others == {one.right for one in shown}
 
 
 def beside(
     own: Sequence[Row], equal: Sequence[Row], contrasts: Sequence[Contrast]
 ) -> Iterator[str]:
-    """What is said beside the decision: of rows at equal size, and of what has none."""
+    """Yield what is known beside the decision: rows that are behind, and rows at equal size."""
+    among = [one for one in contrasts if one.role == "own"]
+    may_be = len(own) - len({one.right for one in among if one.shows_a_gap})
+    if 1 < may_be < len(own):
+        yield best_of(own, among)
     among = [one for one in contrasts if one.role == "matched"]
     if among:
         yield f"At equal chunk size: {best_of(equal, among)}"
@@ -217,12 +205,10 @@ def _bounded(end: float) -> str:
     return f"{100 * end:.0f}"
 
 
-def would_show(lead: float, more: int) -> str:
-    """What it takes to show a lead, or one that is worth showing where it is smaller."""
-    if lead >= VISIBLE:
-        return f"if the lead is real, {about(more or 1)} would show it"
-    size = f"a lead of {100 * VISIBLE:.0f} points"
-    return f"to show {size} takes {about(more)}" if more else f"{size} would have been shown"
+def settled_by(more: int) -> str:
+    """Say how many more questions would settle a difference; 0 if it is settled to be small."""
+    small = f"they differ by at most {100 * VISIBLE:.0f} points"
+    return f"{about(more)} would settle it" if more else small
 
 
 def about(more: int) -> str:

@@ -26,12 +26,12 @@ from rag_nodes.operations.run import Run
 from rag_nodes.parsers.presets import COMPARED
 
 if TYPE_CHECKING:
-    from rag_nodes.evaluation.conclusions import ReportDecision
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judging import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.evaluation.tables import ReportDecision
     from rag_nodes.models import Models
 
 
@@ -160,6 +160,15 @@ class Gates:
         for limit in self._limits:
             limit_of(limit, plan.shares)
 
+    @property
+    def in_use(self) -> list[str]:
+        """Name the row that the user has by the baseline: the only one, or its decision."""
+        if self._before is None:
+            return []
+        names = [row.name for row in self._before.of_role("own")]
+        taken = self._before.decision.take
+        return names if len(names) == 1 else [taken] if taken else []
+
     def check_comparable(self, columns: Mapping[str, object], asked: Sequence[Question]) -> None:
         """Refuse a baseline with nothing in common with what is to be measured."""
         from rag_nodes.evaluation.gates import check_comparable
@@ -241,7 +250,7 @@ def _export(decision: ReportDecision, models: Models, path: Path) -> None:
 
 def _why_none(decision: ReportDecision) -> str:
     if decision.take is None:
-        return "no column is shown to be the one to take"
+        return decision.certainty
     return (
         f"{decision.take} is a collection or a splitter of another package, which no script can "
         "name; name it by --parser, as here"

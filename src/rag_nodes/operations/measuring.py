@@ -99,9 +99,8 @@ class RecommendRequest(Measuring):
 
     The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter as it
     comes, and what `ingest` and `ask` do where nothing is said, all with the same questions and the
-    same number of tokens read. The cheapest to keep is taken that is as good as the best, with
-    intervals that hold for all of them at once. Where the questions cannot tell them apart it says
-    so, and how many would be needed.
+    same number of tokens read. It proposes the setting with the best estimate, and says how sure
+    that is, what it may cost, and how many more questions would settle it.
 
     Without questions parsers are ranked by keywords of passages as long as --answers says.
     """
@@ -175,6 +174,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
         _narrowed(request, dataset),
         columns,
         judge=judging,
+        in_use=gates.in_use,
         **_how(request, run, plan, models),
     )
     return _told(request, run, report, models, gates.results(report))

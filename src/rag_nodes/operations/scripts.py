@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
 
     from rag_nodes.evaluation.compare import Comparison
-    from rag_nodes.evaluation.conclusions import ReportDecision
+    from rag_nodes.evaluation.tables import ReportDecision
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
 

@@ -252,12 +252,12 @@ def _state(session: PageSession) -> tuple[Any, ...]:
     verdict, running = decider.verdict, decider.running
     decision = verdict.decision if verdict else standing(session.decider.plan)
     dots = _DOTS[decision.grade] if verdict else _UNTRIED
-    first, dot, rest = decision.words.partition(". ")
-    others = [one for one in (rest, decision.costs) if one]
+    first, reasons = decision.headline
+    others = [one for one in (reasons, decision.costs) if one]
     price = "" if verdict or running else decider.price
     doing, share = _progress(decider)
     html = render(
-        "decision", dots=dots, sure=decision.certainty, first=first + dot.strip(), others=others,
+        "decision", dots=dots, sure=decision.certainty, first=first, others=others,
         running=running, doing=doing, share=f"{share:.3f}", error=decider.error, price=price,
     )  # fmt: skip
     again = not running and not verdict
