@@ -121,13 +121,6 @@ def test_one_process_reads_many_files_and_one_that_is_refused_costs_none(
     assert {text_of(pool, file(tmp_path, "a.answers"))} == texts
 
 
-def test_a_process_that_died_while_idle_is_replaced(pool: ReaderPool, tmp_path: Path) -> None:
-    path = file(tmp_path, "a.answers")
-    first = text_of(pool, path)
-    os.kill(int(first.split()[1]), signal.SIGTERM)
-    assert text_of(pool, path) != first
-
-
 def test_threads_read_side_by_side_and_each_gets_its_own(tmp_path: Path) -> None:
     paths = [tmp_path / f"{number}.html" for number in range(40)]
     for number, path in enumerate(paths):

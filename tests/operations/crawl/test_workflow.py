@@ -244,6 +244,6 @@ def test_large_crawls_use_all_cores_unless_told_otherwise_or_a_model_is_asked(
     monkeypatch.setattr(pages, "Inline", Counting)
     monkeypatch.setattr(pages, "Pool", Counting)
     monkeypatch.setattr(pages, "WORTH_WORKERS", least)
-    monkeypatch.setattr(pages.os, "cpu_count", lambda: 7)
+    monkeypatch.setattr(pages, "usable_cores", lambda: 7)
     documentation.run(crawl, output, **options)
     assert used == [workers]

@@ -15,7 +15,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from rag_nodes.core.errors import ConfigurationError, EngineError
 from rag_nodes.core.keys import without_keys, words_of
@@ -41,17 +41,18 @@ class LostUnit(NamedTuple):
     reason: str
 
 
-class Executor(Protocol):
-    """Does a function for many units, here or in other processes."""
+class Executor(ABC):
+    """Does a function for many units, here or in other processes.
 
-    @property
-    def workers(self) -> int:
-        """Units that are done at the same time."""
+    Attributes:
+        workers: units that are done at the same time.
+        is_remote: units may be done on machines that do not have the files of this one.
+    """
 
-    @property
-    def is_remote(self) -> bool:
-        """Whether units may be done on machines that do not have the files of this one."""
+    workers = 1
+    is_remote = False
 
+    @abstractmethod
     def run(
         self, work: Callable[[RecipeT, UnitT], ResultT], recipe: RecipeT, units: Iterable[UnitT]
     ) -> Iterator[tuple[UnitT, ResultT | LostUnit]]:
@@ -74,15 +75,12 @@ class Executor(Protocol):
             Exception: whatever `work` or `prepare` raised.
         """
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 -- an executor without other processes ends none
         """End all processes at once, whatever they do; the next run starts new ones."""
 
 
-class Inline:
+class Inline(Executor):
     """See `Executor`: in this process, one after the other; nothing is pickled."""
-
-    workers = 1
-    is_remote = False
 
     def run(
         self, work: Callable[[RecipeT, UnitT], ResultT], recipe: RecipeT, units: Iterable[UnitT]
@@ -93,9 +91,6 @@ class Inline:
         for unit in units:
             current_interrupt().check("the work")
             yield unit, work(recipe, unit)
-
-    def close(self) -> None:
-        """There is nothing to end."""
 
 
 def working_on(part: int | None) -> None:
@@ -144,10 +139,8 @@ class _Flight:
     is_suspect: bool = False
 
 
-class Dispatcher(ABC):
+class Dispatcher(Executor):
     """Keeps workers busy, and has suspects done alone, so that nobody else is blamed."""
-
-    is_remote = False
 
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import os
 from contextlib import closing
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import ReadError
 from rag_nodes.core.keys import words_of
-from rag_nodes.models.executors import Inline, LostUnit, Pool
+from rag_nodes.models.executors import Inline, LostUnit, Pool, usable_cores
 from rag_nodes.operations.crawl.checks import CheckedPage, PageFinding, check_page
 from rag_nodes.operations.crawl.statistics import Statistics, page_statistics
 from rag_nodes.parsers import leaf_nodes
@@ -87,4 +86,4 @@ def process_page(
 def _default_workers(crawl: Splitting) -> int:
     asks_a_model = getattr(crawl.parser, "embed_model", None) is not None
     is_small = crawl.path.stat().st_size < WORTH_WORKERS
-    return 1 if is_small or asks_a_model else os.cpu_count() or 1
+    return 1 if is_small or asks_a_model else usable_cores()
