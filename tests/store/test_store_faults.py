@@ -1,3 +1,5 @@
+import errno
+import os
 import re
 import socket
 import subprocess
@@ -167,6 +169,21 @@ def test_a_closed_store_says_so(collection: str, tmp_path: Path) -> None:
     store.close()
     with pytest.raises(StoreError, match="closed"):
         store.count(collection)
+
+
+def test_a_folder_on_a_full_disk_is_named_and_can_be_used_once_there_is_space(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(_: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    with monkeypatch.context() as full:
+        full.setattr(os, "fsync", refuse)
+        said = "cannot be used as a storage folder (No space left on device)"
+        with pytest.raises(StoreError, match=re.escape(said)):
+            open_store(tmp_path)
+    with open_store(tmp_path) as store:
+        assert store.collections() == []
 
 
 def test_a_file_is_no_storage_folder(tmp_path: Path) -> None:

@@ -110,8 +110,10 @@ class FolderEdge(Edge):
                 shutil.rmtree(one)
             for error in self._unread.values():
                 logger.warning("%s; the other collections can be used", error)
-        except BaseException:
+        except BaseException as error:
             self._lock.close()
+            if isinstance(error, OSError):
+                raise _unusable(path, error) from error
             raise
 
     @classmethod
@@ -189,7 +191,7 @@ class FolderEdge(Edge):
     def _check_format(self) -> None:
         marker = self._path / MARKER
         if not marker.exists():
-            marker.write_text(json.dumps({"format": FORMAT}), encoding="utf-8")
+            folder.replace_json(marker, {"format": FORMAT})
         try:
             written = dict(json.loads(marker.read_bytes())).get("format")
         except (OSError, ValueError, TypeError) as error:
@@ -224,11 +226,15 @@ def _locked(path: Path) -> Any:
             "folder, or run a Qdrant server and give its URL"
         ) from error
     except OSError as error:
-        raise StoreError(
-            f"{path}: cannot be used as a storage folder ({error.strerror or error}); choose a "
-            "folder you may write to"
-        ) from error
+        raise _unusable(path, error) from error
     return handle
+
+
+def _unusable(path: Path, error: OSError) -> StoreError:
+    return StoreError(
+        f"{path}: cannot be used as a storage folder ({error.strerror or error}); choose a folder "
+        "you may write to, on a disk with free space"
+    )
 
 
 def _file_name(name: str) -> str:

@@ -43,9 +43,10 @@ _PART = re.compile(r"segments/[0-9a-f-]{36}/")
 """Where the engine looks for parts; other files may lie about."""
 _NOBODYS = {
     *(".lock", ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
-    *("Thumbs.db", "desktop.ini", "lost+found"),
+    *("Thumbs.db", "desktop.ini", "lost+found", "store.new"),
 }
-"""What an empty folder may hold: a lock that was left over, and what systems put everywhere."""
+"""What an empty folder may hold: what was left of opening it (a lock, a marker that was not written
+to its end), and what systems put everywhere."""
 _OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
 """How the engine tells what the system said."""
 _NO_DAMAGE = {
