@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from openai_server import FAILING, Fault, OpenAIServer
 from tests.cli.conftest import Command
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
@@ -38,3 +39,17 @@ def test_columns_stand_side_by_side_where_there_is_room(
     lines = command("compare", manual, "-a", QUESTION, *TWO).stdout.splitlines()
     assert sum("nine litres" in line for line in lines) >= 2
     assert any("Fixed size" in one and "Heading hierarchy" in one for one in lines) is side_by_side
+
+
+def test_nothing_is_said_to_be_stored_of_files_that_are_compared_in_memory(
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch, openai_server: OpenAIServer
+) -> None:
+    monkeypatch.setenv("RAG_NODES_API_KEY", "sk-any")
+    models = ("--embedding", "openai", "--llm", "extractive", "--retry-seconds", "0")
+    asked = ("-a", QUESTION, "-p", "fixed", *models, "--api-base", openai_server.base)
+    openai_server.faults.extend([Fault(), FAILING])  # the model answers when it is tried out
+    openai_server.faults.extend([Fault(), Fault()])  # the question, and what is asked after it
+    ended = command("compare", manual, *asked)
+    said = " ".join(ended.stderr.split())
+    assert "Not embedded whole: 1 of 1 file; what is missing cannot be found" in said
+    assert "stored" not in said

@@ -148,7 +148,9 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
-    outcome = concluded(run, report.files, errors, some_done=stored, omitted=report.omitted)
+    outcome = concluded(
+        run, report.files, errors, some_done=stored, is_kept=True, omitted=report.omitted
+    )
     return Ingested(outcome=outcome, report=report)
 
 

@@ -53,6 +53,7 @@ def concluded(
     parsers: Mapping[str, str | None],
     *,
     some_done: bool = False,
+    is_kept: bool = False,
     omitted: int = 0,
 ) -> ExitCode:
     """How work on many files with many parsers ended; what failed is said.
@@ -62,6 +63,7 @@ def concluded(
         files: how each file ended.
         parsers: error of each parser by label; None where it did well.
         some_done: whether parsers with an error have done a part of their work all the same.
+        is_kept: whether the work is kept in a store, as by an ingest.
         omitted: further files, which ended well.
     """
     total = len(files) + omitted
@@ -73,10 +75,11 @@ def concluded(
     counts = (_share(len(lost), total, "file"), _share(len(errors), len(parsers), "parser"))
     run.warn("Failed: " + ", ".join(count for count in counts if count))
     if incomplete:
-        run.warn(
-            f"Not stored whole: {_share(len(incomplete), total, 'file')}; what was stored before "
-            "is kept; mend the cause and run this again"
-        )
+        share = _share(len(incomplete), total, "file")
+        lack = f"Not embedded whole: {share}; what is missing cannot be found"
+        if is_kept:
+            lack = f"Not stored whole: {share}; what was stored before is kept"
+        run.warn(f"{lack}; mend the cause and run this again")
     all_parsers = len(errors) == len(parsers) and not some_done
     nothing_left = (lost and len(lost) == total) or all_parsers
     if nothing_left and any(file.missing_extra for file in lost):
