@@ -123,6 +123,9 @@ def test_documents_without_a_file_are_counted_until_they_are_pruned(
     (folder / names[1]).write_text("")
     assert command("ingest", folder, *KEPT, "--json").json["gone"] == 2
     assert "2 stored documents have no file" in command("ingest", folder, *KEPT, "--dry-run").stdout
+    rehearsed = command("ingest", folder, *KEPT, "--dry-run", "--prune")
+    assert "2 stored documents have no file" in rehearsed.stdout
+    assert "Nothing was removed" not in rehearsed.stderr, "a dry run never removes"
     ended = command("ingest", folder / names[1], *KEPT, "--json")
     assert ended.json["gone"] == 1
 

@@ -144,7 +144,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         dry_run=request.dry_run,
         executor=executor,
     )
-    if request.prune and report.pruned is None:
+    if request.prune and report.pruned is None and not request.dry_run:
         run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
