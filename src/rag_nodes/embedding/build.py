@@ -70,7 +70,7 @@ class LeafEmbedding(TransformComponent):
 
 
 def lacks_vector(node: BaseNode) -> bool:
-    """Whether it is to be embedded: parents are not, since their children are found."""
+    """Return True for a chunk without a vector; parents need none."""
     return node.embedding is None and is_leaf(node)
 
 
@@ -138,13 +138,13 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
 def behind_parser(
     parser: SpanNodeParser, transformations: Sequence[TransformComponent]
 ) -> list[TransformComponent]:
-    """What is done to the nodes of a parser before they are embedded."""
+    """Return the steps between a parser and the embedding."""
     own = UserTransformations(transformations, tokenizer=parser.tokenizer)
     return [*([own] if own.steps else []), EmbeddingGuard()]
 
 
 def is_ready(node: BaseNode) -> bool:
-    """Whether it is a chunk, and no parent, that has its vector."""
+    """Return True for a chunk that has its vector; False for parents."""
     return is_leaf(node) and node.embedding is not None
 
 

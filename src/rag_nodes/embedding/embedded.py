@@ -1,4 +1,4 @@
-"""Which metadata stand before the text of a chunk where it is embedded."""
+"""Transformations that choose which metadata is embedded with the text of a chunk."""
 
 from __future__ import annotations
 

@@ -17,12 +17,12 @@ Stage = Literal["read", "parse", "embed", "store"]
 STAGES: tuple[Stage, ...] = ("parse", "embed", "store")
 """The stages of a parser, whose time is taken."""
 DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
-"""What a parser does at its stages, for people."""
+"""Words for the stages of a parser, for people."""
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
-"""How a file ended; "partial" means read, but with parts the reader could not take over, and
+"""Outcome of a file; "partial" means read, but with parts the reader could not take over, and
 "incomplete" read, but not stored whole by every parser."""
 ColumnStatus = Literal["stored", "unchanged", "incomplete"]
-"""How a file ended with one parser: stored by this run, stored before, or not stored whole."""
+"""Outcome of a file with one parser: stored by this run, stored before, or not stored whole."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +85,7 @@ class Counts(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class FileColumn:
-    """What one parser's collection holds of one file.
+    """Chunks of one file in one parser's collection.
 
     `chunks` were made of it, parents not counted, and `stored` of them are stored now. `superseded`
     chunks were stored of it before: they are deleted when all new ones are stored.
@@ -115,7 +115,7 @@ class FileColumn:
 
 @dataclass(frozen=True, slots=True)
 class FileOutcome:
-    """How one file ended.
+    """Outcome of one file.
 
     `path` is as its reader names it, or the document's source; `pages` None for formats without and
     for failed files; `error` why it failed, or what a partial read left out; `seconds` those of
@@ -180,7 +180,7 @@ class DocumentFacts(NamedTuple):
 
 @dataclass(slots=True)
 class ParserOutcome:
-    """What one parser made of the documents: one column of a comparison.
+    """Statistics of one parser over all documents: one column of a comparison.
 
     `chunks` and their `tokens`, in the parser's encoding, are of all documents of the run, whether
     `written` by it or `unchanged`; `max_tokens` is the largest. `parents` are above them, read in

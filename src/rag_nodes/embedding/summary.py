@@ -96,7 +96,7 @@ class SectionSummary(TransformComponent):
 
     @property
     def model_name(self) -> str:
-        """Who writes; "extractive" where it is no model."""
+        """Name of the model that writes; "extractive" if there is none."""
         return self.llm.metadata.model_name if self.llm else "extractive"
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> list[BaseNode]:
@@ -136,7 +136,7 @@ class SectionSummary(TransformComponent):
                 self._note(node, facts)
 
     def _prompt(self, node: TextNode) -> str:
-        """What the model reads; no text can step out of its markers."""
+        """Return the prompt for a chunk, whose text cannot close its markers."""
         read = {
             "title": str(node.metadata.get(TITLE, "")),
             "heading": _heading_of(node),

@@ -178,7 +178,7 @@ def _check_nodes(step: TransformComponent, nodes: object) -> None:
 
 
 class _Given(NamedTuple):
-    """What was known of a node before the transformations, which change it in place."""
+    """Facts of a node before the transformations, which change it in place."""
 
     text: str
     start: int | None
