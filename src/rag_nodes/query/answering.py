@@ -156,7 +156,7 @@ class Answering:
         return Written((stripped,), "generated", citations, unknown, usage, marks)
 
     def _cited(self, marks: Iterable[Mark]) -> Iterator[Event]:
-        """What the marks name for the first time."""
+        """Yield the citations that the marks name for the first time."""
         sources = {source.number: source for source in self._prepared.packed.sources}
         for number in (number for mark in marks for number in mark.numbers):
             if number in self._named:
@@ -240,7 +240,7 @@ def extracted(question: str, packed: Packed) -> Written:
 
 
 def messages(system: str, prompt: str) -> list[ChatMessage]:
-    """What the LLM is sent: a system message, unless it is blank, then excerpts and question."""
+    """Return the messages for an LLM: system message, unless blank, then excerpts and question."""
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
     told = [ChatMessage(role=MessageRole.SYSTEM, content=system)] if system.strip() else []
@@ -268,7 +268,7 @@ def usage_of(
     model: str,
     prices: Mapping[str, tuple[float, float]],
 ) -> Usage:
-    """What an answer took, by its last piece, else by all that `model` read and wrote."""
+    """Return the tokens of an answer, by its last piece, else as counted here."""
     counted = billed(response.additional_kwargs) if response is not None else None
     tokens_in, tokens_out = counted or (count_tokens(prompt), count_tokens(text))
     cost = cost_of(tokens_in, tokens_out, model, prices)

@@ -79,7 +79,7 @@ def check_type(name: str, value: object, wanted: type) -> None:
 
 
 def check_rerank(value: object) -> None:
-    """What puts hits into another order, or None."""
+    """Refuse a `rerank` that cannot put hits into another order; None is fine."""
     known = callable(value) or callable(getattr(value, "postprocess_nodes", None))
     if value is not None and not known:
         raise ConfigurationError(

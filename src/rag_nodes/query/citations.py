@@ -1,4 +1,4 @@
-"""Where an answer names its sources, and what these say: node, page and characters.
+"""Citations: the marks of an answer, and the node, page and characters that each names.
 
 One grammar decides what names a source: what would be read as a mark in an answer is unmade in what
 a model reads, so that a document's own `[5]` can never become a citation by being copied.
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MAX_MARK = 120
 """Characters between brackets above which nothing is a mark."""
 _TOKEN = re.compile(rf"\n|`++|~{{3,}}+|\[(?P<inside>[^\[\]\n]{{1,{_MAX_MARK}}})\](?!\()")
-"""What decides whether a bracket is a mark: line ends, what may begin or end code, and brackets
+"""Tokens that decide if a bracket is a mark: line ends, beginnings and ends of code, and brackets
 that are no link (`[1](url)`)."""
 _UNCERTAIN = re.compile(rf"(?:`++|~++|\[[^\[\]\n]{{0,{_MAX_MARK}}}\]?)\Z")
 """At the end of a piece, what the next one may change."""
@@ -45,7 +45,7 @@ _ANY = re.compile(r"(?P<open>\\?\[)(?P<inside>[^\[\]]{1,160}?)(?P<close>\\?\])")
 _LABEL = re.compile(r"\[(?=\W{0,9}sources?\b\W{0,9}\d)", re.IGNORECASE)
 """The bracket of what reads as a source's label, closed or not, such as `[Source 3 - Page 1]`."""
 _BEFORE_FENCE = " \t>*+-.)0123456789"
-"""What a line may hold before it: blanks, and the marks of quotations and lists."""
+"""Characters that may stand before a fence: blanks, and the marks of quotations and lists."""
 _CODE = re.compile(
     rf"^[{re.escape(_BEFORE_FENCE)}]*(?P<fence>`{{3,}}+|~{{3,}}+)[^\n]*\n"
     r"[\s\S]*?^[ \t>]*(?P=fence)|`[^`\n]+`",
@@ -138,7 +138,7 @@ class MarkReader:
             self._held.clear()
 
     def _released(self) -> list[Mark]:
-        """What stood behind a backtick that began nothing."""
+        """Return the marks behind a backtick that began no code."""
         held, self._held = self._held, []
         return held
 
@@ -175,7 +175,7 @@ def _spaced(found: re.Match[str]) -> str:
 
 
 def _reads_as_mark(inside: str) -> bool:
-    """Whether it would, also to a model that tidies the blanks up."""
+    """Return True if a bracket is a mark once a model has tidied up its blanks."""
     return any(True for _ in _mentioned(" ".join(inside.split()), ""))
 
 
@@ -201,7 +201,7 @@ def _listed(text: str) -> Iterator[int]:
 def cited_numbers(
     marks: Iterable[Mark], given: Collection[int]
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
-    """What the marks of an answer name, in order of first mention: of `given`, and of no source."""
+    """Return the numbers that marks name, in order of first mention: those `given`, and others."""
     named = dict.fromkeys(number for mark in marks for number in mark.numbers)
     known = tuple(number for number in named if number in given)
     return known, tuple(number for number in named if number not in given)
@@ -256,7 +256,7 @@ def _holds(source: Source, offset: int) -> bool:
 
 
 def _found(hit: Hit, quote: Span) -> bool:
-    """Whether the quote lies in what was found, not only around it."""
+    """Return True if the quote lies in the chunk that was found, not only around it."""
     found = span_of(hit.found)
     return found is not None and found.start <= quote.start and quote.end <= found.end
 
@@ -271,7 +271,7 @@ def _cited(source: Source) -> Citation:
 
 
 def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
-    """What a source holds of what was found, inside `hit.read.text`; None where nothing."""
+    """Return the part of the found chunk that a source holds, inside `hit.read.text`, or None."""
     found, base = span_of(hit.found), hit.read.start_char_idx
     if found is None or base is None:
         return None

@@ -106,7 +106,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
 
     @property
     def models(self) -> Models:
-        """What embeds and answers, with the prompts of the next answer."""
+        """Embedding model and LLM, with the prompts of the next answer."""
         return self._prompts.models
 
     @tracing.dispatcher.span
@@ -136,7 +136,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         return answer_of(last)
 
     def stream(self, question: str, *, question_vector: Vector | None = None) -> Generator[Event]:
-        """What happens while the answer grows; close it to end the request to the model.
+        """Yield events while the answer grows; close it to end the request to the model.
 
         The first event is `Retrieved`, the last `Finished`, or `Failed` where the model fails.
 
@@ -229,7 +229,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
 
 
 def _asked(asked: Prepared, *, whole: bool) -> Generator[ChatResponse]:
-    """What an LLM writes; a whole answer is one piece."""
+    """Return the pieces that an LLM writes; a whole answer is a single piece."""
     llm: Any = asked.models.llm
     sent = messages(asked.models.system_prompt, asked.prompt)
     return (piece for piece in [llm.chat(sent)]) if whole else llm.stream_chat(sent)

@@ -1,4 +1,4 @@
-"""Where nodes lie in their documents: characters, pages, headings; and exact slices of these."""
+"""Locations of nodes in their documents: characters, pages, headings; and exact slices of these."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def document_of(node: TextNode) -> str:
-    """What nodes of the same document have in common: its id, else its source."""
+    """Return the key that all nodes of a document share: its id, else its source."""
     return node.ref_doc_id or str(node.metadata.get(keys.SOURCE) or node.node_id)
 
 
@@ -143,7 +143,7 @@ def _lasting(node: TextNode, known_below: Sequence[str] = ()) -> dict[str, Any]:
 
 
 def _regions(parts: Sequence[TextNode], span: Span) -> Iterator[tuple[TextNode, Span]]:
-    """What each part adds to those before it, as far as the span goes."""
+    """Yield the text that each part adds to those before it, as far as the span goes."""
     reached = span.start
     for part in parts:
         end = min(span.end, part.end_char_idx or 0)

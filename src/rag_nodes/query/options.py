@@ -1,4 +1,4 @@
-"""How questions are answered, as one plain value that several engines share.
+"""Options of questions, as one plain value that several engines share.
 
 Questions that ask for steps need more of the document than questions for a fact.
 """
@@ -89,18 +89,18 @@ STEP_WORDS: tuple[str, ...] = tuple(
         if phrase.strip()
     )
 )
-"""How steps are asked for, in the languages we see most: `*` stands for what may end a
-word or be any word, `^` for the beginning of a sentence. No word alone: most questions with "how",
+"""Phrases that ask for steps, in frequent languages: `*` stands for the end of a word or any word,
+`^` for the beginning of a sentence. No phrase is a single word: most questions with "how",
 "process", "list" or "way" ask for a fact."""
 _SENTENCE = re.compile(r"[.?!:;\n\u3002\uff1f\uff01\u00bf\u00a1]+")
 
 
 _Phrase = tuple[bool, tuple[str, ...]]
-"""Whether it begins a sentence, and patterns of words in a row."""
+"""True if the phrase begins a sentence, and patterns of words in a row."""
 
 
 def asks_for_steps(question: str, step_words: str | Iterable[str] = STEP_WORDS) -> bool:
-    """Whether a question holds one of the phrases, in whole words and any case.
+    """Return True if a question holds one of the phrases, in whole words and any case.
 
     Args:
         question: in any language.
@@ -136,12 +136,12 @@ def _holds(sentence: Sequence[str], phrase: _Phrase) -> bool:
 
 
 Granularity = Literal["sentences", "chunks"]
-"""What is ranked and read: whole sentences of the chunks that were found, or these chunks."""
+"""Units that are ranked and read: sentences of the chunks that were found, or these chunks."""
 GRANULARITIES: tuple[Granularity, ...] = ("sentences", "chunks")
 CANDIDATES = 50
 """Chunks retrieved where a token budget decides how many are used."""
 READ_IN = 40
-"""Of these, the chunks in which sentences are looked for."""
+"""Number of found chunks whose sentences are ranked."""
 READ_IN_RERANKED = 20
 """The same where a reranker has chosen them."""
 STEP_FACTOR = 2.0
@@ -159,7 +159,7 @@ _CHOICES: dict[str, Sequence[str | None]] = {
 
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
-    """How questions are answered.
+    """Options of a question.
 
     Attributes:
         budget: context tokens, the same for every parser; None for no limit.
@@ -238,13 +238,13 @@ class QueryOptions:
 
     @property
     def reads_sentences(self) -> bool:
-        """Whether sentences are ranked and read, instead of whole chunks."""
+        """True if sentences are ranked and read, instead of whole chunks."""
         if self.granularity is not None:
             return self.granularity == "sentences"
         return self.budget is not None and self.top_k is None and self.mode != "dense"
 
     def search_mode(self, *, by_meaning: bool, has_words: bool = True) -> SearchMode:
-        """How chunks are searched: `mode`, or what it stands for where it is None.
+        """Return the search mode: `mode`, or its meaning if it is None.
 
         Args:
             by_meaning: embeddings tell meaning, as those of `LexicalEmbedding` do not.

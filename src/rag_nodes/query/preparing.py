@@ -214,7 +214,7 @@ def given(vector: Sequence[float] | QuestionVector | None) -> QuestionVector | N
 
 
 def _widening(options: QueryOptions, budget: int | None) -> str:
-    """How much more a question that asks for steps gets, in words; "" where it is no more."""
+    """Return in words how much more is read for a question that asks for steps; "" for no more."""
     said = []
     if options.budget is not None and budget is not None and budget > options.budget:
         said.append(f"budget {budget} instead of {options.budget}")

@@ -1,4 +1,4 @@
-"""What an LLM reads: the prompts of an engine, and the template filled with sources and question.
+"""Prompts of an engine, and the template filled with sources and question.
 
 Sources are quoted as data. What would let a document step out of its quotation is made harmless
 here and nowhere else: hits, citations and offsets keep the text as it is.
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MODULE = "response_synthesizer"
 """Under which stock engines have their prompts, and ours has its own."""
 TEXT_QA = "text_qa_template"
-"""What the LLM reads: excerpts and question."""
+"""Name of the prompt with excerpts and question."""
 SYSTEM = "system_prompt"
-"""What it is told before."""
+"""Name of the system prompt."""
 NAMES = (f"{MODULE}:{TEXT_QA}", f"{MODULE}:{SYSTEM}")
 """All of them, as an engine names them."""
 _CONTEXT, _QUESTION = "\ue000context\ue000", "\ue000question\ue000"
@@ -102,7 +102,7 @@ class EnginePrompts(PromptMixin):
         return parts.system or parts.user
 
     def _parts(self, name: str, template: BasePromptTemplate) -> _Parts:
-        """What a template says in the system message and in the user's."""
+        """Split a template into the system message and the user's message."""
         if not isinstance(template, BasePromptTemplate):
             raise ConfigurationError(
                 f"{name} must be a prompt template of LlamaIndex, such as PromptTemplate(...), "
@@ -184,7 +184,7 @@ def _misplaced(name: str) -> ConfigurationError:
 
 
 class _Marks(NamedTuple):
-    """What of the template a document must not repeat; None where there is no such thing."""
+    """Parts of the template that a document must not repeat; None if there is no such part."""
 
     closing: re.Pattern[str] | None
     question: re.Pattern[str] | None

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 Fetch = Callable[[Sequence[str]], dict[str, TextNode]]
 """Gives the stored ones of some node ids."""
 Expand = Literal["auto", "none", "neighbours"]
-"""What the parser meant to be read; nothing more; or the chunks before and after each hit."""
+"""Expansion of hits: as the parser means it, none, or the chunks before and after each hit."""
 EXPANSIONS: tuple[Expand, ...] = ("auto", "none", "neighbours")
 _OF_A_PLACE = frozenset(
     {
@@ -162,7 +162,7 @@ _BLANK = "\n"
 
 @dataclass(frozen=True, slots=True)
 class Packed:
-    """What goes into the prompt, and what did not fit, as `Answer` tells of it.
+    """Sources that go into the prompt, and what did not fit, as in `Answer`.
 
     `cut` is the hit of which only a part is read, always the last; None where all are whole.
     """
@@ -286,7 +286,7 @@ def _joined(excerpts: Sequence[Excerpt]) -> str:
 
 
 def _between(before: Excerpt, after: Excerpt) -> str:
-    """What stands for the text between two excerpts."""
+    """Return the text that stands for a gap between two excerpts."""
     if before.span and after.span and before.span.end == after.span.start:
         return ""
     one, other = before.hit.read, after.hit.read

@@ -30,7 +30,7 @@ from rag_nodes.store.queries import Query, mode_that_runs
 _ENOUGH = 2
 """Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
 _DEEPER = 4
-"""How many times as many chunks are searched for where they do not."""
+"""Factor by which more chunks are searched for if the first ones do not fill the budget."""
 _LETTERS = 4
 """Characters of a token, where nobody counted."""
 
@@ -99,11 +99,11 @@ class RagNodesRetriever(BaseRetriever):
 
     @property
     def mode(self) -> SearchMode:
-        """How the collection is searched, see `QueryOptions.mode`; without words by meaning."""
+        """Search mode of the collection, see `QueryOptions.mode`."""
         return self._modes()[1]
 
     def _modes(self) -> tuple[SearchMode, SearchMode]:
-        """How the store is asked to search, and how it does."""
+        """Return the mode that the store is asked for, and the mode that it can search by."""
         has_words = self.store.has_words(self.collection)
         by_meaning = self.models.embeds_meaning
         asked = self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
@@ -219,7 +219,7 @@ class RagNodesRetriever(BaseRetriever):
 
 
 def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
-    """Whether there is less than twice the budget to choose sentences from."""
+    """Return True if there is less than twice the budget to choose sentences from."""
     if not options.reads_sentences or options.top_k or options.budget is None:
         return False
     nodes = (hit.node for hit in hits)

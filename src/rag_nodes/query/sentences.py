@@ -41,7 +41,7 @@ class _Piece(NamedTuple):
 
 
 class _Found(NamedTuple):
-    """What is worth reading, and what it scores: 1 is the best of its question."""
+    """Passage worth reading, and its score: 1 is the best of its question."""
 
     passage: Ranked
     score: float
@@ -66,7 +66,7 @@ class Sentences:
         self._ranker = PassageRanker(question, self._text.runs, near)
 
     def passages(self, budget: int) -> list[Ranked]:
-        """What is read, best first: passages that share nothing and fill the budget exactly."""
+        """Return the passages to read, best first, disjoint and filling the budget exactly."""
         return [one.passage for one in self._read(budget, exact=True)]
 
     def hits(self, budget: int) -> list[Hit]:
@@ -108,7 +108,7 @@ class Sentences:
 
 
 class _Text:
-    """What may be read, by document.
+    """Texts of documents, as far as chunks hold them.
 
     What a parser left out between two chunks is blank, so both are text without a gap. The pieces
     are in rank order.
@@ -185,7 +185,7 @@ class _Text:
         return [read for _, read in sorted(best)]
 
     def _continues(self, before: Read, read: Read) -> bool:
-        """Whether a passage goes on where another one ends."""
+        """Return True if a passage continues another."""
         run, end, start = self.runs[read.run], before.span.end, read.span.start
         if before.run != read.run or not _text(run, Span(end, start)).isspace():
             return False
@@ -210,7 +210,7 @@ class _Text:
                 yield Ranked(run.document, span, _text(run, span), _inside(read.best, span))
 
     def _bridged(self, run: TextRun) -> list[Span]:
-        """What chunks hold of a document, joined where a sentence goes on in the next chunk."""
+        """Return the parts of a document that chunks hold, joined where a sentence continues."""
         held = self._held[run.document]
         ends = (self._gaps.get((run.document, span.end)) for span in held)
         own = (gap.span for gap in ends if gap and self._is_inside_sentence(run, gap.span))
@@ -292,7 +292,7 @@ def _credible(pieces: Sequence[_Piece]) -> list[_Piece]:
 
 
 def _agree(first: Ranked, second: Ranked) -> bool:
-    """Whether two passages have the same text where both claim to be; the first begins first."""
+    """Return True if two passages agree where they overlap; the first begins first."""
     common = first.span.overlap(second.span)
     start = second.span.start - first.span.start
     return first.text[start : start + common] == second.text[:common]
@@ -309,7 +309,7 @@ def _text(run: TextRun, span: Span) -> str:
 
 
 def _relate(node: TextNode, kind: NodeRelationship, other: TextNode) -> None:
-    """Of a slice made here; stored nodes have their neighbours already."""
+    """Set a relationship of a slice made here; stored nodes have theirs already."""
     if kind not in node.relationships:
         node.relationships[kind] = RelatedNodeInfo(node_id=other.node_id)
 
@@ -322,7 +322,7 @@ def _inside(core: Span | None, span: Span) -> Span | None:
 
 
 def _meet(one: Span, other: Span) -> bool:
-    """Whether both hold a character; asked of every chunk for every passage."""
+    """Return True if both hold a character; called for every chunk and every passage."""
     return one.start < other.end and other.start < one.end
 
 

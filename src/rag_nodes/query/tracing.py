@@ -1,4 +1,4 @@
-"""What tracers see of a question: the instrumentation events that LlamaIndex's engines give."""
+"""Instrumentation events of a question, as LlamaIndex's engines give them to tracers."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def ended(answer: Answer) -> None:
 
 
 def _heard() -> bool:
-    """Whether anyone listens: copying what was found for nobody takes a tenth of the search."""
+    """Return True if anyone listens: copying the nodes for nobody takes a tenth of the search."""
     place: Any = dispatcher
     handlers: list[Any] = []
     while place is not None:

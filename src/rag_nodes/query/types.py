@@ -1,4 +1,4 @@
-"""What a query returns: hits, sources, citations, the answer that ties them all, its events."""
+"""Results of a query: hits, sources, citations, the answer that ties them together, its events."""
 
 from __future__ import annotations
 
@@ -190,7 +190,7 @@ class Answer:
         return bool(self.widening)
 
     def read_of(self, hit: Hit) -> tuple[Excerpt, ...]:
-        """What is read because of a hit, in document order.
+        """Return the excerpts that are read because of a hit, in document order.
 
         Nothing where it is over the budget or its text is read because of better hits.
         """
@@ -227,7 +227,7 @@ def _holds(hit: Hit, offset: int) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
-    """What was found, always the first event.
+    """Chunks that were found, always the first event.
 
     Attributes:
         hits: in rank order; empty when nothing was found.
@@ -268,7 +268,7 @@ class Finished:
 
 @dataclass(frozen=True, slots=True)
 class Failed:
-    """Why there is no answer, the last event instead of `Finished`.
+    """Error in place of an answer, the last event instead of `Finished`.
 
     Attributes:
         error: one of ours, with its remedy.
