@@ -69,7 +69,7 @@ class IngestColumn:
         return self._row.dimension
 
     def stored_whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
-        """Which of some documents are stored whole; none where the store does not answer."""
+        """Return the rows of documents that are stored whole; none if the store does not answer."""
         found: dict[str, StoredDocument] = {}
         with self._failing((), "looking up what is stored"):
             self._believe()
@@ -111,7 +111,7 @@ class IngestColumn:
         self._is_believed = True
 
     def _doubted(self, count: int) -> dict[str, dict[str, StoredNode]] | None:
-        """What the store says of documents; None where the ledger is believed.
+        """Return the documents of the store if the ledger may be wrong; None if it is believed.
 
         That is where it bears the marks of this state of the store, and there may be as many chunks
         as there are.
@@ -301,7 +301,7 @@ class IngestColumn:
 def stored_row(
     collection: str, document_id: str, stored: Mapping[str, StoredNode]
 ) -> StoredDocument:
-    """What a ledger says of a document whose nodes the store was asked for."""
+    """Return the row for a ledger of a document whose nodes the store was asked for."""
     chunks = [node for node in stored.values() if not node.is_parent]
     version = next((node.source_hash for node in stored.values()), "")
     return StoredDocument(

@@ -36,7 +36,7 @@ def rehearsal(
     models: Models,
     steps: Sequence[TransformComponent],
 ) -> Iterator[tuple[Models, list[TransformComponent], Parse, tuple[str, ...]]]:
-    """What it is done with; meanwhile parsers that compare sentences ask nobody.
+    """Replace models and parsers for a dry run; meanwhile parsers ask no model.
 
     Transformations are those that say what is embedded. The names at the end are of parsers whose
     model would decide where to cut.
@@ -69,7 +69,7 @@ def _cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
 
 
 def _names_model(options: object) -> bool:
-    """Whether a parser of these would cut otherwise with the vectors of its model."""
+    """Return True if a parser with these options splits by the vectors of a model."""
     if isinstance(options, dict):
         name = options.get("embedding")
         named = isinstance(name, str) and not name.startswith("lexical")
@@ -89,7 +89,7 @@ class _StandIn(BaseEmbedding):
 
     @property
     def place(self) -> str:
-        """Where texts would be sent, which decides whether they are counted."""
+        """Place where texts would be sent; it decides whether they are counted."""
         return self._place
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""Which files an ingest has to open: those that are not stored as they are, by every parser."""
+"""Files that an ingest has to open: those that some parser has not stored as they are."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ class DueFiles:
         self._reading = hashlib.sha256(facts.encode()).hexdigest()[:16]
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
-        """Those of some files that are to be opened, in their order; the others are counted.
+        """Yield the files that are to be opened, in their order; the others are counted.
 
         A file of known size and time is not opened; one of which only the time changed is hashed.
         """
@@ -135,7 +135,7 @@ class DueFiles:
         return unchanged
 
     def _is_of(self, document: DocumentRow, stored: StoredDocument, code: str) -> bool:
-        """Whether what is stored is made by this code of what a file has, or an unchanged other.
+        """Return True if stored chunks are of this code and content, or of an unchanged file.
 
         Two crawls with versions of one page would else be stored in turn by every ingest.
         """
@@ -193,14 +193,14 @@ def _concluded(
 
 
 def _is_text(place: str) -> bool:
-    """Whether a name can be written down; some systems have names of any bytes."""
+    """Return True if a name can be written down; some systems have names of any bytes."""
     with suppress(UnicodeEncodeError):
         return bool(place.encode())
     return False
 
 
 def _is_as_known(file: FileRow) -> bool:
-    """Whether a file is there, of known size and time."""
+    """Return True if a file exists with the size and time that the ledger has."""
     with suppress(OSError):
         found = os.stat(file.path)  # noqa: PTH116 - as where files are listed
         return (found.st_size, found.st_mtime_ns) == (file.size, file.mtime_ns)

@@ -156,7 +156,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
 
 def _documents_in(paths: Sequence[Path], exclude: Exclusion) -> int | None:
-    """How many documents files and folders hold; None where only reading them tells."""
+    """Return the number of documents in files and folders; None if only reading them tells."""
     if any(path.suffix.lower() in COLLECTIONS for path in paths):
         return None
     return sum(1 for _ in listed(paths, exclude=exclude))

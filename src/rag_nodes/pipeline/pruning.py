@@ -30,7 +30,7 @@ _REMEDY = (
 
 
 class Removed(NamedTuple):
-    """Of how many documents how many chunks and parents were taken out of a collection."""
+    """Numbers of documents, chunks and parents that were taken out of a collection."""
 
     collection: str
     documents: int
@@ -129,7 +129,7 @@ def compared(
 
 
 def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
-    """Those of a corpus in a store, also those that the ledger has never heard of."""
+    """Return the collections of a corpus in a store, also those that the ledger does not know."""
     known = {one.name: one.corpus for one in ledger.collections()}
     return [
         one.name
@@ -172,7 +172,7 @@ def _gone(
 
 
 def _relocated(ledger: Ledger) -> Callable[[str], str]:
-    """Where a file is now that may have been moved with the ledger."""
+    """Return a function that gives the present path of a file, which moves with the ledger."""
     old, new = (os.path.join(one, "") for one in ledger.moved() or ("", ""))  # noqa: PTH118
 
     def now(path: str) -> str:
@@ -217,7 +217,7 @@ def taken_out(
 
 
 def file_loss() -> Callable[[str], bool]:
-    """What says of a file whether it is not there for certain; one that cannot be asked for may be.
+    """Return a test for files that are certainly gone; a file that cannot be asked for may exist.
 
     Files are known by paths without links, so one that is behind a link now is another file.
     """
@@ -239,7 +239,7 @@ def file_loss() -> Callable[[str], bool]:
 
 
 def _is_below_any(paths: Iterable[Path]) -> Callable[[str], bool]:
-    """What says of a file whether it is one of some files, or in one of some folders."""
+    """Return a test for paths that are among some files, or in some folders."""
     places = {os.path.normcase(path.resolve()) for path in paths}
     folders = tuple(os.path.join(place, "") for place in places)  # noqa: PTH118
 

@@ -1,4 +1,4 @@
-"""What an ingest is made of: its recipe, its collections, and what the versions of documents say.
+"""Recipe of an ingest, its collections, and the versions of documents.
 
 The version of a document depends on its content, and on the code of all that is done to it. Code is
 found out once in a run, by the process that drives it: workers are told.
@@ -45,7 +45,7 @@ _HIDDEN = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
 
 @dataclass(eq=False)
 class IngestRecipe:
-    """What all units of an ingest share: parsers, models and transformations, in this process.
+    """Parsers, models and transformations that all units of an ingest share, in this process.
 
     `parse` makes the nodes of a document, None to have the parser do it; `tell` hears of what is
     done, as it is done; `has_embedded` says that the model has answered, so that several requests
@@ -78,7 +78,7 @@ class IngestRecipe:
 
 
 class Origins(NamedTuple):
-    """What the versions of documents depend on beside their content.
+    """Code that the versions of documents depend on, beside their content.
 
     `steps` are this release and each transformation with its options and code, and `codes` of each
     column by name, see `rag_nodes.pipeline.ledger.version_of`: "" if all of it belongs to this
@@ -98,7 +98,7 @@ class Origins(NamedTuple):
         model: BaseEmbedding,
         transformations: Sequence[TransformComponent] = (),
     ) -> Origins:
-        """Those of an ingest.
+        """Return the origins of an ingest.
 
         Raises:
             ConfigurationError: one is no transformation, or cannot say what it is made of.
@@ -130,7 +130,7 @@ class Origins(NamedTuple):
 
 
 def kept_beside(ledger: Path | None) -> KeptAnswers | None:
-    """What an LLM wrote for an ingest: beside the ledger of its store; None without a file of it.
+    """Return the kept answers of an LLM beside the ledger of a store; None without a file of it.
 
     Raises:
         ConfigurationError: nothing can be written there.
@@ -165,7 +165,7 @@ def collections_of(
 def collection_row(
     name: str, parser: SpanNodeParser, corpus: str, models: Models, known: CollectionRow | None
 ) -> CollectionRow:
-    """What a ledger says of the collection of a parser."""
+    """Return the row for a ledger of the collection of a parser."""
     return CollectionRow(
         name,
         corpus,

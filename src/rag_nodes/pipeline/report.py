@@ -14,12 +14,12 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.ledger import CollectionRow
 
 _SUPERSEDED = ("name", "parser", "model", "documents", "chunks")
-"""What programs are told of a superseded collection."""
+"""Fields of a superseded collection, for programs."""
 
 
 @dataclass(frozen=True, slots=True)
 class Pruned:
-    """What was gone from the folders and is gone from the store now: paths or URLs, and nodes."""
+    """Paths or URLs that were gone from the folders and are gone from the store now, and nodes."""
 
     documents: tuple[str, ...]
     nodes: int
@@ -61,7 +61,7 @@ class IngestReport(DocumentsReport):
 
     @property
     def documents(self) -> int:
-        """How many there were, with those that have no row."""
+        """Number of documents, with those that have no row."""
         return len(self.files) + self.omitted
 
     @property

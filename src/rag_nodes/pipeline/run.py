@@ -143,7 +143,7 @@ class IngestRun:
         self._stack.close()
 
     def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
-        """Those of some files that are to be opened; the others are counted."""
+        """Yield the files that are to be opened; the others are counted."""
         return self._due.of(files)
 
     def execute(

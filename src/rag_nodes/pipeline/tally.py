@@ -1,4 +1,4 @@
-"""What a run has done so far: counted by column, told while it goes on, and its rows at the end."""
+"""Progress and counts of a run, by parser, and the rows of its report."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ class Tally:
             self._rows.append((position, len(self._rows), row))
 
     def report(self, models: str, corpus: str, **facts: Any) -> IngestReport:
-        """What was counted, priced, with further facts; once, at the end."""
+        """Return the report: counts, prices and further facts; once, at the end."""
         for name, one in self.columns.items():
             one.conclude(self._errors[name], self._cost)
         for path, pages in self._given.items():

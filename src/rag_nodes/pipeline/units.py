@@ -85,7 +85,7 @@ class FileUnit(NamedTuple):
 
 
 class DocumentRead(NamedTuple):
-    """What became of one document of a file, in how many seconds; no row where there is none.
+    """Outcome of one document of a file, and the seconds it took; no row if there is no document.
 
     Of a blank document that was given there are row and error; a blank page is no error, but is
     named in `blank_pages`, as are those of a file. `extra` is that of rag-nodes which would read
@@ -101,14 +101,14 @@ class DocumentRead(NamedTuple):
 
     @property
     def is_blank_page(self) -> bool:
-        """Whether it is a page without text that was given as a document."""
+        """True for a page without text that was given as a document."""
         return self.is_empty and self.error is None
 
     @classmethod
     def of(
         cls, file: DueFile, document: Document | None, seconds: float, error: Exception | None
     ) -> DocumentRead:
-        """What became of a document of a file, which has its hash."""
+        """Return the outcome of a document of a file, which has its hash."""
         row, page = None, None
         blank: tuple[str, ...] = ()
         if document is not None:
@@ -130,7 +130,7 @@ class DocumentRead(NamedTuple):
 
 @dataclass(slots=True, eq=False)
 class DocumentResult(SplitDocument):
-    """What a column makes of one version of a document, and what became of it.
+    """Outcome of one version of a document in a column.
 
     `stored` is what the ledger says of it once it is whole, and its version alone until it is cut;
     `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
@@ -153,22 +153,22 @@ class DocumentResult(SplitDocument):
 
     @classmethod
     def known(cls, label: str, stored: StoredDocument) -> DocumentResult:
-        """That of a document that is stored whole as it is."""
+        """Return the result of a document that is stored whole as it is."""
         return cls(label, stored, saved=stored.tokens, is_known=True)
 
     @property
     def is_stored(self) -> bool:
-        """Whether every node is, or is about to be, in the store."""
+        """True if every node is, or is about to be, in the store."""
         return self.is_known or self.is_new
 
     @property
     def is_new(self) -> bool:
-        """Whether it was cut and nothing of it is missing, so that it can replace what there is."""
+        """True if it was split without a missing chunk: it can replace the stored version."""
         return self.is_cut and not self.missing
 
     @property
     def is_whole(self) -> bool:
-        """Whether every node is in the store as it should be, and nothing else of the document."""
+        """True if every node is in the store as it should be, and nothing else of the document."""
         return self.is_stored and not self.lacks_summaries and self.error is None
 
 
@@ -185,7 +185,7 @@ class ColumnResult(ColumnLog):
 
 @dataclass(slots=True, eq=False)
 class UnitResult:
-    """What came of a unit: of each file what was read, of each column what was made.
+    """Outcome of a unit: the documents that were read of each file, and those of each column.
 
     `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was
     not told meanwhile. `broken` is what ended it before it was done: what is there by then was

@@ -1,4 +1,4 @@
-"""What is done for a unit of an ingest: read, cut, embed; nothing is stored here.
+"""Work on a unit of an ingest: read, split, embed; nothing is stored here.
 
 It neither has the store nor the ledger, so that it can be done anywhere, and twice: what comes of
 it is a function of the files, the recipe and what the unit says is known of the documents.

@@ -21,9 +21,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
 
 FILE_NAME = "ledger.sqlite"
-"""Of the ledger in the folder of an embedded store."""
+"""File name of the ledger in the folder of an embedded store."""
 VERSION = 8
-"""Of the tables; a ledger of another one is refused."""
+"""Version of the tables; a ledger of another version is refused."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
@@ -67,7 +67,7 @@ ledger lay when its files had the paths that it knows."""
 
 
 def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
-    """Where the ledger of a store lies.
+    """Return the path of the ledger of a store.
 
     Args:
         location: of the store, see `Store.location`.
@@ -90,7 +90,7 @@ def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
 
 
 def _state_folder() -> Path:
-    """Where programs of this user keep what is not configuration and no cache."""
+    """Return the folder of this user for data that is neither configuration nor cache."""
     if sys.platform == "win32":
         base = os.environ.get("LOCALAPPDATA") or "~/AppData/Local"
     elif sys.platform == "darwin":
@@ -163,7 +163,7 @@ class LedgerDatabase:
         values: str | Sequence[str] | None,
         order: str = "1",
     ) -> list[tuple[Any, ...]]:
-        """What a query finds of some values of a column; of all where none are given."""
+        """Return the rows of a query for some values of a column; None for all values."""
         if values is None:
             return self._read(f"{query} ORDER BY {order}", scope)
         given = f"{column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - a name
@@ -286,7 +286,7 @@ def _damaged(path: Path, reason: object) -> LedgerDamagedError:
 
 
 def _may_be_torn(path: Path) -> bool:
-    """Whether what is no database (any more) was a ledger, by its name or its beginning."""
+    """Return True if a damaged file was a ledger, by its name or its beginning."""
     with path.open("rb") as file:
         return path.suffix == Path(FILE_NAME).suffix or file.read(len(_HEADER)) == _HEADER
 

@@ -273,7 +273,7 @@ class Ledger(LedgerDatabase):
         return chunks, opened
 
     def covers(self, collection: str, marks: Mapping[str, str], count: int) -> bool:
-        """Whether all that a collection holds is listed, though a run may have been killed.
+        """Return True if all chunks of a collection are listed, though a run may have been killed.
 
         That is where its marks in the store are those that this ledger left, and it has as many
         chunks there as the documents that are whole, or more while others are not.
@@ -285,7 +285,7 @@ class Ledger(LedgerDatabase):
     def stored(
         self, collection: str, document_ids: str | Sequence[str] | None = None
     ) -> dict[str, StoredDocument]:
-        """What a collection holds of some documents, or of all, by the document's id."""
+        """Return the rows of some documents of a collection, or of all, by the document's id."""
         rows = self._read_of(_STORED, collection, "document_id", document_ids)
         return {row[1]: StoredDocument(*row) for row in rows}
 

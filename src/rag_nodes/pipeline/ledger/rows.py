@@ -1,4 +1,4 @@
-"""What a ledger holds, as plain data: files, documents, collections, what is stored of each."""
+"""Rows of a ledger, as plain data: files, documents, collections, stored documents."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
 
 FileState = Literal["read", "partial", "failed", "empty"]
-"""What became of a file when it was last opened: "partial" means read with warnings, "failed" that
-it, or a document in it, could not be read, and "empty" that there is no text in it any more."""
+"""State of a file when it was last opened: "partial" means read with warnings, "failed" that it, or
+a document in it, could not be read, and "empty" that there is no text in it any more."""
 
 
 class FileRow(NamedTuple):
@@ -93,7 +93,7 @@ class CollectionRow(NamedTuple):
 
 
 class StoredDocument(NamedTuple):
-    """What a collection holds of a document.
+    """Chunks of a document in a collection.
 
     `version` is that which is stored whole, see `version_of`; "" where none is, and from before the
     first write until the store confirmed the last one: numbers are then true of before. `chunks`

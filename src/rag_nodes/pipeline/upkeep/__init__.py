@@ -1,4 +1,4 @@
-"""What an operator does with a store: see what is in it, take something out, find what is wrong.
+"""Tools for an operator of a store: see its contents, take documents out, find damage.
 
 The store is the truth. A ledger, where there is one that agrees with it, answers faster, and knows
 what a store does not: paths, times, errors.

@@ -1,4 +1,4 @@
-"""What is stored taken out, or copied to another store."""
+"""Removal of stored documents, and copies of stores."""
 
 from __future__ import annotations
 
@@ -142,6 +142,6 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
 
 
 def _names(one: ListedDocument) -> set[str]:
-    """What a document may be called, its own name and that of its file."""
+    """Return the names of a document: its own name and that of its file."""
     places = (one.path, one.source)
     return {one.name, *(place.replace("\\", "/").rsplit("/", 1)[-1] for place in places if place)}

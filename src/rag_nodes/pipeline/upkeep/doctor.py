@@ -35,7 +35,7 @@ _ANEW = "`rag-nodes clear --parser {} --yes` deletes it; then ingest again, or r
 FindingKind = Literal[
     "disk", "folder", "foreign", "ledger", "locked", "torn", "unreachable", "unreadable"
 ]
-"""What it is about; "torn" are documents of which not all is there."""
+"""Subject of a finding; "torn" are documents of which not all is there."""
 _KINDS: tuple[tuple[type[Exception], FindingKind], ...] = (
     (StoreForeignError, "foreign"),
     (StoreLockedError, "locked"),
@@ -60,7 +60,7 @@ class Trouble:
 
     @classmethod
     def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
-        """What an error tells: what is wrong and, behind a semicolon, what to do about it."""
+        """Return the finding for an error: the damage and, behind a semicolon, the remedy."""
         kinds = (kind for of, kind in _KINDS if isinstance(error, of))
         what, _, said = str(error).partition("; ")
         return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
 _PORTION = 500
 """Nodes that are fetched at once."""
 DocumentState = Literal["stored", "incomplete", "expired", "failed", "gone"]
-"""Of a document: whole in every collection of its corpus that has it; not whole in one; whole, but
-due to be read again; or of a file that could not be read or is not there any more, whatever is
-stored of it from before."""
+"""State of a document: whole in every collection of its corpus that has it; not whole in one;
+whole, but due to be read again; or of a file that could not be read or is not there any more,
+whatever is stored of it from before."""
 
 
 class HeldCollection(NamedTuple):
@@ -45,13 +45,13 @@ class HeldCollection(NamedTuple):
         return self.row.parser if self.row else self.info.parser
 
     def is_of(self, corpus: str) -> bool:
-        """Whether it belongs to a document set."""
+        """Return True if it belongs to a document set."""
         return self.row.corpus == corpus if self.row else is_of(self.info, corpus)
 
 
 @dataclass(frozen=True, slots=True)
 class CollectionStatus:
-    """What is stored in a collection; what the store cannot tell is None where no ledger knows it.
+    """Contents of a collection; None for facts that neither store nor ledger has.
 
     Of `documents` something is stored; those that are not whole, or not as they were last read, are
     `incomplete`, of these `failed` where the ingest said why, mostly `error`, since `failed_at`;
@@ -106,7 +106,7 @@ class ListedDocument:
 
 
 class Inventory:
-    """What a store holds, and its ledger says of it, a blank one where there is none.
+    """Contents of a store, and the ledger about them, a blank one if there is none.
 
     `clock` tells the time now.
     """
@@ -134,7 +134,7 @@ class Inventory:
         ]
 
     def stored(self, held: HeldCollection) -> dict[str, StoredDocument]:
-        """What a collection holds of each document, by the document's id.
+        """Return the stored documents of a collection, by the document's id.
 
         The ledger is believed where it is that of this state of the store, and has to be where the
         collection cannot be opened; else the store is read.
@@ -155,7 +155,7 @@ class Inventory:
     def size_of(
         self, held: HeldCollection, document_ids: str | Collection[str] | None = None
     ) -> Removed:
-        """What would go with some documents of a collection, or with all of it."""
+        """Return the size of some documents of a collection, or of all of it."""
         document_ids = several(document_ids)
         stored = self.stored(held).items()
         sizes = [row.nodes for one, row in stored if document_ids is None or one in document_ids]
@@ -166,7 +166,7 @@ class Inventory:
         return self.ledger.unread(corpus or "")
 
     def status(self, held: HeldCollection) -> CollectionStatus:
-        """What is in a collection."""
+        """Return the status of a collection."""
         name, row, trouble = held.info.name, held.row, held.info.trouble
         stored = list(self.stored(held).values())
         known = self.ledger.documents(held.corpus)
@@ -265,7 +265,7 @@ class Inventory:
     def _told(
         self, corpus: str, collection: str, unknown: Collection[str]
     ) -> dict[str, ListedDocument]:
-        """What one of its nodes says of each document that no ledger knows."""
+        """Return the rows of documents that no ledger knows, each by one of its nodes."""
         stored = self.store.documents(collection) if unknown else {}
         first = {next(iter(stored[one])): one for one in unknown if one in stored}
         ids, told = list(first), dict[str, ListedDocument]()
@@ -279,7 +279,7 @@ class Inventory:
 
 
 def _about(corpus: str, document_id: str, known: Sequence[DocumentRow]) -> ListedDocument:
-    """What the ledger says of a document."""
+    """Return the row of a document by the ledger."""
     if not known:
         return ListedDocument(document_id, corpus, document_id)
     row = known[-1]
@@ -306,7 +306,7 @@ def _rows(
     stored: Mapping[str, Mapping[str, StoredNode]],
     known: Mapping[str, StoredDocument],
 ) -> dict[str, StoredDocument]:
-    """What the store says of documents, and the ledger of why others are not stored."""
+    """Return the rows of stored documents, and the errors that the ledger has of others."""
     rows = {one: stored_row(name, one, nodes) for one, nodes in stored.items() if nodes}
     for one, row in known.items():
         if row.error is not None:
@@ -316,7 +316,7 @@ def _rows(
 
 
 def _is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
-    """Whether all of a document is stored, in the version that any of its files was read last."""
+    """Return True if all of a document is stored, as any of its files was last read."""
     wanted = {row.source_hash for row in known if row.source_hash}
     if not wanted:  # nobody knows what was read
         return bool(stored.version) and stored.error is None
