@@ -1,4 +1,4 @@
-"""What the product does, each thing once; command line, REST and MCP are derived from this list.
+"""Everything the product does, listed once; command line, REST and MCP are derived from this list.
 
 Nothing but names and words is imported here, so that a help text can list them at once.
 """

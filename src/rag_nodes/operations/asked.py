@@ -75,7 +75,7 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
 
 
 def _begun_and_ended(text: str) -> str:
-    """How long a text is, and how it begins and ends."""
+    """Return in words how long a text is, and how it begins and ends."""
     from rag_nodes.evaluation.wording import rounded
 
     words = text.split()

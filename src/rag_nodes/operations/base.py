@@ -1,4 +1,4 @@
-"""What every operation is made of: a typed request, a function, a typed result.
+"""Parts of every operation: a typed request, a function, a typed result.
 
 A surface (command line, REST, MCP) derives what it takes from the fields of the request, and what
 it gives back from those of the reply. Nothing here knows any of them.
@@ -21,11 +21,12 @@ from rag_nodes.pipeline.ledger import utc_time
 NOT_BLANK = r"\S"
 """Pattern of texts that say something."""
 Surface = Literal["cli", "rest", "mcp"]
-"""Where an operation can be asked for; all but the command line are open to strangers."""
+"""Surfaces on which an operation can be requested; all but the command line are open to
+visitors."""
 
 
 class Request(BaseModel):
-    """What an operation is told; a field's docstring is its description everywhere.
+    """Arguments of an operation; a field's docstring is its description everywhere.
 
     Attributes:
         panel: heading of the fields of this class in a help text; "" for no heading.
@@ -47,15 +48,15 @@ class Reply(BaseModel):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Result:
-    """What an operation found: the library's own objects, for views of this process.
+    """Result of an operation: the library's own objects, for views of this process.
 
     Attributes:
         outcome: how it ended.
     """
 
     reply: ClassVar[str] = ""
-    """What strangers get of it, module below this package and class; "" for what only the owner may
-    ask for."""
+    """Reply for visitors, module below this package and class; "" for operations of the owner
+    alone."""
     outcome: ExitCode = ExitCode.DONE
 
     def as_dict(self) -> dict[str, Any]:
@@ -65,12 +66,12 @@ class Result:
         return plain
 
     def reasons(self) -> Sequence[str]:
-        """Why it did not end well, where its view shows that on stdout."""
+        """Return why it did not end well, if its view shows that on stdout."""
         return ()
 
 
 def misfit(error: Mapping[str, Any]) -> str:
-    """Why a value does not fit, in words for whoever sent it.
+    """Return in words why a value does not fit, for the sender.
 
     Args:
         error: one of those that pydantic found.
@@ -103,7 +104,7 @@ def as_plain(value: Any) -> Any:
 
 @dataclass(frozen=True, slots=True)
 class Flag:
-    """How a field is typed on a command line, where its own name is not enough.
+    """Spelling of a field on a command line, where its own name is not enough.
 
     Attributes:
         name: the long form, with dashes; "" for that of the field.
@@ -142,7 +143,7 @@ OWNER = Only(("cli",))
 
 @dataclass(frozen=True, slots=True)
 class VisitorBounds:
-    """What holds for strangers only."""
+    """Constraints that hold for visitors only."""
 
     constraint: FieldInfo
 
@@ -158,12 +159,12 @@ class Typed(BeforeValidator):
 
 
 def flag_of(field: FieldInfo) -> Flag:
-    """How a field is typed."""
+    """Return the spelling of a field on a command line."""
     return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
 
 
 def has(field: FieldInfo, surface: Surface) -> bool:
-    """Whether a surface has the field."""
+    """Return True if a surface has the field."""
     return all(surface in one.surfaces for one in field.metadata if isinstance(one, Only))
 
 

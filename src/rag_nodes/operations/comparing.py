@@ -72,7 +72,7 @@ class CompareRequest(FollowUps, Searching, Columns, OfText):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compared(Result):
-    """What every parser found; no `report` where no file could be read.
+    """Answers of every parser; no `report` if no file could be read.
 
     `files` are how each ended, `loaded` is None where they were sent or stored before; `skipped`
     and `excluded` count files of folders that were left out.
@@ -98,7 +98,7 @@ class Compared(Result):
         }
 
     def reasons(self) -> Sequence[str]:
-        """What is wrong with files that could not be read, and with columns."""
+        """Return the errors of files that could not be read, and of columns."""
         errors = _errors(self.report).items() if self.report else ()
         return [*reasons_of(self.files), *(f"{name}: {error}" for name, error in errors if error)]
 

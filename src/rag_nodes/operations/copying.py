@@ -44,7 +44,7 @@ class PushRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Copied(Result):
-    """What became of each collection on its way from one store to another."""
+    """Outcome of each collection on its way from one store to another."""
 
     source: str
     target: str

@@ -29,7 +29,7 @@ _RETRY_SECONDS = 120.0
 
 
 class Summarised(Writing):
-    """How chunks are summarised."""
+    """Options of summaries."""
 
     panel: ClassVar[str] = "Summaries"
 
@@ -60,7 +60,7 @@ class DocsRequest(Summarised):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Documented(Result):
-    """What became of a crawl, and the parser that cut its pages, by its label."""
+    """Outcome of a crawl, and the parser that split its pages, by its label."""
 
     report: DocsReport
     label: str

@@ -1,4 +1,4 @@
-"""What is read of documents and how parsers cut it; nothing is embedded or stored."""
+"""Facts of documents that were read, and their chunks; nothing is embedded or stored."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class Understood:
-    """What was understood of a file, if it could be read; its text where that was asked for."""
+    """Facts of a file, if it could be read; its text on request."""
 
     file: str
     error: str | None = None
@@ -305,7 +305,7 @@ class ParsersRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Parsers(Result):
-    """What can be named as a parser: name, title, summary, class, options, sizes worth a try."""
+    """Parsers that can be named: name, title, summary, class, options, sizes worth a try."""
 
     parsers: Sequence[dict[str, Any]]
 

@@ -1,4 +1,4 @@
-"""What an evaluation measures beside parsers, who judges it, and what is written of it."""
+"""Columns of an evaluation beside parsers, its judge, its gates, and the files it writes."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 
 class Judged(Request):
-    """Whether the answers are good."""
+    """Options of the LLM that judges answers."""
 
     panel: ClassVar[str] = "Whether the answers are good"
 
@@ -49,7 +49,7 @@ class Judged(Request):
 
 
 class Gated(Request):
-    """What a build may rely on."""
+    """Thresholds that a build relies on."""
 
     panel: ClassVar[str] = "Gates"
 
@@ -62,7 +62,7 @@ class Gated(Request):
 
 
 class Columns(Request):
-    """What is compared: parsers, and what finds as it stands."""
+    """Columns of a comparison: parsers, and engines as they stand."""
 
     parsers: Annotated[
         list[Parser],
@@ -101,7 +101,7 @@ def check_names(parsers: set[str], collections: Sequence[str], columns: Sequence
 
 
 def finders(columns: Sequence[str]) -> dict[str, object]:
-    """What finds for each column, by name."""
+    """Return the engine of each column, by name."""
     from rag_nodes.core.import_paths import load_object
     from rag_nodes.evaluation.engines import finds
 
@@ -118,7 +118,7 @@ def finders(columns: Sequence[str]) -> dict[str, object]:
 
 
 def judging_of(request: Judged, run: Run) -> Judging | None:
-    """What is judged and by whom; None where nothing is."""
+    """Return the number of questions to judge and the judge; None if nothing is judged."""
     count, model, options = request.judge, request.judge_model, request.judge_option
     if not count:
         if model or options:

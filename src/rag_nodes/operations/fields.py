@@ -25,14 +25,14 @@ MOST_QUESTION = 4_000
 MOST_COLUMNS = 4
 """Parsers that are compared for a stranger."""
 PARSER_WORDS = "NAME[:OPTION=VALUE]"
-"""How a parser is typed."""
+"""Spelling of a parser on a command line."""
 ASSIGNMENT = "OPTION=VALUE"
-"""How an option is typed."""
+"""Spelling of an option on a command line."""
 PARSER_NAMES = ", ".join(PRESETS)
 """All presets, for descriptions."""
 
 _MOST_DIGITS = 9
-"""Of a number that is typed; Python itself refuses thousands in words of its own."""
+"""Digits of a number that is typed; Python itself refuses thousands with an error of its own."""
 _SHOWN = 100
 """Characters that a message repeats of what was typed."""
 _PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
@@ -47,7 +47,7 @@ _Value = (
     | Annotated[float, Field(ge=-_MOST, le=_MOST)]
     | Annotated[str, Field(max_length=2000)]
 )
-"""Of an option of a parser."""
+"""Value of an option of a parser."""
 
 
 class ParserSpec(BaseModel):
@@ -65,12 +65,12 @@ class ParserSpec(BaseModel):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it is a splitter of another package, by its import path."""
+        """True for a splitter of another package, by its import path."""
         return is_path(self.name)
 
     @property
     def label(self) -> str:
-        """What the parser is called in reports: the preset, and its own options where it has."""
+        """Name of the parser in reports: the preset, with its own options if it has any."""
         if self.is_foreign:
             return label_of(self.name)
         own = ",".join(f"{name}={value}" for name, value in self.options.items())
@@ -240,13 +240,13 @@ def described_parsers(used: str, default: Iterable[str]) -> str:
 
 
 def as_parsers(default: Iterable[str]) -> Flag:
-    """How several parsers are typed."""
+    """Return the spelling of several parsers on a command line."""
     said = f"See `rag-nodes parsers`. Default: {', '.join(default)}."
     return Flag("--parser", short="-p", metavar=PARSER_WORDS, help=said)
 
 
 class Finding(Request):
-    """How chunks are found."""
+    """Options of a search."""
 
     panel: ClassVar[str] = "Search"
     configures: ClassVar[tuple[str, ...]] = ("similarity_cutoff",)
@@ -266,7 +266,7 @@ class Finding(Request):
 
 
 class Searching(Finding):
-    """How chunks are found and how much of them is read."""
+    """Options of a search and of the context."""
 
     panel: ClassVar[str] = "Search"
     configures: ClassVar[tuple[str, ...]] = (
@@ -289,7 +289,7 @@ class Searching(Finding):
 
 
 class Writing(Request):
-    """How an LLM is asked that writes many short texts."""
+    """Limits of requests to an LLM that writes many short texts."""
 
     panel: ClassVar[str] = "Requests to the LLM"
 

@@ -42,7 +42,7 @@ class Working(Request):
 
 
 def executor_of(request: Working) -> Pool | Ray | None:
-    """What is asked for; None for this process alone.
+    """Return the executor of a request; None for this process alone.
 
     Raises:
         ConfigurationError: no such number.
@@ -61,7 +61,7 @@ def executor_of(request: Working) -> Pool | Ray | None:
 
 
 def _count(workers: str) -> int | None:
-    """How many; None for one for each core."""
+    """Return the number of workers; None for a worker on each core."""
     if workers == "auto":
         return None
     if count := number_in(workers):
@@ -93,7 +93,7 @@ class IngestRequest(Working):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ingested(Result):
-    """What an ingest did, or would do."""
+    """Outcome of an ingest, or of a dry run."""
 
     report: IngestReport
 
@@ -102,7 +102,7 @@ class Ingested(Result):
         return self.report.as_dict()
 
     def reasons(self) -> Sequence[str]:
-        """What is wrong with files that failed, and with parsers."""
+        """Return the errors of files that failed, and of parsers."""
         of_parsers = [f"{one.parser}: {one.error}" for one in self.report.columns if one.error]
         return [*reasons_of(self.report.files), *of_parsers]
 

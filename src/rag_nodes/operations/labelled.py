@@ -24,9 +24,9 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
 
 _ANSWER_TOKENS = 600
-"""Of an answer with a quote and a question."""
+"""Tokens of an answer with a quote and a question."""
 _WITH_LLM = ": --llm openai"
-"""How an LLM drafts, behind the advice to let one do so."""
+"""Option that has an LLM draft, behind the advice to use it."""
 
 
 class CheckRequest(Request):
@@ -76,7 +76,7 @@ class DraftRequest(Writing):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Checked(Result):
-    """What is to be known of questions."""
+    """Findings about questions."""
 
     check: Check
     dataset: Dataset

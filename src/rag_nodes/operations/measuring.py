@@ -1,4 +1,4 @@
-"""Which way of cutting finds the answers, by how much, and what to take."""
+"""Evaluation of parsers by questions, and the choice of the best."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def _numbers(option: str) -> Typed:
 
 
 class Measuring(Finding, LabelledQuestions, Saved, Working):
-    """What `evaluate` and `recommend` share."""
+    """Options that `evaluate` and `recommend` share."""
 
     workers: Annotated[str | None, Flag(metavar="N|auto")] = None
     """Worker processes, a row in each at a time; by default one for each core where that pays."""
@@ -140,7 +140,7 @@ class Evaluated(Result):
         }
 
     def reasons(self) -> Sequence[str]:
-        """What gates say that do not hold."""
+        """Return the words of gates that do not hold."""
         return [one.words for one in self.gates if one.outcome != "holds"]
 
 

@@ -1,4 +1,4 @@
-"""What an operation is to those who offer it, and how it ends."""
+"""Descriptions of operations for the surfaces that offer them, and exit codes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 class ExitCode(IntEnum):
-    """How an operation ended, and the process with it; 5 is also for gates that cannot be told."""
+    """Outcome of an operation and of its process; 5 is also for gates that are inconclusive."""
 
     DONE = 0
     FAILURE = 1
@@ -60,19 +60,19 @@ class Operation:
 
     @property
     def function(self) -> Callable[[Any, Run], Result]:
-        """What does it, given the request and a run."""
+        """Function of the operation, given the request and a run."""
         module, _, name = self.path.partition(":")
         found = getattr(import_module(f"{self.package}.{module}"), name)
         return cast("Callable[[Any, Run], Result]", found)
 
     @property
     def request(self) -> type[Request]:
-        """What it is told."""
+        """Class of its request."""
         return self._annotated("request")
 
     @property
     def result(self) -> type[Result]:
-        """What it finds."""
+        """Class of its result."""
         return self._annotated("return")
 
     @property

@@ -56,7 +56,7 @@ def concluded(
     is_kept: bool = False,
     omitted: int = 0,
 ) -> ExitCode:
-    """How work on many files with many parsers ended; what failed is said.
+    """Return the outcome of work on many files with many parsers, and report what failed.
 
     Args:
         run: where to say it.
@@ -88,7 +88,7 @@ def concluded(
 
 
 def reasons_of(files: Iterable[FileOutcome]) -> list[str]:
-    """Why files could not be read, each with its name."""
+    """Return why files could not be read, each with its name."""
     return [file.error or file.path for file in files if file.status == "failed"]
 
 
@@ -100,7 +100,7 @@ def _share(failed: int, total: int, thing: str) -> str:
 
 
 def foreign_words(names: Sequence[str]) -> str:
-    """What stands behind "nothing is stored" where other programs have collections there."""
+    """Return the words behind "nothing is stored" if other programs have collections there."""
     return f"; collections of other programs: {first_of(names)}" if names else ""
 
 
@@ -111,12 +111,12 @@ def first_of(names: Sequence[str]) -> str:
 
 
 def exists(location: str) -> bool:
-    """Whether there may be a store: a folder that is there, or an address."""
+    """Return True if there may be a store: a folder that exists, or an address."""
     return "://" in location or Path(location).expanduser().is_dir()
 
 
 def is_store(location: str) -> bool:
-    """Whether a store of ours was made in a folder, which is not touched; or it is an address."""
+    """Return True if a folder holds a store of ours, which is not opened; or for an address."""
     from rag_nodes.store.edge.folder import MARKER
 
     return "://" in location or (Path(location).expanduser() / MARKER).is_file()
@@ -152,14 +152,14 @@ def opened(run: Run, location: str | None = None) -> Store:
 
 
 def ledger_of(run: Run, location: str, *, is_theirs: bool = True) -> Path | None:
-    """Where the ledger of a store lies; the settings may name another file for their own store."""
+    """Return the path of a store's ledger; the settings may name that of their own store."""
     from rag_nodes.pipeline.ledger import ledger_path
 
     return ledger_path(location, run.settings.ledger if is_theirs else None)
 
 
 def inventory(run: Run, location: str | None = None, *, must_know: bool = False) -> Inventory:
-    """What a store holds, with its ledger, which is blank where it has none.
+    """Return the contents of a store with its ledger, which is blank if there is none.
 
     Args:
         run: whose settings have key and options of a server, and the ledger of their own store.

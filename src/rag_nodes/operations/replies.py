@@ -1,4 +1,4 @@
-"""What strangers get of results: the library's names, with what it says of each, and no path."""
+"""Replies for visitors: the library's names with their descriptions, and no path."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ _MODELS: dict[Any, Any] = {Hit: HitReply}
 _SECTION = re.compile(r"^Attributes:\n((?:(?: .*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
 _OUTSIDE = {"Answer": Answer, "ParserOutcome": StatisticsReply, "FileOutcome": object}
-"""What hints name that their module imports for type checkers alone."""
+"""Classes in hints that a module imports for type checkers alone."""
 
 
 class _MadeReply(Reply):

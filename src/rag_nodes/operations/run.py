@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits, ReadResult
 
 _ASKED = ("granularity", "mode", "expand", "retrieval_only")
-"""What a request says as `QueryOptions` does."""
+"""Fields of a request that have the same name in `QueryOptions`."""
 
 
 class Doing(NamedTuple):
@@ -108,7 +108,7 @@ class Run:
 
     @property
     def is_trusted(self) -> bool:
-        """Whether the owner of the computer asks."""
+        """True if the owner of the computer asks."""
         return self.offer is None
 
     def close(self) -> None:
@@ -208,7 +208,7 @@ class Run:
         return make_parsers(specs, embedding)
 
     def options(self, request: Finding, **usual: Any) -> QueryOptions:
-        """How to answer: the request first, then the settings, then what is usual.
+        """Return the options of an answer: from the request, else the settings, else `usual`.
 
         A limit that was asked for holds as it is, also for questions about steps.
 
@@ -274,7 +274,7 @@ class Run:
         raise AssertionError("a stream ends with Finished or Failed")
 
     def limits(self) -> Limits:
-        """What reading one file may cost."""
+        """Return the limits of reading one file."""
         from rag_nodes.readers import Limits
 
         return Limits(**self.settings.reading())

@@ -252,7 +252,7 @@ def _written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:
 
 
 def _path_of(parser: ForeignNodeParser) -> str:
-    """How a script makes the splitter of another package.
+    """Return the import path by which a script makes the splitter of another package.
 
     Raises:
         ConfigurationError: whoever started the server gave it as an object.

@@ -1,4 +1,4 @@
-"""What is stored, and out with it."""
+"""Contents of a store, and their removal."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _DOCUMENTS_NAMED = 5
 
 
 OF_PARSER = Flag("--parser", short="-p", metavar=PARSER_WORDS)
-"""How a parser is typed of which something is stored."""
+"""Spelling of a parser whose chunks are stored."""
 
 
 class OfParser(Request):
-    """What one parser cut."""
+    """Filter by parser."""
 
     parser: Annotated[str, OF_PARSER] = ""
     """Only this parser's chunks: a preset with its options, a class, or a collection."""
@@ -99,7 +99,7 @@ class DoctorRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored(Result):
-    """What is in a store, which files could not be read, and collections of other programs."""
+    """Contents of a store, files that could not be read, and collections of other programs."""
 
     store: str
     collections: Sequence[CollectionStatus]
@@ -133,7 +133,7 @@ class Listed(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Gone(Result):
-    """What went or would go of each collection; the title says which of the two."""
+    """Chunks of each collection that went or would go; the title says which of the two."""
 
     title: str
     collections: Sequence[Removed]

@@ -36,7 +36,7 @@ class SplitPage(NamedTuple):
 
 
 class Splitting(NamedTuple):
-    """What all pages of a crawl share: the file, and the parser that splits them."""
+    """File and parser that all pages of a crawl share."""
 
     path: Path
     parser: SpanNodeParser

@@ -93,7 +93,7 @@ class Session:
 
     @property
     def documents(self) -> tuple[Document, ...]:
-        """What was read, in the order it was loaded."""
+        """Documents that were read, in the order they were loaded."""
         return tuple(self._documents)
 
     @property

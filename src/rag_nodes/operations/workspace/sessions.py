@@ -1,4 +1,4 @@
-"""Who is here: one session per visitor, none of which outlives its visitor for long."""
+"""Sessions: one per visitor, none of which outlives its visitor for long."""
 
 from __future__ import annotations
 
@@ -60,11 +60,11 @@ class Sessions(Generic[Mine]):
         self._timer: BackgroundThread | None = None
 
     def __contains__(self, key: str) -> bool:
-        """Whether there is a session of that key."""
+        """Return True if there is a session of that key."""
         return key in self._sessions
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of sessions."""
         return len(self._sessions)
 
     def of(self, key: str | None) -> Mine:
@@ -161,7 +161,7 @@ class Sessions(Generic[Mine]):
         return [self._sessions.pop(one)[1] for one in others[:surplus]]
 
     def _working(self, key: str) -> bool:
-        """Whether it is held, loads documents or answers."""
+        """Return True if a session is held, loads documents or answers."""
         return self._held[key] > 0 or self._sessions[key][1].working
 
     def _watch(self, now: float) -> None:
