@@ -40,13 +40,13 @@ _PANELS = {
 }
 """Headings of settings."""
 _TYPED_AS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
-"""What stands for a value in help; help would name Python's types."""
+"""Words for a value in help; typer would name Python's types."""
 _STDIN = Path("-")
 _LINE_END = re.compile(r"(?<!\n)\n(?!\n|\s*[-*] )")
 
 
 def command_of(operation: Operation) -> Callable[..., None]:
-    """What typer makes a command of."""
+    """Return the function that typer makes a command of."""
     request = operation.request
     parameters = [_CONTEXT, *_options(operation), *_output_options()]
 
@@ -80,7 +80,7 @@ def unwrapped(text: str) -> str:
 
 
 def described(error: ValidationError, request: type[BaseModel]) -> str:
-    """What is wrong with a request, each with the option that it was typed as."""
+    """Return the faults of a request in words, each with the option that it was typed as."""
     said = []
     for one in error.errors(include_input=False, include_url=False):
         words = misfit(one)
@@ -110,7 +110,7 @@ def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Re
 
 
 def _sent(cli: Invocation, name: str, flag: Flag) -> Path:
-    """What was sent to this process, where a field may be read from there."""
+    """Return a file with the standard input, if a field may be read from there."""
     if not flag.stdin:
         raise ConfigurationError(f"{_typed_name(name, flag)} needs the name of a file instead of -")
     return cli.standard_input(flag.stdin)

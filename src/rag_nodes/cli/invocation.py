@@ -1,4 +1,4 @@
-"""What one run of the command line shares: its flags, its settings and its two streams."""
+"""Invocation: flags, settings and the two streams of one run of the command line."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ _COMMAND = re.compile(r"`rag-nodes (?:clear|doctor|list|remove|status)\b[^`]*(?=
 _CREDENTIALS = re.compile(r"(?<=://)[^/@]*@")
 
 _MASKED = "****"
-"""What a key is shown as; keys are never accepted in the file, so they are comments."""
+"""Text in place of a key; keys are never accepted in the file, so they are comments."""
 
 OUTPUT = {
     "as_json": (("--json",), "One JSON object on stdout."),
     "quiet": (("--quiet", "-q"), "No progress on stderr."),
     "verbose": (("--verbose", "-v"), "Log and tracebacks on stderr."),
 }
-"""What every command takes about its output, each with its flags and its help."""
+"""Options of every command about its output, each with its flags and its help."""
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
@@ -125,7 +125,7 @@ class Invocation:
         raise typer.Exit(int(result.outcome))
 
     def standard_input(self, sent: Literal["text", "data"]) -> Path:
-        """What was sent to this process, as a file that is gone at the end of the run."""
+        """Return a file with the standard input, which is gone at the end of the run."""
         from tempfile import TemporaryDirectory
 
         folder = self.cleanup.enter_context(TemporaryDirectory(prefix="rag_nodes_"))
@@ -148,7 +148,7 @@ class Invocation:
         self.output.file.write(_TRAILING_BLANKS.sub("", captured.get()))
 
     def completed(self, shown: Any) -> Any:
-        """What is shown, `with_store` in all of its texts."""
+        """Return an output, `with_store` applied to all of its texts."""
         match shown:
             case Text():
                 return Text(self.with_store(shown.plain), style=shown.style)
@@ -181,7 +181,7 @@ class Invocation:
             self.errors.print(plain(self.with_store(message), style), soft_wrap=True)
 
     def complain(self, message: str) -> None:
-        """What went wrong without stopping the work, on stderr, also under `--quiet`."""
+        """Print on stderr what went wrong without stopping the work, also under `--quiet`."""
         self.errors.print(plain(self.with_store(message), "yellow"), soft_wrap=True)
 
     def configure_logging(self) -> None:

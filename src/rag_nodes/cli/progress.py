@@ -1,4 +1,4 @@
-"""What is told while work goes on: bars on a terminal, a line now and then elsewhere."""
+"""Progress of a run: bars on a terminal, a line now and then elsewhere."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _NAME_WIDTH = 48
 
 
 class _Stage(NamedTuple):
-    """How a stage is told.
+    """Words of a stage.
 
     Attributes:
         doing: what is done.

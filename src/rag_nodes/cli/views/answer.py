@@ -49,7 +49,7 @@ KINDS = {
     "retrieval": "retrieval only",
     "nothing": "nothing found",
 }
-"""What kind of answer it is, in words."""
+"""Kinds of answers, in words."""
 LEAST_WIDTH = 46
 """Characters a column needs to be read with ease."""
 _STAGES = ("embed", "retrieve", "answer")
@@ -123,7 +123,7 @@ def compared_view(
 
 
 def _columns_across(count: int, console: Console) -> int:
-    """How many columns stand side by side; rows are kept equally full.
+    """Return the number of columns side by side; rows are kept equally full.
 
     A file or pipe gets one, unless COLUMNS says how wide it will be shown.
     """
@@ -221,12 +221,12 @@ def answer_text(answer: Answer) -> Text:
 
 
 def _kind(answer: Answer) -> str:
-    """Who wrote the answer."""
+    """Return the writer of the answer."""
     return KINDS.get(answer.kind, answer.kind).format(model=one_line(answer.answer_model))
 
 
 def _remarks(answer: Answer) -> Iterator[RenderableType]:
-    """What a reader should know: more was searched, something did not fit, what it cost."""
+    """Yield remarks: more was searched, something did not fit, the cost."""
     said = [answer.widening]
     if answer.left_out:
         tokens = counted(answer.left_out_tokens, "token")
@@ -302,7 +302,7 @@ def _chunks(answer: Answer, shown: int, width: int) -> list[RenderableType]:
 
 
 def _read(answer: Answer, hit: Hit) -> str:
-    """What was read in the place of what was found: its size and how it begins."""
+    """Return the size and the text of the excerpts that were read because of a hit."""
     excerpts = answer.read_of(hit)
     if not excerpts:
         return "read with it: nothing that is not read already"

@@ -1,4 +1,4 @@
-"""What was read of documents, how they are cut, and what became of a crawl."""
+"""Views of documents that were read, of their chunks, and of crawls."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _WIDEST = 6
 """Rows that have room side by side."""
 _COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compared": "yellow"}
-"""Of the outcomes of gates."""
+"""Colours of the outcomes of gates."""
 _MOST, _EXAMPLES = 60, 12
 """Concerns and drafts on a screen; all of them are in the JSON."""
 _BEGINNING = 90
@@ -120,7 +120,7 @@ def _kinds(report: EvaluationReport) -> Table | None:
 
 
 def _reasons(report: EvaluationReport) -> Table | None:
-    """How many answers were missed why, at the columns' own options."""
+    """Return a table of missed answers by reason, at the columns' own options."""
     own = [row for row in report.of_role("own") if not row.error]
     names = list(dict.fromkeys(reason for row in own for reason in row.reasons))
     if not names or len(own) > _WIDEST:
@@ -134,7 +134,7 @@ def _reasons(report: EvaluationReport) -> Table | None:
 
 
 def _judged(judgement: Judgement) -> Iterator[RenderableType]:
-    """What the answers are worth, and what it took to find out."""
+    """Yield the grades of the answers, and their cost."""
     columns: dict[str, Column] = {
         "Answers from": "name",
         "faithful": lambda one: _mean(one.faithfulness, "{:.0%}"),
@@ -153,7 +153,7 @@ def _mean(rating: Rating, form: str) -> str:
 
 
 def _procedure(report: EvaluationReport) -> str:
-    """What the intervals rest on."""
+    """Return the method behind the intervals, in words."""
     from rag_nodes.evaluation.wording import LEGEND
 
     settings = report.settings
@@ -168,7 +168,7 @@ def _procedure(report: EvaluationReport) -> str:
 
 
 def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
-    """What is wrong with questions."""
+    """Yield the faults of questions."""
     check = found.check
     drafts = f", {check.drafts} of them drafts" if check.drafts else ""
     leakage = f"{check.leakage:.0%} of their content words are in the answers, on average"

@@ -1,4 +1,4 @@
-"""What an ingest did, for people: a row per file and a row per parser."""
+"""View of an ingest: a row per file and a row per parser."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _STYLES = {"failed": "red", "incomplete": "red", "partial": "yellow", "unchanged
 def ingested_view(
     found: Ingested, request: IngestRequest, _: Invocation
 ) -> Iterator[RenderableType]:
-    """What was done, or would be and what it would cost."""
+    """Yield the outcome of an ingest, or the estimate of a dry run."""
     report, dry = found.report, request.dry_run
     yield from _rehearsed(report) if dry else _done(report)
     yield from left_out_view(report)
@@ -140,7 +140,7 @@ def _spent(report: IngestReport) -> Iterator[RenderableType]:
 
 
 def embedding_spent(report: DocumentsReport) -> str:
-    """What embedding took, by parser and together; "" where nothing was embedded by a server."""
+    """Return the cost of embedding, by parser and together; "" if no server embedded anything."""
     if not report.embedding_tokens:
         return ""
     columns = [one for one in report.columns if one.embedding_tokens]
@@ -195,7 +195,7 @@ def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:
 
 
 def _said(file: FileOutcome) -> list[str]:
-    """What there is to say about a file: of reading it, and of storing it by each parser."""
+    """Return the remarks about a file: of reading it, and of storing it by each parser."""
     reading = [file.error] if file.error else []
     return reading + [f"{name}: {one.lack}" for name, one in file.columns.items() if one.lack]
 

@@ -1,4 +1,4 @@
-"""What is stored, for people: a block per collection, a row per document, what was copied."""
+"""Views of a store: a block per collection, a row per document, copies."""
 
 from __future__ import annotations
 
@@ -132,14 +132,14 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
 
 
 def _origin(one: ListedDocument) -> str:
-    """Where it is from: the folder, where the name is that of the file."""
+    """Return the origin of a document: its folder, if the name is that of the file."""
     place = near(one.source or one.path or "-")
     folder, _, last = place.rpartition("/")
     return folder if folder and last == one.name else place
 
 
 def gone_view(found: Gone, _: Request, __: Invocation) -> Iterator[RenderableType]:
-    """What went, or would go, by collection."""
+    """Yield the chunks that went, or would go, by collection."""
     title, rows = one_line(found.title), found.collections
     yield plain(f"{title}:" if rows else f"{title}: nothing is stored of it")
     for row in rows:
@@ -160,7 +160,7 @@ def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[Rende
 
 
 def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
-    """What became of each collection that was copied."""
+    """Yield the outcome of each collection that was copied."""
     for one in found.collections:
         points = f"  {counted(one.points, 'point')}"
         yield plain(one.collection, "bold")

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType, RenderResult
 
 Column: TypeAlias = str | Callable[[Any], object]
-"""What stands in a column of a table."""
+"""Content of a column of a table."""
 _KILO = 1000
 _LEAST_NAME = 12
 """Characters in which a part of a name can be read."""
@@ -194,7 +194,7 @@ def _cell(what: Column, value: Any) -> Text:
 
 
 def by_parser(numbers: Iterable[tuple[int, int]]) -> str | None:
-    """How many of how many, of each parser; of more than `MOST_PARSERS` the sums."""
+    """Return how many of how many, for each parser; for more than `MOST_PARSERS` the sums."""
     pairs = [*numbers]
     if len(pairs) > MOST_PARSERS:  # a long cell leaves no place for the names beside it
         pairs = [(sum(there), sum(due)) for there, due in [zip(*pairs, strict=True)]]
@@ -219,7 +219,7 @@ def moment(time: float | None) -> str:
 
 
 def since(time: float | None) -> str:
-    """What stands behind something that has been so for long; "" where it is not known."""
+    """Return ", since" and the time; "" if it is not known."""
     return "" if time is None else f", since {moment(time)}"
 
 
