@@ -106,7 +106,7 @@ class EmbeddingGuard(TransformComponent):
             else:
                 guarded.append(node)
         if cut_documents:  # numbered and linked as their parser would have
-            family = [one for one in leaf_nodes(guarded) if one.ref_doc_id in cut_documents]
+            family = [leaf for leaf in leaf_nodes(guarded) if leaf.ref_doc_id in cut_documents]
             link_neighbours(family, relate=True)
         return guarded
 
