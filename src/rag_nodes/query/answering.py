@@ -253,8 +253,10 @@ def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:
     seen: set[str] = set()
     for _, hit in sorted(hits.items()):
         if hit is packed.cut:
-            excerpts = (one for source in packed.sources for one in source.excerpts)
-            yield from ((hit, one.start, one.end) for one in excerpts if one.hit is hit)
+            excerpts = (excerpt for source in packed.sources for excerpt in source.excerpts)
+            yield from (
+                (hit, excerpt.start, excerpt.end) for excerpt in excerpts if excerpt.hit is hit
+            )
         elif hit.read.node_id not in seen:
             seen.add(hit.read.node_id)
             yield hit, 0, len(hit.read.text)

@@ -41,7 +41,7 @@ def check_number(name: str, value: object, *, minimum: float, maximum: float | N
 def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
     """One of several words, or None where that is one of the choices."""
     if not isinstance(value, str | None) or value not in choices:
-        known = [one for one in choices if one is not None]
+        known = [choice for choice in choices if choice is not None]
         listed = f"{', '.join(known[:-1])} or {known[-1]}"
         raise ConfigurationError(f"unknown {name} {value!r}; choose {listed}")
 

@@ -275,7 +275,9 @@ def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
     found, base = span_of(hit.found), hit.read.start_char_idx
     if found is None or base is None:
         return None
-    read = [one.span for one in source.excerpts if one.span and one.span.overlap(found)]
+    read = [
+        excerpt.span for excerpt in source.excerpts if excerpt.span and excerpt.span.overlap(found)
+    ]
     if not read:
         return None
     first, last = min(span.start for span in read), max(span.end for span in read)

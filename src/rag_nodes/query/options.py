@@ -114,7 +114,7 @@ def asks_for_steps(question: str, step_words: str | Iterable[str] = STEP_WORDS) 
     """
     sentences = [words(sentence) for sentence in _SENTENCE.split(question)]
     phrases = [_taken_apart(text) for text in several(step_words)]
-    return any(_holds(sentence, one) for one in phrases for sentence in sentences)
+    return any(_holds(sentence, phrase) for phrase in phrases for sentence in sentences)
 
 
 @lru_cache(maxsize=1 << 12)

@@ -78,7 +78,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 "sentences are ranked for a question: call postprocess_nodes with query_str or "
                 "query_bundle"
             )
-        others = [one for one in nodes if not _has_text(one.node)]
+        others = [node for node in nodes if not _has_text(node.node)]
         hits = [
             Hit(node=one.node, rank=rank, score=one.score or 0.0)
             for rank, one in enumerate(nodes, start=1)

@@ -223,7 +223,7 @@ def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
     if not options.reads_sentences or options.top_k or options.budget is None:
         return False
     nodes = (hit.node for hit in hits)
-    held = sum(one.metadata.get(TOKEN_COUNT) or len(one.text) / _LETTERS for one in nodes)
+    held = sum(node.metadata.get(TOKEN_COUNT) or len(node.text) / _LETTERS for node in nodes)
     return bool(held < _ENOUGH * options.budget)
 
 
@@ -237,9 +237,12 @@ def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list
         nodes = [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
         ordered = rescored(
             [
-                replace(by_id[one.node.node_id], rerank_score=float(one.score or 0.0))
-                for one in rerank.postprocess_nodes(nodes, query_str=question)
-                if one.node.node_id in by_id
+                replace(
+                    by_id[ranked.node.node_id],
+                    rerank_score=float(ranked.score or 0.0),
+                )
+                for ranked in rerank.postprocess_nodes(nodes, query_str=question)
+                if ranked.node.node_id in by_id
             ]
         )
     else:

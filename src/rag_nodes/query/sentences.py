@@ -158,7 +158,7 @@ class _Text:
 
         Before they are joined: what is cut is the last of them, not one that is better.
         """
-        runs = [self.runs[one.run] for one in reads]
+        runs = [self.runs[read.run] for read in reads]
         ranked = [
             Ranked(run.document, one.span, _text(run, one.span), one.best)
             for run, one in zip(runs, reads, strict=True)

@@ -57,4 +57,4 @@ def _heard() -> bool:
     while place is not None:
         handlers += place.event_handlers
         place = place.parent if place.propagate else None
-    return any(not isinstance(one, NullEventHandler) for one in handlers)
+    return any(not isinstance(handler, NullEventHandler) for handler in handlers)

@@ -81,7 +81,7 @@ class Source:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        names = (one.name for one in fields(self) if one.name != "hits")
+        names = (item.name for item in fields(self) if item.name != "hits")
         return {name: _plain(getattr(self, name)) for name in names}
 
 
@@ -194,8 +194,8 @@ class Answer:
 
         Nothing where it is over the budget or its text is read because of better hits.
         """
-        excerpts = (one for source in self.sources for one in source.excerpts)
-        return tuple(one for one in excerpts if one.hit.rank == hit.rank)
+        excerpts = (excerpt for source in self.sources for excerpt in source.excerpts)
+        return tuple(excerpt for excerpt in excerpts if excerpt.hit.rank == hit.rank)
 
     def hit_of(self, citation: Citation) -> Hit | None:
         """The hit that a citation quotes: of several passages of a chunk the one that holds it."""
@@ -206,7 +206,7 @@ class Answer:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        plain = {one.name: _plain(getattr(self, one.name)) for one in fields(self)}
+        plain = {item.name: _plain(getattr(self, item.name)) for item in fields(self)}
         return {**plain, "widened": self.widened}
 
 
