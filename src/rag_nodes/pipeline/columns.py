@@ -167,7 +167,7 @@ class IngestColumn:
 
     def write(self, made: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
-        due = [one for one in made.documents.values() if not one.is_known]
+        due = [document for document in made.documents.values() if not document.is_known]
         stored = self._put([one for one in due if one.is_cut])
         for one in due:
             one.points, one.touched = (), True
@@ -263,11 +263,13 @@ class IngestColumn:
         pending, self._pending = list(self._pending.values()), {}
         name = self.collection
         self._ledger.settle(
-            one.stored._replace(collection=name, error=None, failed_at=None)
-            for one in pending
-            if one.is_whole
+            result.stored._replace(collection=name, error=None, failed_at=None)
+            for result in pending
+            if result.is_whole
         )
-        failed = {one.stored.document_id: in_brief(one.error) for one in pending if one.error}
+        failed = {
+            result.stored.document_id: in_brief(result.error) for result in pending if result.error
+        }
         if failed:
             self._ledger.fail(name, failed)
 

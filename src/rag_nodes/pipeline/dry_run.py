@@ -45,7 +45,7 @@ def rehearsal(
     with cutting_with(stand_in):
         yield (
             replace(models, embedding=stand_in, offline=True),
-            [one for one in steps if _asks_nobody(one)],
+            [step for step in steps if _asks_nobody(step)],
             _cut_unasked,
             tuple(name for name, one in parsers.items() if _names_model(one.to_dict())),
         )

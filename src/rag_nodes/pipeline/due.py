@@ -63,7 +63,7 @@ class DueFiles:
         while block := list(islice(listing, _BLOCK)):
             places = [file.place for _, file in block if _is_text(file.place)]
             known = self._ledger.known(self._corpus, places)
-            ids = [one.id for of in known.values() for one in of.documents]
+            ids = [document.id for of in known.values() for document in of.documents]
             there = [column.stored_whole(ids) for column in self._columns]
             touched: list[KnownFile] = []
             for position, file in block:
@@ -123,15 +123,19 @@ class DueFiles:
             return []
         now = self._ledger.clock()
         unchanged = []
-        for one in documents:
+        for document in documents:
             pairs = zip(self._columns, stored, strict=True)
-            rows = [(column.code, of.get(one.id)) for column, of in pairs]
+            rows = [(column.code, of.get(document.id)) for column, of in pairs]
             whole = tuple(
-                row for code, row in rows if row and not row.error and self._is_of(one, row, code)
+                row
+                for code, row in rows
+                if row and not row.error and self._is_of(document, row, code)
             )
-            if len(whole) < len(rows) or (one.expires_at is not None and one.expires_at <= now):
+            if len(whole) < len(rows) or (
+                document.expires_at is not None and document.expires_at <= now
+            ):
                 return []
-            unchanged.append((one, whole))
+            unchanged.append((document, whole))
         return unchanged
 
     def _is_of(self, document: DocumentRow, stored: StoredDocument, code: str) -> bool:
@@ -150,17 +154,17 @@ class DueFiles:
 
         Where it `is_read`, those of the pages of crawls that are new, as another may have had some.
         """
-        known = self._ledger.known(self._corpus, [one.row.path for one in files if one.row])
+        known = self._ledger.known(self._corpus, [file.row.path for file in files if file.row])
         ids = [row.id for of in known.values() for row in of.documents]
-        for one in files:
-            ids += one.twins
-            if one.document:
-                ids.append(one.document.id_)
-            if one.file:
-                ids.append(document_id(Path(one.file.place)))
-                is_crawl = one.file.path.suffix.lower() in COLLECTIONS
-                if is_read and is_crawl and one.file.place not in known:
-                    reads = read_listed(one.file, limits=self._limits)
+        for file in files:
+            ids += file.twins
+            if file.document:
+                ids.append(file.document.id_)
+            if file.file:
+                ids.append(document_id(Path(file.file.place)))
+                is_crawl = file.file.path.suffix.lower() in COLLECTIONS
+                if is_read and is_crawl and file.file.place not in known:
+                    reads = read_listed(file.file, limits=self._limits)
                     ids += [read.document.id_ for read in reads if read.document]
         return list(dict.fromkeys(ids))
 
@@ -168,11 +172,11 @@ class DueFiles:
         """Write down a file as it was read, with when its web pages are due again."""
         at = self._ledger.clock() + ttl * 3600 if ttl else None
         documents = {
-            one.row.id: one.row._replace(
-                expires_at=at if str(one.row.source).startswith(("http://", "https://")) else None
+            read.row.id: read.row._replace(
+                expires_at=at if str(read.row.source).startswith(("http://", "https://")) else None
             )
-            for one in reads
-            if one.row and one.error is None
+            for read in reads
+            if read.row and read.error is None
         }
         rows = list(documents.values())
         self._ledger.record(_concluded(file, rows, reads), rows)
@@ -182,10 +186,10 @@ def _concluded(
     file: FileRow, documents: Sequence[DocumentRow], reads: Sequence[DocumentRead]
 ) -> FileRow:
     """A file as it is written down once all of it was read."""
-    unread = [one for one in reads if one.error is not None]
+    unread = [read for read in reads if read.error is not None]
     file = file._replace(documents=len(documents))
     if not unread:
-        is_partial = any(one.warnings for one in documents)
+        is_partial = any(document.warnings for document in documents)
         return file._replace(state="partial" if is_partial else "read")
     is_empty = not documents and all(one.is_empty for one in unread)
     said = in_brief("; ".join(one.error or "" for one in unread))

@@ -97,7 +97,7 @@ def compared(
     """
     corpus = report.corpus
     lacks = any(file.status == "incomplete" for file in report.files)
-    is_whole = not lacks and not any(one.error for one in report.columns)
+    is_whole = not lacks and not any(column.error for column in report.columns)
     if prune and not is_whole:
         return report  # of what is not stored whole the new place may be that of something gone
     now = _relocated(ledger)
@@ -112,14 +112,14 @@ def compared(
     names = _collections(store, ledger, corpus) if gone else []
     chosen, files = gone, lost
     if not prune:
-        is_all = is_whole and {*names} <= {one.collection for one in report.columns}
+        is_all = is_whole and {*names} <= {column.collection for column in report.columns}
         known = ledger.known(corpus, [*map(now, lost)] if is_all else [])
         read = {path for path, one in known.items() if one.file.state in {"read", "partial"}}
         files = [path for path in lost if now(path) != path and now(path) in read]
         chosen = [one for one in gone if one.path in files]
     removed = taken_out(store, ledger, corpus, [one.id for one in chosen], names) if chosen else []
     ledger.forget_files(corpus, files)
-    corpora = {one.corpus for one in ledger.collections()} if ledger.moved() else ()
+    corpora = {collection.corpus for collection in ledger.collections()} if ledger.moved() else ()
     if all(now(path) == path for one in corpora for path in ledger.paths(one)):
         ledger.stay()
     if not prune:
@@ -130,11 +130,15 @@ def compared(
 
 def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
     """Return the collections of a corpus in a store, also those that the ledger does not know."""
-    known = {one.name: one.corpus for one in ledger.collections()}
+    known = {collection.name: collection.corpus for collection in ledger.collections()}
     return [
-        one.name
-        for one in store.collections()
-        if (known[one.name] == corpus if one.name in known else is_of(one, corpus))
+        collection.name
+        for collection in store.collections()
+        if (
+            known[collection.name] == corpus
+            if collection.name in known
+            else is_of(collection, corpus)
+        )
     ]
 
 
@@ -198,9 +202,13 @@ def taken_out(
     """
     chosen = list(collections)
     # One that is damaged is known to the ledger alone; it may be mended, and then has them still.
-    known = [one.name for one in ledger.collections(corpus)]
+    known = [collection.name for collection in ledger.collections(corpus)]
     holdings = {
-        name: {one: nodes for one in document_ids if (nodes := len(store.stored(name, one)))}
+        name: {
+            document_id: nodes
+            for document_id in document_ids
+            if (nodes := len(store.stored(name, document_id)))
+        }
         for name in dict.fromkeys([*chosen, *known])
     }
     gone: list[Removed] = []

@@ -69,10 +69,10 @@ class IngestRecipe:
     def for_workers(self, *, is_remote: bool) -> IngestRecipe:
         """The same for other processes, which on other machines do not have the files."""
         steps = [
-            one.model_copy(update={"kept": None})
-            if is_remote and isinstance(one, SectionSummary)
-            else one
-            for one in self.steps
+            step.model_copy(update={"kept": None})
+            if is_remote and isinstance(step, SectionSummary)
+            else step
+            for step in self.steps
         ]
         return replace(self, models=replace(self.models, llm=None), steps=steps)
 

@@ -93,7 +93,7 @@ class IngestReport(DocumentsReport):
         )
         return {
             **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
-            "columns": [one.as_dict() for one in self.columns],
+            "columns": [column.as_dict() for column in self.columns],
             "superseded": [
                 {name: getattr(one, name) for name in _SUPERSEDED}
                 | {"last_used": utc_time(one.last_used)}
@@ -101,5 +101,5 @@ class IngestReport(DocumentsReport):
             ],
             **{name: getattr(self, name) for name in sums},
             "failed": len(self.failed),
-            "incomplete": sum(one.status == "incomplete" for one in self.files),
+            "incomplete": sum(file.status == "incomplete" for file in self.files),
         }

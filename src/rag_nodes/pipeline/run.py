@@ -111,7 +111,7 @@ class IngestRun:
             bounds = limits or Limits()
             self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
             self._tally = Tally(names, models.embedding_name, prices, progress, total)
-            known = {one.name: one for one in self.ledger.collections(corpus)}
+            known = {collection.name: collection for collection in self.ledger.collections(corpus)}
             rows = {
                 name: collection_row(names[name], parser, corpus, models, known.get(names[name]))
                 for name, parser in made.items()
@@ -161,19 +161,24 @@ class IngestRun:
         self._ttl = ttl
         with closing(executor or Inline()) as opened:
             self._run(files, opened)
-        held = [one for one in self.ledger.collections(self._corpus) if one.documents]
+        held = [
+            collection
+            for collection in self.ledger.collections(self._corpus)
+            if collection.documents
+        ]
         named = self._names.values()
-        current = [one for one in held if one.name in named]
+        current = [collection for collection in held if collection.name in named]
         return self._tally.report(
             self._models.describe(),
             self._corpus,
             superseded=tuple(
-                one
-                for one in held
-                if one.parser in self._new
-                and one.name not in named
+                collection
+                for collection in held
+                if collection.parser in self._new
+                and collection.name not in named
                 and any(
-                    new.parser == one.parser and new.documents >= one.documents for new in current
+                    new.parser == collection.parser and new.documents >= collection.documents
+                    for new in current
                 )
             ),
             dry_run=self._dry_run,
@@ -201,8 +206,8 @@ class IngestRun:
                     raise result.broken
         finally:
             self._checkpoint()
-        for one in self._columns:
-            one.conclude()
+        for column in self._columns:
+            column.conclude()
 
     # What is due.
 
@@ -241,9 +246,9 @@ class IngestRun:
     def _give_up(self, file: DueFile) -> None:
         """Report a file that is not opened, as every parser has given up."""
         ids, columns = self._due.document_ids([file]), {}
-        for one in self._columns:
-            there = sum(row.chunks for row in one.stored_whole(ids).values())
-            columns[one.name] = FileColumn("incomplete", 0, 0, there, self._stopped[one.name])
+        for column in self._columns:
+            there = sum(row.chunks for row in column.stored_whole(ids).values())
+            columns[column.name] = FileColumn("incomplete", 0, 0, there, self._stopped[column.name])
         self._tally.tell("read", file.path, 0, 0)
         self._tally.failed(file.position, file.path, DocumentRead(None), columns)
 
@@ -268,8 +273,8 @@ class IngestRun:
         for column, made in work:
             points = column.rehearse(made) if self._dry_run else column.write(made)
             self._unsettled += len(made.documents) + points
-            for one in made.documents.values():
-                self._tally.count(column.name, one)
+            for document in made.documents.values():
+                self._tally.count(column.name, document)
             if why := made.stopped or column.stopped:
                 self._stopped.setdefault(column.name, why)
         self._pending += zip(unit.files, result.reads, repeat(result))
@@ -279,11 +284,11 @@ class IngestRun:
     def _checkpoint(self) -> None:
         """Have the store keep what it was given, then say in the ledger what is stored whole."""
         pending, self._pending, self._unsettled = self._pending, [], 0
-        for one in self._columns:
-            one.flush()
+        for column in self._columns:
+            column.flush()
         with self.ledger.transaction():
-            for one in self._columns:
-                one.settle()
+            for column in self._columns:
+                column.settle()
             for file, reads, result in pending:
                 if file.row and not result.broken:
                     self._due.record(file.row, reads, self._ttl)
@@ -292,16 +297,16 @@ class IngestRun:
 
     def _tell(self, file: DueFile, reads: Sequence[DocumentRead], result: UnitResult) -> None:
         """Report how the documents of a file ended."""
-        for one in reads:
-            self._tally.page(file.path, one, is_given=file.document is not None)
-            if one.is_blank_page:
+        for read in reads:
+            self._tally.page(file.path, read, is_given=file.document is not None)
+            if read.is_blank_page:
                 continue
-            if one.error is not None or one.row is None:
-                self._tally.failed(file.position, file.path, one)
+            if read.error is not None or read.row is None:
+                self._tally.failed(file.position, file.path, read)
                 continue
             pairs = zip(self._columns, result.columns, strict=True)
-            made = {column.name: of.documents[one.row.id] for column, of in pairs}
-            self._tally.document(file.position, file.path, one.row, made, one.seconds)
+            made = {column.name: of.documents[read.row.id] for column, of in pairs}
+            self._tally.document(file.position, file.path, read.row, made, read.seconds)
 
 
 @contextmanager

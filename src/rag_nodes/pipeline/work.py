@@ -82,8 +82,8 @@ def _reads(
         tell("read", file.path, 0, 0)
         whole = hashed(document, recipe.origins.steps) if document else None
         if whole:
-            for one in columns:
-                one.add(whole)
+            for column in columns:
+                column.add(whole)
         yield DocumentRead.of(file, whole, seconds, error)
 
 

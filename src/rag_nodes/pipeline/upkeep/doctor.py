@@ -171,7 +171,7 @@ def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
     there = {one: stored_row(name, one, nodes).version for one, nodes in stored.items()}
     said = {one: row.version for one, row in ledger.stored(name).items()}
     return [
-        one
-        for one in dict.fromkeys([*there, *said])
-        if said.get(one, "") != there.get(one, "") or (one in there and one not in said)
+        key
+        for key in dict.fromkeys([*there, *said])
+        if said.get(key, "") != there.get(key, "") or (key in there and key not in said)
     ]

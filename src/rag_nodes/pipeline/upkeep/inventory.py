@@ -118,9 +118,9 @@ class Inventory:
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
-        rows = {one.name: one for one in self.ledger.collections()}
+        rows = {collection.name: collection for collection in self.ledger.collections()}
         held = (HeldCollection(info, rows.get(info.name)) for info in self.store.collections())
-        return [one for one in held if corpus is None or one.is_of(corpus)]
+        return [collection for collection in held if corpus is None or collection.is_of(corpus)]
 
     def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
         """Collections that are not there, as all documents failed that were to be in them."""
