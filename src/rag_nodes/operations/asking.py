@@ -228,7 +228,7 @@ def _contents_named(request: AskRequest, run: Run, store: Store) -> Iterator[Non
     except CollectionMissingError as error:
         if not run.is_trusted:
             raise
-        names, foreign = [one.name for one in store.collections()], store.foreign()
+        names, foreign = [collection.name for collection in store.collections()], store.foreign()
         missing = str(error)
         if request.collection:
             missing = f"{store.location}: there is no collection {request.collection!r}"

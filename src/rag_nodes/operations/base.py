@@ -61,7 +61,7 @@ class Result:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs: all fields but the outcome, see `as_plain`."""
-        names = [one.name for one in fields(self) if one.name != "outcome"]
+        names = [item.name for item in fields(self) if item.name != "outcome"]
         plain: dict[str, Any] = as_plain({name: getattr(self, name) for name in names})
         return plain
 
@@ -91,7 +91,7 @@ def as_plain(value: Any) -> Any:
     if hasattr(value, "_asdict"):
         value = value._asdict()
     elif is_dataclass(value):
-        value = {one.name: getattr(value, one.name) for one in fields(value)}
+        value = {item.name: getattr(value, item.name) for item in fields(value)}
     if isinstance(value, Mapping):
         return {
             name: utc_time(one)

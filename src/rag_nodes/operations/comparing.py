@@ -88,7 +88,7 @@ class Compared(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
-        files = [asdict(one) for one in self.files]
+        files = [asdict(file) for file in self.files]
         shown = self.report.as_dict() if self.report else {"files": files, "columns": []}
         return {
             **shown,
@@ -125,7 +125,7 @@ def compare(request: CompareRequest, run: Run) -> Compared:
         )
     check_there(request.paths)
     typed = "parsers" in request.model_fields_set or not request.column
-    labels = {one.label for one in request.parsers} if typed else set()
+    labels = {spec.label for spec in request.parsers} if typed else set()
     check_names(labels, (), request.column)
     run.emit(Doing("Loading parsers and models"))
     columns = finders(request.column)
@@ -227,9 +227,9 @@ def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str,
     if _names_parsers(request):
         return {label: StoredCollection(store, name) for name, label in labels.items()}
     found = {
-        labels.get(one.name, one.name): StoredCollection(store, one.name)
-        for one in store.collections()
-        if one.points and one.corpus == corpus and is_embedded_by(one, model)
+        labels.get(collection.name, collection.name): StoredCollection(store, collection.name)
+        for collection in store.collections()
+        if collection.points and collection.corpus == corpus and is_embedded_by(collection, model)
     }
     if not found:
         raise CollectionMissingError(
@@ -285,7 +285,7 @@ def _answers(
                 failures[name] = event.error
         interrupt.check("the question")
         report = events.report()
-    reasons = {str(one) for one in failures.values()}
+    reasons = {str(failure) for failure in failures.values()}
     if len(failures) == len(report.columns) and len(reasons) == 1:
         raise next(iter(failures.values()))
     return report

@@ -93,7 +93,7 @@ def _chosen(held: Inventory, names: list[str], corpus: str | None) -> list[HeldC
     if not names:
         found = held.collections(corpus)
         return found or _none_of(held.store, corpus)
-    known = {one.info.name: one for one in held.collections()}
+    known = {collection.info.name: collection for collection in held.collections()}
     if unknown := [name for name in names if name not in known]:
         raise missing(held.store.location, unknown[0])
     return [known[name] for name in dict.fromkeys(names)]

@@ -93,8 +93,8 @@ def read(request: ReadRequest, run: Run) -> Readings:
     check_there(request.files)
     run.emit(Doing("Reading"))
     results = run.results(request.files)
-    documents = [_understood(one, with_text=request.markdown) for one in results]
-    lost = [one.error for one in documents if one.error is not None]
+    documents = [_understood(result, with_text=request.markdown) for result in results]
+    lost = [document.error for document in documents if document.error is not None]
     for error in lost:
         run.warn(error)
     some = ExitCode.PARTIAL if len(lost) < len(documents) else ExitCode.FAILURE
@@ -125,8 +125,8 @@ def _understood(result: ReadResult, *, with_text: bool) -> Understood:
         blank_pages=metadata.get(keys.BLANK_PAGES) or (),
         characters=len(text),
         text=text if with_text else None,
-        headings=[_heading(one, pages) for one in HeadingTree(text, blocks).headings],
-        tables=sum(one.kind is Kind.TABLE for one in blocks),
+        headings=[_heading(heading, pages) for heading in HeadingTree(text, blocks).headings],
+        tables=sum(block.kind is Kind.TABLE for block in blocks),
         links=[Link(" ".join(one[1].split()), one[2]) for one in _LINK.finditer(text)],
         warnings=list(metadata.get(keys.READ_WARNINGS) or ()),
         seconds=round(result.seconds, 3),
@@ -268,7 +268,9 @@ def _document(request: ChunkRequest, run: Run) -> Document:
     if request.file is None:
         if request.text is not None:
             return text_document(request.text)
-        found = next((one for one in run.documents if one.id_ == request.document), None)
+        found = next(
+            (document for document in run.documents if document.id_ == request.document), None
+        )
         if found is None:
             raise DocumentMissingError(
                 "this session has no such document; name one by the `document` that its upload "

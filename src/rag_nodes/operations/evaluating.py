@@ -89,7 +89,7 @@ def _named(given: str) -> tuple[str, str]:
 def check_names(parsers: set[str], collections: Sequence[str], columns: Sequence[str]) -> None:
     """Refuse collections and columns without a name of their own."""
     taken = set(parsers)
-    for name in [*collections, *(_named(one)[0] for one in columns)]:
+    for name in [*collections, *(_named(column)[0] for column in columns)]:
         if not name.strip():
             raise ConfigurationError("--collection is blank; name one of --store")
         if name in taken:

@@ -103,7 +103,9 @@ class Ingested(Result):
 
     def reasons(self) -> Sequence[str]:
         """Return the errors of files that failed, and of parsers."""
-        of_parsers = [f"{one.parser}: {one.error}" for one in self.report.columns if one.error]
+        of_parsers = [
+            f"{column.parser}: {column.error}" for column in self.report.columns if column.error
+        ]
         return [*reasons_of(self.report.files), *of_parsers]
 
 

@@ -133,7 +133,7 @@ class Evaluated(Result):
         """Plain data for programs, the same for the same run."""
         return {
             **self.report.as_dict(),
-            "gates": [one.as_dict() for one in self.gates],
+            "gates": [gate.as_dict() for gate in self.gates],
             "unread": list(self.unread),
             "skipped": dict(self.skipped),
             "excluded": self.excluded,
@@ -141,7 +141,7 @@ class Evaluated(Result):
 
     def reasons(self) -> Sequence[str]:
         """Return the words of gates that do not hold."""
-        return [one.words for one in self.gates if one.outcome != "holds"]
+        return [gate.words for gate in self.gates if gate.outcome != "holds"]
 
 
 def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
@@ -150,7 +150,7 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     from rag_nodes.evaluation.run import evaluate as measured
 
     typed = "parsers" in request.model_fields_set
-    labels = {one.label for one in request.parsers} if typed else set()
+    labels = {spec.label for spec in request.parsers} if typed else set()
     check_names(labels, request.collection, request.column)
     plan = _plan(request, run, target=request.equal_size or None)
     gates = Gates(plan, request)
@@ -262,7 +262,7 @@ def _told(
 def _outcome(
     run: Run, report: EvaluationReport, gates: Sequence[GateResult], *, unwritten: bool
 ) -> ExitCode:
-    outcomes = {one.outcome for one in gates}
+    outcomes = {gate.outcome for gate in gates}
     if "fell" in outcomes:
         return ExitCode.GATE
     if "cannot tell" in outcomes:

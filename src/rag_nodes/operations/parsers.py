@@ -145,7 +145,7 @@ def _kinds(annotation: Any) -> list[Any]:
     """The types that a field takes, without None."""
     if get_origin(annotation) is Literal or not get_args(annotation):
         return [annotation]
-    return [one for one in get_args(annotation) if one is not type(None)]
+    return [part for part in get_args(annotation) if part is not type(None)]
 
 
 def check_cost(name: str, parser: SpanNodeParser) -> None:

@@ -194,8 +194,14 @@ def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollectio
     Raises:
         ConfigurationError: there is no such preset.
     """
-    if not parser or any(parser in {one.parser, one.info.name} for one in held):
-        return [one for one in held if parser in {"", one.parser, one.info.name}]
+    if not parser or any(
+        parser in {collection.parser, collection.info.name} for collection in held
+    ):
+        return [
+            collection
+            for collection in held
+            if parser in {"", collection.parser, collection.info.name}
+        ]
     from rag_nodes.operations.parsers import make_parsers
     from rag_nodes.store import collection_name
 
@@ -208,4 +214,4 @@ def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollectio
         name = collection_name(one.corpus, made.fingerprint, made.class_name(), one.info.embedding)
         return name == one.info.name
 
-    return [one for one in held if is_it(one)]
+    return [collection for collection in held if is_it(collection)]

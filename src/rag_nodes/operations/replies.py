@@ -104,7 +104,7 @@ def _model(source: Any, **more: Any) -> type[Reply]:
     """A dataclass or named tuple as a reply, described by its docstring."""
     said, hints = _said_of_fields(source), get_type_hints(source, localns=_OUTSIDE)
     summary = (source.__doc__ or "").partition("\n")[0]
-    names = [one.name for one in fields(source)] if is_dataclass(source) else source._fields
+    names = [item.name for item in fields(source)] if is_dataclass(source) else source._fields
     described: dict[str, Any] = {
         name: (_plain(hints[name]), Field(description=_in_json(said[name])))
         for name in names
@@ -133,7 +133,7 @@ def _plain(hint: Any) -> Any:
         if hint not in _MODELS:
             _MODELS[hint] = _model(hint)
         return _MODELS[hint]
-    parts = tuple(_plain(one) for one in get_args(hint))
+    parts = tuple(_plain(part) for part in get_args(hint))
     if get_origin(hint) is types.UnionType:
         return Union[parts]  # noqa: UP007 -- made at run time
     return get_origin(hint)[parts] if parts else hint

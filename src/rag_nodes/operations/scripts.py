@@ -279,7 +279,7 @@ def _answer_options(options: QueryOptions) -> dict[str, Any]:
     usual = QueryOptions()
     if replace(options, granularity=None).reads_sentences == options.reads_sentences:
         options = replace(options, granularity=None)
-    values = {one.name: getattr(options, one.name) for one in fields(options)}
+    values = {item.name: getattr(options, item.name) for item in fields(options)}
     return {
         name: value
         for name, value in values.items()

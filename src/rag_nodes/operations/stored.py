@@ -157,7 +157,7 @@ def status(request: StatusRequest, run: Run) -> Stored:
     return Stored(
         outcome=_opened(collections),
         store=held.store.location,
-        collections=[held.status(one) for one in collections],
+        collections=[held.status(collection) for collection in collections],
         unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
     )
@@ -168,9 +168,11 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
     corpus, held = run.settings.corpus, inventory(run)
     collections = of_parser(held.collections(corpus), request.parser)
     known = held.documents(corpus, collections)
-    for one in collections:
-        if one.info.trouble:
-            run.warn(f"{one.info.name} is shown as the ledger knows it: {one.info.trouble}")
+    for collection in collections:
+        if collection.info.trouble:
+            run.warn(
+                f"{collection.info.name} is shown as the ledger knows it: {collection.info.trouble}"
+            )
     if "gone" in request.state:
         from rag_nodes.pipeline.pruning import file_loss
 
@@ -181,7 +183,7 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
         corpus=corpus,
         documents=[one for one in known if not request.state or one.state in request.state],
         total=len(known),
-        collections={one.info.name: one.parser for one in collections},
+        collections={collection.info.name: collection.parser for collection in collections},
         foreign=[] if collections else held.store.foreign(),
     )
 
@@ -203,7 +205,7 @@ def remove(request: RemoveRequest, run: Run) -> Gone:
     chosen = documents_named(corpus, request.files, held.documents(corpus, collections))
     if request.dry_run:
         ids = {one.id for one in chosen}
-        gone = [held.size_of(one, ids) for one in collections]
+        gone = [held.size_of(collection, ids) for collection in collections]
     else:
         gone = removed(held, corpus, chosen, collections)
     names = ", ".join(one.name for one in chosen)
@@ -251,5 +253,5 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:  # noqa: ARG001 - as a
 
 def _opened(collections: Sequence[HeldCollection]) -> ExitCode:
     """Tell programs that not all could be looked at."""
-    troubled = any(one.info.trouble for one in collections)
+    troubled = any(collection.info.trouble for collection in collections)
     return ExitCode.PARTIAL if troubled else ExitCode.DONE

@@ -66,7 +66,10 @@ def check_labels(labels: Labels, documents: Sequence[Document], name: str) -> No
         DatasetTooLargeError: it is too much; says how much is not.
     """
     quotes = [
-        len(quote.text) for one in labels.questions for answer in one.gold for quote in answer
+        len(quote.text)
+        for question in labels.questions
+        for answer in question.gold
+        for quote in answer
     ]
     check_questions(len(labels.questions), name)
     for number, most, what in (
@@ -78,7 +81,7 @@ def check_labels(labels: Labels, documents: Sequence[Document], name: str) -> No
                 f"{name} has {number:,} {what}, over the {most:,} of one visitor; send fewer, "
                 f"{_ELSEWHERE}"
             )
-    if sum(quotes) * sum(len(one.text) for one in documents) > MOST_COMPARED:
+    if sum(quotes) * sum(len(document.text) for document in documents) > MOST_COMPARED:
         raise DatasetTooLargeError(
             f"{name} quotes {sum(quotes):,} characters, too many to look up in these documents; "
             f"send fewer questions or documents, {_ELSEWHERE}"

@@ -300,7 +300,9 @@ class Session:
         """Options that were left behind leave no chunks."""
         try:
             if comparison.index:
-                comparison.index.keep({one.collection for one in comparison.statistics.values()})
+                comparison.index.keep(
+                    {outcome.collection for outcome in comparison.statistics.values()}
+                )
         except StoreError:
             # Only memory is at stake; the answers do not depend on it.
             logger.warning("unused collections could not be dropped", exc_info=True)

@@ -137,9 +137,9 @@ class Sessions(Generic[Mine]):
 
     def _expired(self, now: float) -> list[Mine]:
         """Take out what is idle for too long."""
-        for key in [one for one in self._sessions if self._working(one)]:
+        for key in [other for other in self._sessions if self._working(other)]:
             self._sessions[key] = (now, self._sessions.pop(key)[1])
-        old = [one for one in self._sessions if now > self._ends_at(one)]
+        old = [other for other in self._sessions if now > self._ends_at(other)]
         return [self._sessions.pop(one)[1] for one in old]
 
     def _ends_at(self, key: str) -> float:
@@ -152,7 +152,7 @@ class Sessions(Generic[Mine]):
         surplus = len(self._sessions) - self._most
         if surplus <= 0:
             return []
-        others = [one for one in self._sessions if one != newest and not self._working(one)]
+        others = [other for other in self._sessions if other != newest and not self._working(other)]
         if not others:
             self._sessions.pop(newest)
             raise BusyError("every session this server has room for is working; try again later")
