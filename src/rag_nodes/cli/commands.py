@@ -78,9 +78,9 @@ class Command(TyperCommand):
 
 def _without_types(parameters: list[Any]) -> list[Any]:
     """Have help say nothing of the type of a flag, which has none, and of what has a name."""
-    for one in parameters:
-        if getattr(one, "is_flag", False) or one.param_type_name == "argument":
-            one.display_type = lambda _context: ""
+    for parameter in parameters:
+        if getattr(parameter, "is_flag", False) or parameter.param_type_name == "argument":
+            parameter.display_type = lambda _context: ""
     return parameters
 
 
@@ -108,7 +108,7 @@ class Commands(TyperGroup):
 
     def resolve_command(self, context: Any, arguments: list[str]) -> Any:
         """The command that is used, whole."""
-        self.commands = {one: TyperCommand(one) for one in self.list_commands(context)}
+        self.commands = {name: TyperCommand(name) for name in self.list_commands(context)}
         name, command, others = super().resolve_command(context, arguments)
         return name, command and _imported(f"{self._prefix}{name}"), others
 
@@ -137,7 +137,7 @@ def _imported(name: str) -> Any:
     from rag_nodes.cli.derive import command_of
 
     found = COMMANDS[name]
-    examples = [f"{PROGRAM} {one}" for one in found.examples]
+    examples = [f"{PROGRAM} {example}" for example in found.examples]
     name = name.rpartition(" ")[2]
     command = type("Command", (Command,), {"surplus": found.surplus})
     program.command(name, cls=command, epilog=_epilog(examples))(command_of(found))

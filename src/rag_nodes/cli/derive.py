@@ -69,7 +69,7 @@ def command_of(operation: Operation) -> Callable[..., None]:
 
     run.__name__ = operation.name.rpartition(" ")[2]
     run.__doc__ = unwrapped(request.__doc__ or operation.summary)
-    run.__annotations__ = {one.name: one.annotation for one in parameters}
+    run.__annotations__ = {parameter.name: parameter.annotation for parameter in parameters}
     run.__signature__ = inspect.Signature(parameters)  # type: ignore[attr-defined]
     return run
 
@@ -241,7 +241,7 @@ def _without_none(annotation: Any) -> Any:
     if get_origin(annotation) is Annotated:
         return _without_none(get_args(annotation)[0])
     if get_origin(annotation) in {Union, UnionType}:
-        kinds = [one for one in get_args(annotation) if one is not type(None)]
+        kinds = [part for part in get_args(annotation) if part is not type(None)]
         return _without_none(kinds[0]) if len(kinds) == 1 else str
     return annotation
 

@@ -251,9 +251,9 @@ def _sources(answer: Answer) -> list[RenderableType]:
         return [label("Sources"), plain("no source cited", "dim")]
     grid = _numbered()
     places: dict[tuple[int, str], list[str]] = {}  # an extract cites every sentence
-    for one in answer.citations:
-        ranges = places.setdefault((one.number, _place(one)), [])
-        ranges += [f"{one.start}-{one.end}"] if one.start is not None else []
+    for citation in answer.citations:
+        ranges = places.setdefault((citation.number, _place(citation)), [])
+        ranges += [f"{citation.start}-{citation.end}"] if citation.start is not None else []
     for (number, where), ranges in places.items():
         characters = f", characters {', '.join(dict.fromkeys(ranges))}" if ranges else ""
         grid.add_row(f"[{number}]", plain(where + characters))
@@ -306,8 +306,8 @@ def _read(answer: Answer, hit: Hit) -> str:
     excerpts = answer.read_of(hit)
     if not excerpts:
         return "read with it: nothing that is not read already"
-    tokens = sum(one.tokens for one in excerpts)
-    return f"read with it, {counted(tokens, 'token')}: {' … '.join(one.text for one in excerpts)}"
+    tokens = counted(sum(excerpt.tokens for excerpt in excerpts), "token")
+    return f"read with it, {tokens}: {' … '.join(excerpt.text for excerpt in excerpts)}"
 
 
 def _facts_of(hit: Hit, number: int | None) -> Text:

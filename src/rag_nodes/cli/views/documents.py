@@ -69,13 +69,13 @@ _NUMBERS_WIDTH = 37
 
 def readings_view(found: Readings, _: ReadRequest, cli: Invocation) -> Iterator[RenderableType]:
     """A block for each document, or its text alone; why others could not be read is said."""
-    for one in found.documents:
-        if one.text is not None:
+    for document in found.documents:
+        if document.text is not None:
             # Not by rich, which would break the lines of the text.
-            text = clean(one.text) if cli.output.is_terminal else one.text
+            text = clean(document.text) if cli.output.is_terminal else document.text
             cli.output.file.write(text if text.endswith("\n") else f"{text}\n")
-        elif one.error is None:
-            yield from _outline(one)
+        elif document.error is None:
+            yield from _outline(document)
 
 
 def _outline(one: Understood) -> Iterator[RenderableType]:
@@ -165,7 +165,7 @@ def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]
     yield from ((name, one_line(words)) for name, words in remarks(one.metadata for one in nodes))
     lost = sum(node.start_char_idx is None for node in nodes)
     yield "Places", recovery_in_words(lost, len(nodes)) or ""
-    sides = Counter(side for one in edges for side in dict.fromkeys(one) if side)
+    sides = Counter(side for edge in edges for side in dict.fromkeys(edge) if side)
     split = (f"{number:,} begin or end inside a {side}" for side, number in sides.most_common())
     yield "Boundaries", " · ".join(split)
     yield from (("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ())

@@ -52,18 +52,18 @@ def evaluation_view(
     yield from (plain(one_line(sentence), "bold") for sentence in report.decision.said)
     yield _numbers(report)
     yield from filter(None, (_kinds(report), _reasons(report)))
-    said = [one.words for one in report.left_out] + [one.words for one in report.sizes]
+    said = [one.words for one in report.left_out] + [size.words for size in report.sizes]
     yield from (plain(one_line(words)) for words in said)
     yield from (plain(one_line(sentence), "bold") for sentence in report.verdict)
     if report.judgement:
         yield from _judged(report.judgement)
     yield plain(_procedure(report), "dim")
     # By drafts one sentence for all columns, as all say the same.
-    untold = [one for one in gates if report.untold and one.outcome == "cannot tell"]
+    untold = [gate for gate in gates if report.untold and gate.outcome == "cannot tell"]
     if untold:
         names = ", ".join(one_line(name) for name in dict.fromkeys(one.row for one in untold))
         yield plain(f"{names}: cannot tell: {report.untold}", _COLOURS["cannot tell"])
-    others = {one.words: one.outcome for one in gates if one not in untold}
+    others = {gate.words: gate.outcome for gate in gates if gate not in untold}
     yield from (plain(one_line(words), _COLOURS[outcome]) for words, outcome in others.items())
 
 

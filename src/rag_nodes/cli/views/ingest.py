@@ -64,7 +64,9 @@ def left_out_view(report: IngestReport) -> Iterator[RenderableType]:
 
 def _done(report: IngestReport) -> Iterator[RenderableType]:
     yield from files_view(report.files, report.omitted)
-    changes = {"Unchanged": "unchanged"} if any(one.unchanged for one in report.columns) else {}
+    changes = (
+        {"Unchanged": "unchanged"} if any(column.unchanged for column in report.columns) else {}
+    )
     yield table(
         report.columns,
         {
@@ -143,8 +145,8 @@ def embedding_spent(report: DocumentsReport) -> str:
     """Return the cost of embedding, by parser and together; "" if no server embedded anything."""
     if not report.embedding_tokens:
         return ""
-    columns = [one for one in report.columns if one.embedding_tokens]
-    each = ", ".join(f"{one.parser} {one.embedding_tokens:,}" for one in columns)
+    columns = [column for column in report.columns if column.embedding_tokens]
+    each = ", ".join(f"{column.parser} {column.embedding_tokens:,}" for column in columns)
     tokens = counted(report.embedding_tokens, "token")
     return f"Embedded {tokens} ({each}) · {dollars(report.embedding_cost)}."
 
@@ -179,8 +181,8 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
         yield from _said_lines(file)
-        choices = (one.choice for one in file.columns.values() if one.choice)
-        yield from (plain(f"{_name(file)}: {one_line(one)}", "dim") for one in choices)
+        choices = (column.choice for column in file.columns.values() if column.choice)
+        yield from (plain(f"{_name(file)}: {one_line(choice)}", "dim") for choice in choices)
     if more := len(to_tell) - len(shown):
         said = Counter(file.status for file in to_tell[MOST_FILES:])
         states = ", ".join(f"{number:,} {status}" for status, number in said.items())

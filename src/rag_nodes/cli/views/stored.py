@@ -161,14 +161,14 @@ def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[Rende
 
 def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Yield the outcome of each collection that was copied."""
-    for one in found.collections:
-        points = f"  {counted(one.points, 'point')}"
-        yield plain(one.collection, "bold")
-        gone = f", {one.deleted:,} former ones deleted" if one.deleted else ""
-        sent = f"{one.sent:,} sent, {one.unchanged:,} there already{gone}"
-        yield plain(f"{points}: {sent}, in {seconds(one.seconds)}")
+    for collection in found.collections:
+        points = f"  {counted(collection.points, 'point')}"
+        yield plain(collection.collection, "bold")
+        gone = f", {collection.deleted:,} former ones deleted" if collection.deleted else ""
+        sent = f"{collection.sent:,} sent, {collection.unchanged:,} there already{gone}"
+        yield plain(f"{points}: {sent}, in {seconds(collection.seconds)}")
         yield plain("  both sides are equal", "dim")
-        if one.extra:
-            kept = counted(one.extra, "point")
+        if collection.extra:
+            kept = counted(collection.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
     yield plain(f"From {near(found.source)} to {near(found.target)}.", "dim")

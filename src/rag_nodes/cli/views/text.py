@@ -120,8 +120,8 @@ class FittingTable(Table):
         if room >= 2 * gaps:
             yield from super().__rich_console__(console, options)
             return
-        names = [" ".join(str(one.header).split()) for one in self.columns]
-        for first, *others in zip(*(one.cells for one in self.columns), strict=True):
+        names = [" ".join(str(column.header).split()) for column in self.columns]
+        for first, *others in zip(*(column.cells for column in self.columns), strict=True):
             yield Text.assemble("\n", cast("Text", first), style="bold")
             yield facts((f"  {name}", one) for name, one in zip(names[1:], others, strict=True))
         yield Text("")  # as below a table
