@@ -67,3 +67,13 @@ def contents(store: Store, report: IngestReport) -> dict[str, dict[str, str]]:
         }
         for column in report.columns
     }
+
+
+def stored(corpus: FolderIngests) -> set[str]:
+    """Names of the files of which chunks are stored, in any collection."""
+    return {
+        Path(str(node.metadata["source"])).name
+        for info in corpus.store.collections()
+        for nodes in corpus.store.documents(info.name).values()
+        for node in corpus.store.fetch(info.name, list(nodes)).values()
+    }

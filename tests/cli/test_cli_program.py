@@ -4,32 +4,26 @@ import io
 import json
 import logging
 import os
-import signal
 import subprocess
 import sys
 import tomllib
 from collections.abc import Callable
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
 import pytest
 from tests.cli.conftest import Command
 
-from rag_nodes.cli import main
 from rag_nodes.cli.failures import exit_code_of
-from rag_nodes.cli.invocation import Invocation
 from rag_nodes.core import errors
 from rag_nodes.core.settings import Settings
-from rag_nodes.evaluation.engines.finding import finds
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.run import Run, context_budget
+from rag_nodes.operations.run import context_budget
 from rag_nodes.operations.workspace.session import Session
 from rag_nodes.parsers import PRESETS
 
 COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
 CANARY = "sk-canary-7f3a9"
-SOURCE = Path(errors.__file__).parents[1]
 
 
 def failing(error: BaseException) -> Callable[..., Any]:
@@ -220,94 +214,6 @@ def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(
     assert "Traceback" in command(*arguments, "--verbose").stderr
 
 
-@pytest.mark.parametrize(
-    ("asked", "left"),
-    [
-        (
-            "ingest manual.md",
-            " What was stored stays valid; run the same command again to complete",
-        ),
-        ("compare manual.md --ask why?", ""),
-        ("evaluate manual.md --answers paragraph", " What a paid model made is kept where --cache"),
-        (
-            "recommend manual.md --answers paragraph",
-            " What a paid model made is kept where --cache",
-        ),
-        ("doctor --store .", ""),
-        ("app", " The app has ended."),
-    ],
-)
-def test_an_interruption_ends_with_130_and_says_what_is_left_where_something_is(
-    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch, asked: str, left: str
-) -> None:
-    monkeypatch.chdir(manual.parent)
-    monkeypatch.setattr(Invocation, "configure_logging", lambda _: None)
-    monkeypatch.setattr(Run, "emit", failing(KeyboardInterrupt()))
-    ended = command(*asked.split(), "-q")
-    assert ended.code == ExitCode.INTERRUPTED
-    assert ended.stderr.startswith(f"Interrupted.{left}")
-    assert bool(left) == (ended.stderr != "Interrupted.\n")
-
-
-@pytest.mark.parametrize("when", ["import", "end"])
-def test_an_interruption_outside_of_a_command_has_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str], when: str
-) -> None:
-    class Program(ModuleType):
-        def __getattr__(self, name: str) -> object:
-            if when == "import" and name == "run":
-                raise KeyboardInterrupt
-            return failing(KeyboardInterrupt())
-
-    monkeypatch.setitem(sys.modules, "rag_nodes.cli.program", Program("rag_nodes.cli.program"))
-    with pytest.raises(SystemExit) as ended:
-        main(["status"])
-    assert ended.value.code == ExitCode.INTERRUPTED
-    assert capfd.readouterr().err == "Interrupted.\n"
-
-
-@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
-def test_a_run_that_is_asked_to_end_does_so_as_by_ctrl_c(
-    manual: Path,
-    monkeypatch: pytest.MonkeyPatch,
-    capfd: pytest.CaptureFixture[str],
-    name: str,
-    code: int,
-) -> None:
-    number = signal.Signals[name]
-    closed: list[str] = []
-
-    def models(_: Session, **__: object) -> None:
-        try:
-            signal.raise_signal(number)
-        finally:
-            closed.append("what was open")
-
-    monkeypatch.setattr(Session, "models", models)
-    with pytest.raises(SystemExit) as ended:
-        main(["compare", str(manual), "--ask", "why?", "-p", "fixed", "-q"])
-    assert ended.value.code == code
-    assert closed == ["what was open"]
-    assert capfd.readouterr().err.startswith("Interrupted.")
-    assert signal.getsignal(number) == signal.SIG_DFL
-
-
-def test_a_run_that_must_not_hear_of_a_closed_terminal_does_not(
-    monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]
-) -> None:
-    before = signal.signal(signal.SIGHUP, signal.SIG_IGN)
-    try:
-        monkeypatch.setattr(
-            "rag_nodes.cli.program.run", lambda _: signal.raise_signal(signal.SIGHUP)
-        )
-        with pytest.raises(SystemExit) as ended:
-            main(["status"])
-    finally:
-        signal.signal(signal.SIGHUP, before)
-    assert ended.value.code is None
-    assert capfd.readouterr().err == ""
-
-
 def test_a_run_leaves_the_loggers_as_they_were(command: Command, manual: Path) -> None:
     logger = logging.getLogger("rag_nodes")
     before = (logger.level, logger.propagate, list(logger.handlers))
@@ -368,53 +274,6 @@ def test_parsers_lists_presets_with_their_options(command: Command) -> None:
     assert "embed_model" not in listed["semantic"]["options"]
     assert json.dumps(listed)
     assert "breakpoint_percentile=75.0" in command("parsers").stdout
-
-
-def test_the_app_gets_settings_address_and_documents(
-    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    called: dict[str, Any] = {}
-
-    def launch(settings: Settings, **options: Any) -> None:
-        called.update(settings=settings, **options)
-
-    # Neither Gradio nor the package itself, which imports it: that takes ten seconds.
-    monkeypatch.setattr("rag_nodes.apps.require_gradio", lambda: None)
-    server = ModuleType("rag_nodes.server")
-    server.__path__ = [str(SOURCE / "server")]
-    server.launch = launch  # type: ignore[attr-defined]
-    monkeypatch.setitem(sys.modules, server.__name__, server)
-    from rag_nodes.server.gate import Access
-
-    splitter = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64)"
-    flags = ("--port", "8080", "--top-k", "4", "--behind-proxy", "10.0.0.7", "-p", splitter)
-    ended = command("app", manual, *flags)
-    assert ended.code == 0
-    assert called.pop("settings").top_k == 4
-    assert called == {
-        "host": "127.0.0.1",
-        "port": 8080,
-        "documents": [manual],
-        "access": Access(proxy="10.0.0.7"),
-        "mcp": False,
-        "parsers": [splitter],
-        "collections": {},
-    }
-
-
-def test_the_app_shows_a_stored_collection_as_a_column(
-    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    called: dict[str, Any] = {}
-    monkeypatch.setattr("rag_nodes.server.launch", lambda _, **options: called.update(options))
-    command("ingest", manual, "-p", "page", "--store", "kept")
-    [stored] = command("status", "--store", "kept", "--json").json["collections"]
-    name = stored["name"]
-    assert command("app", manual, "--collection", name, "--store", "kept").code == 0
-    assert finds(called["collections"][name])
-    ended = command("app", manual, "--collection", "other", "--store", "kept")
-    assert ended.code == ExitCode.FAILURE
-    assert f"there is no collection 'other'; there are: {name}" in ended.stderr
 
 
 # --- standard input -----------------------------------------------------------------------------

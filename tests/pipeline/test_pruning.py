@@ -3,14 +3,14 @@
 import os
 import re
 import shutil
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from counting_models import CountingEmbedding
-from folder_ingests import FolderIngests, states
+from folder_ingests import FolderIngests, states, stored
 
 from rag_nodes.core.errors import ConfigurationError, FileMissingError, StoreDamagedError
 from rag_nodes.embedding import Progress
@@ -21,16 +21,6 @@ from rag_nodes.pipeline.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.pipeline.pruning import compared
 from rag_nodes.pipeline.report import Pruned
 from rag_nodes.store import open_store
-
-
-def stored(corpus: FolderIngests) -> set[str]:
-    """Names of the files of which chunks are stored, in any collection."""
-    return {
-        Path(str(node.metadata["source"])).name
-        for info in corpus.store.collections()
-        for nodes in corpus.store.documents(info.name).values()
-        for node in corpus.store.fetch(info.name, list(nodes)).values()
-    }
 
 
 def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
@@ -50,53 +40,6 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     assert again.pruned == Pruned((), 0)
     assert states(again) == ["unchanged"] * 2
     assert corpus.opened == []
-
-
-def test_an_excluded_file_stays_until_it_is_pruned_and_comes_back_without_the_pattern(
-    corpus: FolderIngests,
-) -> None:
-    corpus.ingest()
-    report = corpus.ingest(exclude="1.*")
-    assert (report.gone, report.excluded, report.pruned) == (1, 1, None)
-    assert states(report) == ["unchanged"] * 2
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
-
-    pruned = corpus.ingest(exclude="1.*", prune=True).pruned
-    assert pruned
-    assert [Path(one).name for one in pruned.documents] == ["1.md"]
-    assert stored(corpus) == {"0.md", "2.md"}
-    assert corpus.ingest(exclude="1.*").gone == 0
-
-    assert corpus.ingest().gone == 0
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
-
-
-def test_an_excluded_folder_is_pruned_unless_it_is_named_itself(corpus: FolderIngests) -> None:
-    (corpus.folder / "sub").mkdir()
-    corpus.write("sub/a.md", "# Tea\n\nGreen tea is not black.")
-    corpus.ingest()
-    both = (corpus.folder, corpus.folder / "sub")
-    assert corpus.ingest(*both, exclude="sub", prune=True).pruned == Pruned((), 0)
-    assert corpus.ingest(exclude="sub", prune=True).pruned == Pruned(
-        (str(corpus.folder / "sub/a.md"),), 1
-    )
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
-
-
-def test_a_folder_of_which_all_is_excluded_is_not_pruned(corpus: FolderIngests) -> None:
-    corpus.ingest()
-    with pytest.raises(FileMissingError, match="no document in this folder"):
-        corpus.ingest(exclude="*", prune=True)
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
-
-
-def test_what_is_excluded_elsewhere_is_not_gone(corpus: FolderIngests) -> None:
-    corpus.ingest()
-    other = corpus.folder.with_name("other")
-    other.mkdir()
-    (other / "b.md").write_text("# Tea\n\nAnother text.", encoding="utf-8")
-    report = corpus.ingest(other, exclude="1.md", prune=True)
-    assert (report.gone, report.pruned) == (0, Pruned((), 0))
 
 
 def test_a_dry_run_counts_what_is_gone_and_takes_nothing_out(corpus: FolderIngests) -> None:
@@ -385,71 +328,3 @@ def test_nothing_is_pruned_while_a_collection_has_an_error_of_its_own(
 def test_a_store_without_a_ledger_cannot_be_pruned(corpus: FolderIngests, models: Models) -> None:
     with open_store() as memory, pytest.raises(ConfigurationError, match="no ledger"):
         ingest([corpus.folder], corpus.parsers, memory, models=models, prune=True)
-
-
-def test_files_that_were_renamed_and_copied_keep_their_vectors(
-    corpus: FolderIngests, embedding: CountingEmbedding
-) -> None:
-    corpus.ingest()
-    embedding.texts.clear()
-    (corpus.folder / "1.md").rename(corpus.folder / "moved.md")
-    shutil.copy(corpus.folder / "2.md", corpus.folder / "copy.md")
-
-    report = corpus.ingest(prune=True)
-
-    assert embedding.texts == []
-    assert states(report) == ["unchanged", "unchanged", "read", "read"]
-    assert stored(corpus) == {"0.md", "2.md", "copy.md", "moved.md"}
-
-
-@pytest.fixture
-def moved(tmp_path: Path, models: Models) -> Iterator[FolderIngests]:
-    """A store that was moved with its documents, in one folder."""
-    project = tmp_path / "project"
-    (project / "docs").mkdir(parents=True)
-    with open_store(project / "store") as store:
-        corpus = FolderIngests(project / "docs", store, models, [])
-        for number in range(3):
-            corpus.write(f"{number}.md", f"# Tea {number}\n\nNumber {number} is green.\n" * 9)
-        corpus.crawl("crawl.json", page="Green tea is not black.")
-        corpus.ingest(corpus.folder, corpus.folder / "crawl.json")
-    project = project.rename(tmp_path / "moved")
-    with open_store(project / "store") as store:
-        yield FolderIngests(project / "docs", store, models, [])
-
-
-def test_a_store_that_was_moved_with_its_documents_has_each_of_them_once(
-    moved: FolderIngests, embedding: CountingEmbedding
-) -> None:
-    [info] = moved.store.collections()
-    embedding.texts.clear()
-
-    report = moved.ingest(moved.folder, moved.folder / "crawl.json")
-
-    assert (report.gone, report.pruned, embedding.texts) == (0, None, [])
-    assert [one.points for one in moved.store.collections()] == [info.points]
-    with moved.ledger as ledger:
-        assert all(path.startswith(str(moved.folder)) for path in ledger.paths("default"))
-        assert ledger.moved() is None
-
-
-def test_what_was_not_moved_with_the_store_is_gone_and_pruned(moved: FolderIngests) -> None:
-    (moved.folder / "1.md").unlink()
-    report = moved.ingest()
-    assert report.gone == 1
-    report = moved.ingest(prune=True)
-    assert report.pruned
-    assert report.pruned.documents == (str(moved.folder.parents[1] / "project/docs/1.md"),)
-    assert stored(moved) == {"0.md", "2.md", "page"}
-
-
-def test_another_parser_keeps_what_it_has_of_documents_that_were_moved(
-    moved: FolderIngests,
-) -> None:
-    [info] = moved.store.collections()
-    moved.parsers = {"other": get_parser("fixed", chunk_size=60, chunk_overlap=0)}
-
-    report = moved.ingest()
-
-    assert report.gone == 3
-    assert info in moved.store.collections()
