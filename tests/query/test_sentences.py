@@ -27,6 +27,7 @@ from rag_nodes.query import (
 from rag_nodes.query.locations import slice_of
 from rag_nodes.query.postprocessors import SentencePostprocessor
 from rag_nodes.query.sentences import Sentences
+from rag_nodes.query.similarity import Counted
 from rag_nodes.store import Store
 from rag_nodes.text.passages import PassageRanker, Read
 from rag_nodes.text.spans import Span
@@ -359,6 +360,9 @@ def test_a_slice_across_chunks_that_end_with_the_page_says_where_it_is_turned() 
     assert about["headings_inside"] == [[turned, ["Lid"]]]
 
 
+COSINE = Counted(lambda hit: hit.similarity, lambda _: False)
+
+
 def hit_of(text: str, document: str, similarity: float | None, rank: int) -> Hit:
     node = TextNode(text=text, start_char_idx=0, end_char_idx=len(text))
     node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
@@ -374,13 +378,13 @@ def test_the_similarity_of_chunks_counts_only_where_the_embedding_knows_meaning(
     ]
     question = "What does a boat cost?"
 
-    def order(*, by_meaning: bool) -> list[str | None]:
-        found = Sentences(question, hits, by_meaning=by_meaning).hits(100)
+    def order(counted: Counted | None) -> list[str | None]:
+        found = Sentences(question, hits, counted).hits(100)
         return [one.node.ref_doc_id for one in found]
 
-    assert order(by_meaning=False) == ["words", "meaning", "beside"]
+    assert order(None) == ["words", "meaning", "beside"]
     # What was not found is no nearer than the worst that was; the last of all is left out.
-    assert order(by_meaning=True) == ["meaning", "words"]
+    assert order(COSINE) == ["meaning", "words"]
 
 
 def test_what_was_not_found_is_no_nearer_than_the_worst_that_was_even_below_zero() -> None:
@@ -389,7 +393,7 @@ def test_what_was_not_found_is_no_nearer_than_the_worst_that_was_even_below_zero
         hit_of("The boat is quick", "near", -0.1, 2),
         hit_of("The boat is brown", "beside", None, 3),
     ]
-    found = Sentences("What does a boat cost?", hits, by_meaning=True).hits(100)
+    found = Sentences("What does a boat cost?", hits, COSINE).hits(100)
     assert [one.node.ref_doc_id for one in found] == ["near", "far"]
 
 
@@ -423,9 +427,9 @@ def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_
     seen: list[bool] = []
     real = Sentences.__init__
 
-    def noted(self: Sentences, *given: Any, by_meaning: bool = False) -> None:
-        seen.append(by_meaning)
-        real(self, *given, by_meaning=by_meaning)
+    def noted(self: Sentences, question: str, hits: Any, counted: Counted | None) -> None:
+        seen.append(counted is not None)
+        real(self, question, hits, counted)
 
     monkeypatch.setattr(Sentences, "__init__", noted)
     for models in (offline, Models.of(embed_model=MockEmbedding(4), llm="extractive")):

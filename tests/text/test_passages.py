@@ -1,5 +1,6 @@
 """What of retrieved text is worth reading, sentence by sentence."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from math import log
 from random import Random
@@ -12,7 +13,14 @@ from steps import steps_of
 from strategies import TEXTS
 
 from rag_nodes.text.filling import MOST_LOST, Ranked, fill
-from rag_nodes.text.passages import PassageRanker, Read, TextRun, joined_runs
+from rag_nodes.text.passages import (
+    LEAST_WEIGHT,
+    PassageRanker,
+    Read,
+    Similarity,
+    TextRun,
+    joined_runs,
+)
 from rag_nodes.text.passages.scorer import MultiWidthScorer
 from rag_nodes.text.passages.units import Units, units_of
 from rag_nodes.text.spans import Span
@@ -24,6 +32,10 @@ FERRY = (
 MUSEUM = (
     "The museum opens at ten. Children pay nothing. A ticket costs nine euros. The guide is free."
 )
+
+
+def similar(near: Callable[[TextRun, int], float], largest: float = LEAST_WEIGHT) -> Similarity:
+    return Similarity(near, lambda _: largest)
 
 
 def passages_of(question: str, runs: list[TextRun], budget: int) -> list[Read]:
@@ -172,7 +184,7 @@ def first_of(near: dict[str, float] | None) -> str:
     """The document of the best passage, of two that say the same of boats in different words."""
     runs = [TextRun("ferry", 0, "The boat is cheap."), TextRun("tram", 0, "The boat is quick.")]
     ranker = PassageRanker(
-        "What does a boat cost?", runs, near and (lambda run, _: near[run.document])
+        "What does a boat cost?", runs, near and similar(lambda run, _: near[run.document])
     )
     return runs[ranker.passages(5)[0].run].document
 
@@ -187,13 +199,14 @@ def test_nearness_that_is_the_same_everywhere_changes_nothing() -> None:
     runs = [TextRun("ferry", 0, FERRY), TextRun("museum", 0, MUSEUM)]
     for budget in (5, 20, 60):
         plain = PassageRanker("When does it open at ten?", runs).passages(budget)
-        alike = PassageRanker("When does it open at ten?", runs, lambda *_: 0.3).passages(budget)
+        same = similar(lambda *_: 0.3, 1.6)
+        alike = PassageRanker("When does it open at ten?", runs, same).passages(budget)
         assert [one.span for one in alike] == [one.span for one in plain]
 
 
 def test_nearness_alone_finds_nothing_where_no_word_of_the_question_is() -> None:
     runs = [TextRun("ferry", 0, FERRY)]
-    found = PassageRanker("zebra?", runs, lambda _, offset: float(offset)).passages(30)
+    found = PassageRanker("zebra?", runs, similar(lambda _, offset: float(offset))).passages(30)
     assert all(one.score == 0 for one in found)
 
 
@@ -204,7 +217,7 @@ def test_nearness_is_asked_for_places_of_the_document() -> None:
         asked.append((run.document, offset))
         return 0.0
 
-    PassageRanker("boat", [TextRun("ferry", 100, FERRY)], near)
+    PassageRanker("boat", [TextRun("ferry", 100, FERRY)], similar(near))
     assert asked[0] == ("ferry", 100)
     assert asked[1] == ("ferry", 100 + FERRY.index("Dogs"))
 
@@ -231,7 +244,7 @@ def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_h
 def test_of_two_sentences_with_a_word_the_short_one_weighs_more_as_bm25_has_it() -> None:
     letters, counts = np.array([100.0, 300.0, 200.0]), np.array([[1.0], [1.0], [0.0]])
     spans = [Span(0, 100), Span(101, 401), Span(402, 602)]
-    units = Units(np.zeros(3, np.intp), spans, letters, counts)
+    units = Units(np.zeros(3, np.intp), spans, letters, counts, {"": "en"})
     alone = (
         MultiWidthScorer(units).scores(0) / 2
     )  # the widest window is that of the unit alone, too
@@ -297,5 +310,6 @@ def test_nearness_in_meaning_outweighs_a_small_difference_of_the_words_only(
 ) -> None:
     scored(monkeypatch, 1.0, words, 0.0)
     runs = [TextRun(name, 0, "The boat is cheap.") for name in ("first", "second", "third")]
-    ranker = PassageRanker("boat", runs, lambda run, _: float(run.document == "second"))
+    near = similar(lambda run, _: float(run.document == "second"))
+    ranker = PassageRanker("boat", runs, near)
     assert runs[ranker.passages(100)[0].run].document == best

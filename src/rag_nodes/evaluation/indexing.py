@@ -19,6 +19,7 @@ from rag_nodes.query.locations import document_of, span_of
 from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.sentences import Sentences
+from rag_nodes.query.similarity import counted_by
 from rag_nodes.store import Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
 
@@ -174,8 +175,7 @@ class Index:
             return {}
         options = replace(self.options, top_k=None, budget=max(budgets))
         candidates = self._candidates(question, options)
-        by_meaning = self._recipe.known.embeds_meaning
-        sentences = Sentences(question.text, candidates, by_meaning=by_meaning)
+        sentences = Sentences(question.text, candidates, counted_by(self._recipe.known))
         return {budget: sentences.passages(budget) for budget in budgets}
 
     def _candidates(self, question: Question, options: QueryOptions) -> list[Hit]:

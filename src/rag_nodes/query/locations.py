@@ -15,6 +15,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 
+_LETTERS_PER_TOKEN = 4
+
+
 def document_of(node: TextNode) -> str:
     """Return the key that all nodes of a document share: its id, else its source."""
     return node.ref_doc_id or str(node.metadata.get(keys.SOURCE) or node.node_id)
@@ -26,6 +29,11 @@ def span_of(node: TextNode) -> Span | None:
     if start is None or end is None or end - start != len(node.text):
         return None
     return Span(start, end)
+
+
+def tokens_of(node: TextNode) -> float:
+    """Return the tokens of a node: as its parser counted them, else estimated from its length."""
+    return float(node.metadata.get(keys.TOKEN_COUNT) or len(node.text) / _LETTERS_PER_TOKEN)
 
 
 def related(node: TextNode, relationship: NodeRelationship) -> str | None:

@@ -12,16 +12,17 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.metadata import TOKEN_COUNT
 from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.bundles import innermost
+from rag_nodes.query.locations import tokens_of
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
+from rag_nodes.query.similarity import counted_by
 from rag_nodes.query.tracing import dispatcher, retrieving
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
@@ -31,8 +32,6 @@ _ENOUGH = 2
 """Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
 _DEEPER = 4
 """Factor by which more chunks are searched for if the first ones do not fill the budget."""
-_LETTERS = 4
-"""Characters of a token, where nobody counted."""
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -152,8 +151,7 @@ class RagNodesRetriever(BaseRetriever):
         found, options = self._found(question, vector, widened=widened)
         budget = options.tokens(widened=widened)
         if options.reads_sentences and budget is not None:
-            by_meaning = self.models.embeds_meaning
-            return Sentences(question, found, by_meaning=by_meaning).hits(budget)
+            return Sentences(question, found, counted_by(self.models)).hits(budget)
         return found
 
     def candidates(self, question: str, vector: Sequence[float] | None) -> list[Hit]:
@@ -222,9 +220,7 @@ def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
     """Return True if there is less than twice the budget to choose sentences from."""
     if not options.reads_sentences or options.top_k or options.budget is None:
         return False
-    nodes = (hit.node for hit in hits)
-    held = sum(node.metadata.get(TOKEN_COUNT) or len(node.text) / _LETTERS for node in nodes)
-    return bool(held < _ENOUGH * options.budget)
+    return sum(tokens_of(hit.node) for hit in hits) < _ENOUGH * options.budget
 
 
 def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list[Hit]:

@@ -12,23 +12,38 @@ from collections import defaultdict
 from dataclasses import replace
 from itertools import pairwise
 from math import inf
+from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
 from rag_nodes.query.gaps import gaps_of
-from rag_nodes.query.locations import document_of, pages_of, part_of, slice_of, span_of
+from rag_nodes.query.locations import (
+    document_of,
+    pages_of,
+    part_of,
+    slice_of,
+    span_of,
+    tokens_of,
+)
 from rag_nodes.query.reading import passage_of
 from rag_nodes.text.edges import in_sentence
 from rag_nodes.text.filling import Ranked, fill
-from rag_nodes.text.passages import PassageRanker, TextRun, joined_runs
+from rag_nodes.text.passages import (
+    PassageRanker,
+    Similarity,
+    TextRun,
+    joined_runs,
+    largest_weight,
+)
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.query.similarity import Counted
     from rag_nodes.store import Hit
     from rag_nodes.text.passages import Read
 
@@ -56,14 +71,13 @@ class Sentences:
     Args:
         question: in the user's words.
         hits: what may be read, in rank order: what was found, and what stands beside it.
-        by_meaning: let the similarity of their chunks count beside the words. That of a neural
-            embedding finds what words do not; that of a lexical one says the same again.
+        counted: the similarity that counts beside the words; None to let words decide alone.
     """
 
-    def __init__(self, question: str, hits: Sequence[Hit], *, by_meaning: bool = False) -> None:
+    def __init__(self, question: str, hits: Sequence[Hit], counted: Counted | None = None) -> None:
         self._text = _Text(_credible([_Piece(hit, passage_of(hit)) for hit in hits]))
-        near = self._text.nearness() if by_meaning else None
-        self._ranker = PassageRanker(question, self._text.runs, near)
+        similarity = self._text.similarity(counted) if counted else None
+        self._ranker = PassageRanker(question, self._text.runs, similarity)
 
     def passages(self, budget: int) -> list[Ranked]:
         """Return the passages to read, best first, disjoint and filling the budget exactly."""
@@ -133,25 +147,27 @@ class _Text:
         gap = self._gaps.get((passage.document, passage.span.end))
         return gap.text if gap else ""
 
-    def nearness(self) -> Callable[[TextRun, int], float] | None:
-        """The similarity of the chunk at a place; None where no search by meaning was made.
+    def similarity(self, counted: Counted) -> Similarity | None:
+        """Return the similarity of the chunk at a place; None if no chunk has any.
 
         Of chunks that were not found it is not known, and at most that of the worst that was.
         """
-        known = [hit.similarity for hit, _ in self.pieces if hit.similarity is not None]
+        found = [(hit, passage, counted.of(hit)) for hit, passage in self.pieces]
+        known = [value for _, _, value in found if value is not None]
         if not known:
             return None
         least = min(known)
         chunks: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for hit, passage in self.pieces:
-            similarity = least if hit.similarity is None else hit.similarity
+        for _, passage, value in found:
+            similarity = least if value is None else value
             insort(chunks[passage.document], (passage.span.start, -similarity))
 
         def near(run: TextRun, offset: int) -> float:
             own = chunks[run.document]
             return -own[max(0, bisect_right(own, (offset, inf)) - 1)][1]
 
-        return near
+        weight = largest_weight(fmean(tokens_of(hit.node) for hit, _ in self.pieces))
+        return Similarity(near, lambda language: counted.largest(language, weight))
 
     def within(self, reads: Sequence[Read], budget: int, *, exact: bool) -> list[Read]:
         """As much as fits of passages, best first.

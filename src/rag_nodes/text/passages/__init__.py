@@ -2,5 +2,14 @@
 
 from rag_nodes.text.passages.scorer import PassageRanker, Read
 from rag_nodes.text.passages.units import TextRun, joined_runs
+from rag_nodes.text.passages.weights import LEAST_WEIGHT, Similarity, largest_weight
 
-__all__ = ["PassageRanker", "Read", "TextRun", "joined_runs"]
+__all__ = [
+    "LEAST_WEIGHT",
+    "PassageRanker",
+    "Read",
+    "Similarity",
+    "TextRun",
+    "joined_runs",
+    "largest_weight",
+]

@@ -9,12 +9,13 @@ candidates only: one that fills every wide window says nothing there, and the na
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from rag_nodes.text.passages.units import TextRun, Units, units_of
+from rag_nodes.text.passages.weights import Similarity, coverage, similarity_weights
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -88,8 +89,6 @@ def _widths(widest: int) -> Iterator[int]:
 
 LETTERS_PER_TOKEN = 4
 """Letters of a token, for the width of the widest window."""
-NEARNESS = 0.4
-"""Weight of nearness in meaning beside that of the words, both in standard deviations."""
 _ALIKE = 1e-6
 """Standard deviation below which all are equally near."""
 GROWTH = 0.85
@@ -111,21 +110,20 @@ class Read(NamedTuple):
 class PassageRanker:
     """Retrieved text whose sentences are scored once, for any number of budgets.
 
-    The runs have no gaps within and no overlap between them. `near` says how near in meaning to the
-    question the text is that begins at an offset of a run's document, such as the cosine of its
-    chunk; without it words decide alone.
+    The runs have no gaps within and no overlap between them. Without a `similarity` words decide
+    alone.
     """
 
     def __init__(
         self,
         question: str,
         runs: Sequence[TextRun],
-        near: Callable[[TextRun, int], float] | None = None,
+        similarity: Similarity | None = None,
     ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
         self._scorer = MultiWidthScorer(self._units) if self._units.spans else None
-        self._near = self._deviations(near) if near and self._scorer else None
+        self._pull = self._pulled(similarity) if similarity and self._scorer else None
 
     def passages(self, budget: int) -> list[Read]:
         """What to read, best first: disjoint passages of so many tokens.
@@ -135,20 +133,33 @@ class PassageRanker:
         if self._scorer is None:
             return []
         scores = self._scorer.scores(budget * LETTERS_PER_TOKEN)
-        if self._near is not None:
-            # Where the words say the same of all, nearness decides; of none, nothing does.
+        if self._pull is not None:
+            # If the words say the same of all units, similarity decides.
             spread = scores.std() if scores.std() > _ALIKE else scores.mean()
-            scores += NEARNESS * spread * self._near
+            scores += spread * self._pull
             scores -= scores.min()
         return self._packed(scores, budget)
 
-    def _deviations(self, near: Callable[[TextRun, int], float]) -> Floats | None:
-        """By how many standard deviations each unit is nearer than their mean; None where alike."""
-        places = zip(self._units.runs.tolist(), self._units.spans, strict=True)
+    def _pulled(self, similarity: Similarity) -> Floats | None:
+        """Return the weighted similarity of each unit, in standard deviations; None if all equal.
+
+        Also None if similarity has no weight in any language that was found.
+        """
+        units = self._units
+        places = zip(units.runs.tolist(), units.spans, strict=True)
         runs = ((self._runs[number], span.start) for number, span in places)
-        found = np.array([near(run, run.start + start) for run, start in runs])
-        spread = found.std()
-        return None if spread < _ALIKE else (found - found.mean()) / spread
+        near = np.array([similarity.near(run, run.start + start) for run, start in runs])
+        spread = near.std()
+        if spread < _ALIKE:
+            return None
+        by_language = {one: similarity.largest(one) for one in set(units.languages.values())}
+        of_runs = [by_language[units.languages[run.document]] for run in self._runs]
+        largest = np.array(of_runs)[units.runs]
+        if not largest.any():
+            return None
+        weights = similarity_weights(coverage(units.counts, units.runs), largest)
+        pull: Floats = weights * (near - near.mean()) / spread
+        return pull
 
     def _packed(self, scores: Floats, budget: int) -> list[Read]:
         """Passages grown around the best sentences, until they fill the budget."""

@@ -190,12 +190,21 @@ class Speakers:
 
 
 class Units(NamedTuple):
-    """The units of all runs: number of the run, characters, letters, count of each word asked."""
+    """The units of all runs, and the languages of their documents.
+
+    Attributes:
+        runs: number of the run of each unit.
+        spans: characters of each unit in its run.
+        letters: length of each unit, see `letters`.
+        counts: how often each unit has each word of the question.
+        languages: language of each document, by its id.
+    """
 
     runs: NDArray[np.intp]
     spans: list[Span]
     letters: Floats
     counts: Floats
+    languages: dict[str, str]
 
 
 class _Terms(dict[str, int]):
@@ -255,6 +264,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         spans,
         np.array(sizes, float),
         _counted(own, shape) + HEADING * _counted(above, shape),
+        languages,
     )
 
 
