@@ -151,3 +151,59 @@ def test_it_is_written_down_and_made_again_as_components_are() -> None:
     first = SentencePostprocessor(budget=300, store=None)
     assert first.to_dict() == {"budget": 300, "class_name": "SentencePostprocessor"}
     assert SentencePostprocessor.from_dict(first.to_dict()).budget == 300
+
+
+def harbour(*scores: float | None) -> list[NodeWithScore]:
+    """Return three nodes without the words of a question, and their scores."""
+    texts = ("The boat is red and new.", "Crossing takes two hours.", "Soup is sold on board.")
+    return [
+        NodeWithScore(node=TextNode(text=text, id_=str(number)), score=score)
+        for number, (text, score) in enumerate(zip(texts, scores, strict=True))
+    ]
+
+
+def first_of(nodes: list[NodeWithScore], question: str) -> str:
+    """Return the first word that is read."""
+    [best, *_] = SentencePostprocessor(budget=6).postprocess_nodes(nodes, query_str=question)
+    return best.text.split()[0]
+
+
+def test_the_scores_of_the_retriever_decide_if_the_text_has_little_of_the_question() -> None:
+    paraphrased = "How long does it take a boat to reach the far shore of the fjord?"
+    assert first_of(harbour(0.2, 0.9, 0.1), paraphrased) == "Crossing"
+    assert first_of(harbour(-2.0, 7.5, -3.0), paraphrased) == "Crossing"  # logits of a reranker
+
+
+def test_words_decide_if_the_text_has_the_question() -> None:
+    assert first_of(harbour(0.2, 0.9, 0.1), "Which boat is red and new?") == "The"
+
+
+@pytest.mark.parametrize("scores", [(None, None, None), (0.5, 0.5, 0.5), (0.1, None, 0.9)])
+def test_the_order_of_the_nodes_counts_if_their_scores_say_nothing(
+    scores: tuple[float | None, ...],
+) -> None:
+    ordered = harbour(*scores)
+    ordered = [ordered[1], ordered[0], ordered[2]]
+    assert (
+        first_of(ordered, "How long does a boat take to the far shore of the fjord?") == "Crossing"
+    )
+
+
+def test_scores_do_not_count_for_text_that_is_not_english() -> None:
+    texts = (
+        "Das Boot ist rot und es ist neu.",
+        "Die Überfahrt ist nicht kurz und dauert.",
+        "Suppe.",
+    )
+    nodes = [
+        NodeWithScore(node=TextNode(text=text, id_=str(number)), score=score)
+        for number, (text, score) in enumerate(zip(texts, (0.1, 0.9, 0.2), strict=True))
+    ]
+    question = "Wie lange braucht ein Boot bis zum anderen Ufer des Fjords?"
+    assert first_of(nodes, question) == "Das"
+
+
+def test_the_scores_that_counted_are_not_written_into_the_metadata() -> None:
+    nodes = harbour(0.2, 0.9, 0.1)
+    read = SentencePostprocessor(budget=20).postprocess_nodes(nodes, query_str="Which boat?")
+    assert [one.node.metadata for one in read] == [{}] * len(read)

@@ -7,13 +7,15 @@ from typing import Any
 import pytest
 from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.bridge.pydantic import PrivateAttr
+from llama_index.core.schema import TextNode
 
 from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.models import Models
 from rag_nodes.query import similarity as tests_of_models
 from rag_nodes.query.language_pairs import NAMES, PAIRS
-from rag_nodes.query.similarity import counted_by, knows
+from rag_nodes.query.similarity import counted_by, counted_in, knows
+from rag_nodes.store import Hit
 from rag_nodes.text.languages import content_words, stemmed
 
 KNOWN = dict(PAIRS)
@@ -183,6 +185,36 @@ def test_a_cancelled_question_does_not_wait_for_the_test(
 
 def test_a_model_that_tells_no_meaning_is_not_asked(offline: Models) -> None:
     assert counted_by(offline) is None
+
+
+def hit(rank: int, origin: Any = "search") -> Hit:
+    return Hit(node=TextNode(text="text"), rank=rank, score=0.5, origin=origin)
+
+
+def test_the_scores_of_any_retriever_count_by_rank() -> None:
+    counted = counted_in({1: 7.0, 2: 3.0, 4: -2.0})
+    assert counted is not None
+    assert [counted.of(hit(rank)) for rank in (1, 2, 4)] == [7, 3, -2]
+    assert counted.of(hit(1, "neighbour")) is None
+
+
+@pytest.mark.parametrize("scores", [[0.5, None, 0.1], [0.5, float("nan"), 0.1], [0.2] * 3])
+def test_ranks_count_if_scores_are_missing_or_no_numbers_or_all_the_same(
+    scores: list[float | None],
+) -> None:
+    counted = counted_in(dict(enumerate(scores, start=1)))
+    assert counted is not None
+    assert [counted.of(hit(rank)) for rank in (1, 2, 3)] == [-1, -2, -3]
+
+
+def test_the_scores_of_fewer_than_three_nodes_do_not_count() -> None:
+    assert counted_in({1: 0.9, 2: 0.1}) is None
+
+
+def test_scores_of_any_retriever_count_in_english_only() -> None:
+    counted = counted_in({1: 0.9, 2: 0.2, 3: 0.1})
+    assert counted is not None
+    assert [counted.largest(language, 1.6) for language in ("en", "de", "zh")] == [1.6, 0, 0]
 
 
 def test_a_model_that_does_not_know_the_language_counts_as_little_as_before(

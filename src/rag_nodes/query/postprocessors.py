@@ -15,6 +15,7 @@ from rag_nodes.query.checks import check_whole
 from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
+from rag_nodes.query.similarity import counted_in
 from rag_nodes.store import Hit
 
 if TYPE_CHECKING:
@@ -32,6 +33,9 @@ class SentencePostprocessor(BaseNodePostprocessor):
     best first, that fill the budget and share no text; where the place of a node in its document is
     known they are exact slices of that, across the ends of chunks too. Windows of our parsers are
     text to choose from; so are parents, and the chunks before and after, where they can be read.
+
+    The scores of the nodes count beside the words if the text is English: the more, the fewer words
+    of the question stand together in it, and the smaller the nodes are.
 
     Args:
         budget: tokens of all passages together.
@@ -87,7 +91,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
         read = expanded(hits, self._read, "auto", limit=len(hits))
         both = with_neighbours(read, self._read)
         beside = [one for one in both if one.origin == "neighbour"]
-        sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside])
+        counted = counted_in({hit.rank: nodes[hit.rank - 1].score for hit in read})
+        sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside], counted)
         return [*replaced(sentences.hits(self.budget)), *others]
 
     def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:

@@ -11,6 +11,7 @@ import logging
 import threading
 import time
 from functools import partial
+from math import isfinite
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -23,13 +24,14 @@ from rag_nodes.query.language_pairs import NAMES, PAIRS
 from rag_nodes.text.passages import LEAST_WEIGHT
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from rag_nodes.models import Models
     from rag_nodes.store import Hit
 
 logger = logging.getLogger(__name__)
 
+_FEWEST_NODES = 3
 _ENOUGH = 6
 """Questions whose answer a model must find to know a language."""
 RETRY_SECONDS = 600.0
@@ -59,6 +61,27 @@ def counted_by(models: Models) -> Counted | None:
     if not models.embeds_meaning:
         return None
     return Counted(lambda hit: hit.similarity, partial(knows, models))
+
+
+def counted_in(scores: Mapping[int, float | None]) -> Counted | None:
+    """Return the similarity that counts for the nodes of any retriever; None for fewer than three.
+
+    It is their score, whatever its scale, or their rank if scores are missing or all the same. The
+    model behind them cannot be tested, so it counts in English only, the language of most models.
+
+    Args:
+        scores: score of each node by its rank.
+    """
+    if len(scores) < _FEWEST_NODES:
+        return None
+    known = {rank: score for rank, score in scores.items() if score is not None and isfinite(score)}
+    if len(known) < len(scores) or len(set(known.values())) == 1:
+        known = {rank: -float(rank) for rank in scores}
+
+    def of(hit: Hit) -> float | None:
+        return known[hit.rank] if hit.origin == "search" else None
+
+    return Counted(of, lambda language: True if language == "en" else None)
 
 
 class Answered(NamedTuple):
