@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from enum import StrEnum
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from rag_nodes.text.markdown.containers import container_end
 from rag_nodes.text.markdown.lines import (
@@ -111,15 +111,6 @@ class _Scanner:
         self.at = 0
         self._ends = EndMarks(text)
         self._no_title = -1
-        self._openers: dict[str, Callable[[int, int], bool]] = {
-            "#": self._atx,
-            "`": self._backticks,
-            "~": self._fenced_code,
-            ">": self._quote,
-            "<": self._html,
-            **dict.fromkeys("-*_", self._rule_or_list),
-            **dict.fromkeys("+0123456789", self._list),
-        }
 
     def run(self) -> Iterator[Block]:
         text, openers, gap = self.text, self._openers, _GAP.match
@@ -139,7 +130,7 @@ class _Scanner:
                 self._indented_code(start)
                 continue
             opener = openers.get(text[first])
-            if opener is None or not opener(start, first):
+            if opener is None or not opener(self, start, first):
                 self._paragraph(start, first)
         yield from self.blocks
 
@@ -309,3 +300,14 @@ class _Scanner:
         level = 1 if text[below] == "=" else 2
         self.blocks.append(Block(Kind.HEADING, start, visible_end(text, self.at), level, title))
         return True
+
+    # Bound methods would tie each scanner to itself, and keep its text until a garbage collection.
+    _openers: ClassVar[dict[str, Callable[[_Scanner, int, int], bool]]] = {
+        "#": _atx,
+        "`": _backticks,
+        "~": _fenced_code,
+        ">": _quote,
+        "<": _html,
+        **dict.fromkeys("-*_", _rule_or_list),
+        **dict.fromkeys("+0123456789", _list),
+    }
