@@ -211,7 +211,8 @@ def _count_from_their_parent(nodes: Sequence[BaseNode]) -> bool | None:
     """
     verdicts = set()
     for node in nodes:
-        claim, outer = _claim_of(node), _outer_of(node)
+        outer = _outer_of(node)
+        claim = outer and _claim_of(node)  # looked for last: documents have none, and say so slowly
         if claim is None or outer is None or claim == outer:
             continue
         within = outer[0] <= claim[0] and claim[1] <= outer[1]
