@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Container, Iterator, Sequence
+from functools import lru_cache
 from itertools import islice
 from typing import Any, Literal
 
@@ -109,7 +110,7 @@ class _Separator:
         self._spellings = [separator]
         if "\n" in separator and "\r" in text:
             self._spellings = [separator.replace("\n", end) for end in ("\r\n", "\n", "\r")]
-        self._pattern = re.compile("|".join(map(re.escape, self._spellings)))
+        self._pattern = _pattern_of(tuple(self._spellings))
         self.width = len(self._spellings[0])
 
     @property
@@ -137,6 +138,12 @@ class _Separator:
                 if _may_cut(text, high, low):
                     yield high
             high -= 1
+
+
+@lru_cache(maxsize=_MOST_SEPARATORS)
+def _pattern_of(spellings: tuple[str, ...]) -> re.Pattern[str]:
+    """What finds a separator however it is spelled; the same for all documents."""
+    return re.compile("|".join(map(re.escape, spellings)))
 
 
 def _may_cut(text: str, offset: int, floor: int) -> bool:
@@ -208,6 +215,8 @@ class _Cutter:
         """`start`, or where its line starts, if size and overlap leave room for that."""
         floor, before, _ = self.before or (-1, 0, 0)
         line = with_indentation(self.text, max(floor + 1, start - self.size), start)
+        if line == start:
+            return start
         fits = self.measure.fits(line, end, self.size) and (
             line >= before or self.measure.fits(line, before, self.overlap)
         )
