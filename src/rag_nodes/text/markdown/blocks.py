@@ -141,17 +141,17 @@ class _Scanner:
         """
         text, add, at = self.text, self.blocks.append, start
         while found := _PLAIN(text, at):
-            mark, title, end = found.end(1), found.start(2), found.end(2)
-            if mark < 0:
+            if (mark := found.end(1)) < 0:
                 end = found.end(3) - 1
                 if text.find("`", at, end) >= 0 and text.find("\n", at, end) >= 0:
                     break
                 visible = visible_end(text, end) if text[end - 1].isspace() else end
                 add(Block(Kind.PARAGRAPH, at, visible))
-            elif end - title > LONGEST_HEADING:
-                break
             else:
-                add(Block(Kind.HEADING, at, end, mark - at, Span(title, end)))
+                title = Span(*found.span(2))
+                if title.length > LONGEST_HEADING:
+                    break
+                add(Block(Kind.HEADING, at, title.end, mark - at, title))
             at = self.at = found.end()
         return at > start
 
@@ -247,7 +247,8 @@ class _Scanner:
     def _add_paragraph(self, start: int, first: int, end: int) -> None:
         text = self.text
         tick = text.find("`", first, end)
-        is_code = tick >= 0 and has_long_code_span(text, first, end)
+        may_be_code = tick >= 0 and text.find("\n", tick, end) >= 0
+        is_code = may_be_code and has_long_code_span(text, first, end)
         self._add(Kind.CODE if is_code else Kind.PARAGRAPH, start, end)
 
     def _table(self, start: int, first: int, end: int, below: int) -> bool:

@@ -43,7 +43,6 @@ _TEXT_LINES = {
 """Lines that go on with a paragraph in a container, or are one-line items of the same list."""
 _ITEM_ABOVE = compiled(r"\n(?:[-+*]|([0-9]++)[.)]) ")
 _BLANK_LINES = compiled(r"(?:\n[^\S\n]*+(?=\n))*+")
-_SPACES = compiled(r" *+")
 _CLOSES = compiled(r"(`+|~+) *+\Z")
 
 
@@ -245,8 +244,9 @@ class _Container:
 
 def _first(line: str, column: int) -> int:
     """Column of the first character at or after `column` that is no space; the end without one."""
-    spaces = _SPACES.match(line, column)
-    return spaces.end() if spaces else column
+    if not line.startswith(" ", column):  # most often
+        return column
+    return len(line) - len(line[column:].lstrip(" "))
 
 
 class _ContainerMark(NamedTuple):
