@@ -8,8 +8,6 @@ from itertools import takewhile
 from math import inf
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from rag_nodes.core import metadata as keys
 from rag_nodes.text.formats import below
 from rag_nodes.text.markdown import Block, Kind
@@ -53,12 +51,12 @@ class Outline:
         found = _sections(packer, " ".join(title.split()), max_level)
         self.sections = _with_preamble(packer, list(found), least)
         blocks, ends = self._blocks, packer.tokens.ends
-        starts = np.array([blocks[s.first].start for s in self.sections], dtype=np.int64)
-        stops = np.array([blocks[s.last].end for s in self.sections], dtype=np.int64)
-        self._starts: list[int] = starts.tolist()
+        self._starts = [blocks[section.first].start for section in self.sections]
+        stops = [blocks[section.last].end for section in self.sections]
         # Tokens that end before each section, and those that begin before its end.
-        self._before: list[int] = ends.searchsorted(starts, side="right").tolist()
-        self._through: list[int] = np.minimum(ends.searchsorted(stops) + 1, len(ends)).tolist()
+        self._before: list[int] = ends.searchsorted(self._starts, side="right").tolist()
+        through: list[int] = ends.searchsorted(stops).tolist()
+        self._through = [min(number + 1, len(ends)) for number in through]
 
     def span(self, first: int, last: int) -> Span:
         """Characters of the sections `first` to `last`."""

@@ -181,5 +181,5 @@ def _ends_cleanly(text: str, offset: int) -> bool:
 
 def _character_ends(text: str, encoder: Encoder) -> NDArray[np.int64]:
     """Offset at which each token's last character ends; a token may end inside a character."""
-    begun = encoder.characters[encoder.encode(text)]
+    begun = encoder.characters.take(encoder.encode(text))
     return begun.cumsum(dtype=np.int64)
