@@ -1,5 +1,7 @@
 """Markdown blocks as they are seen from outside, with exact offsets."""
 
+import gc
+
 import pytest
 from hypothesis import given
 from strategies import TEXTS
@@ -114,3 +116,13 @@ def holds_everything(text: str) -> None:
         assert text[block.start : block.end].strip()
         end = block.end
     assert not text[end:].strip()
+
+
+def test_nothing_of_a_scanned_text_is_left_to_the_garbage_collection() -> None:
+    gc.collect()
+    gc.disable()
+    try:
+        assert len(list(scan_blocks("# A\n\n- b\n\nc"))) == 3
+        assert gc.collect() == 0
+    finally:
+        gc.enable()
