@@ -137,6 +137,7 @@ def test_a_question_is_answered_that_arrives_before_the_page_knows_that_a_stream
     page.close()
 
 
+@pytest.mark.usefixtures("_gradio")
 def test_answers_are_shown_in_the_order_in_which_they_are_sent(
     browser: Browser, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
@@ -184,6 +185,7 @@ def test_answers_are_shown_in_the_order_in_which_they_are_sent(
         app.close()
 
 
+@pytest.mark.usefixtures("_gradio")
 def test_a_burst_of_answers_of_two_events_ends_with_the_newest(
     browser: Browser, leaks_collected: Callable[[], AbstractContextManager[None]]
 ) -> None:
@@ -195,7 +197,7 @@ def test_a_burst_of_answers_of_two_events_ends_with_the_newest(
             read = now()
             # Showing a component takes the page longer than what `quick` changes.
             yield Drawn(read, (f"working {number}", gr.Button(visible=True)))
-            began.set()
+        began.set()
         assert overtaken.wait(PATIENCE / 1000)
         yield Drawn(read, ("older", gr.Button(visible=False)))
         ended.set()
