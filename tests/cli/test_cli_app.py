@@ -58,6 +58,8 @@ def test_the_app_shows_a_stored_collection_as_a_column(
     name = stored["name"]
     assert command("app", manual, "--collection", name, "--store", "kept").code == 0
     assert finds(called["collections"][name])
+    ended = command("app", "--collection", name, "--store", "kept")
+    assert "asked once their documents are loaded: name the files" in " ".join(ended.stderr.split())
     ended = command("app", manual, "--collection", "other", "--store", "kept")
     assert ended.code == ExitCode.FAILURE
     assert f"there is no collection 'other'; there are: {name}" in ended.stderr

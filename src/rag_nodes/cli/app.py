@@ -62,6 +62,11 @@ def app(request: AppRequest, run: Run) -> Closed:
     """Serve until somebody ends it."""
     check_there(request.documents)
     token, password = _secrets(request, run)
+    if request.collection and not request.documents:
+        run.warn(
+            "Collections are asked once their documents are loaded: name the files, or upload "
+            "them on the page. `rag-nodes ask --collection NAME` needs no document."
+        )
     run.emit(Doing("Loading the app"))
     from rag_nodes.apps import require_gradio
 

@@ -71,7 +71,7 @@ class Command(TyperCommand):
         """Read what was typed, and say of too many arguments what to type instead."""
         context.allow_extra_args = bool(self.surplus)
         rest: list[str] = super().parse_args(context, arguments)
-        if rest and self.surplus:
+        if rest and self.surplus and not context.resilient_parsing:
             context.fail(f"Too many arguments: {' '.join(rest)}. {self.surplus}")
         return rest
 
