@@ -374,14 +374,22 @@ def test_what_costs_money_is_tried_only_when_that_was_agreed_to(
 
 
 def test_columns_of_ones_own_are_tried_as_they_are_beside_the_presets(
-    settings: Settings, tmp_path: Path
+    settings: Settings, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer = offered_columns({"mine": WindowSplitter()})
+    yours: list[str] = []
+
+    def noted(*given: Any, in_use: list[str], **more: Any) -> EvaluationReport:
+        yours.extend(in_use)
+        return recommend(*given, in_use=in_use, **more)
+
+    monkeypatch.setattr(deciding, "recommend", noted)
     with closing(PageSessions(settings, offer=offer)) as opened:
         session = opened.of(VISITOR)
         session.load([written(tmp_path / "days.md", TEXT)], Choice(("mine",)), ignore)
         _ended(session)
         names = {row.name for row in session.decider.verdict.rows}  # type: ignore[union-attr]
+    assert yours == ["mine"]
     assert "mine" in names
     assert {"recursive at 40", "heading at 400", "retrieval"} <= names
     assert not any(name.startswith("mine at") for name in names)

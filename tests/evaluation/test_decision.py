@@ -309,6 +309,15 @@ def test_a_copy_of_a_column_is_proposed_only_if_it_is_cheaper_and_no_default_is_
     assert proposed(rows, estimates(values, standard), standard).name == (standard or "B")
 
 
+def test_of_equal_estimates_the_default_goes_first_then_the_smallest() -> None:
+    rows = rows_of({name: np.ones(2) for name in "ABC"}, {"A": 3, "B": 1, "C": 1})
+    level = dict.fromkeys("ABC", 0.0)
+    assert proposed(rows, level, "A").name == "A"
+    assert proposed(rows, level).name == "B"
+    assert proposed(rows[::-1], level).name == "B"
+    assert proposed(rows, {**level, "C": 1e-6}, "A").name == "C"
+
+
 def test_a_report_none_of_whose_columns_was_measured_as_it_is_takes_none() -> None:
     found = decision_of([], [], {})
     assert (found.take, found.words) == (None, "No column could be measured as it is.")
