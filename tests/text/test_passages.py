@@ -22,6 +22,7 @@ from rag_nodes.text.passages import (
     joined_runs,
 )
 from rag_nodes.text.passages.scorer import MultiWidthScorer
+from rag_nodes.text.passages.speakers import is_transcript
 from rag_nodes.text.passages.units import Units, units_of
 from rag_nodes.text.spans import Span
 
@@ -244,7 +245,7 @@ def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_h
 def test_of_two_sentences_with_a_word_the_short_one_weighs_more_as_bm25_has_it() -> None:
     letters, counts = np.array([100.0, 300.0, 200.0]), np.array([[1.0], [1.0], [0.0]])
     spans = [Span(0, 100), Span(101, 401), Span(402, 602)]
-    units = Units(np.zeros(3, np.intp), spans, letters, counts, {"": "en"})
+    units = Units(np.zeros(3, np.intp), spans, letters, counts, {"": "en"}, np.zeros(3, bool))
     alone = (
         MultiWidthScorer(units).scores(0) / 2
     )  # the widest window is that of the unit alone, too
@@ -313,3 +314,59 @@ def test_nearness_in_meaning_outweighs_a_small_difference_of_the_words_only(
     near = similar(lambda run, _: float(run.document == "second"))
     ranker = PassageRanker("boat", runs, near)
     assert runs[ranker.passages(100)[0].run].document == best
+
+
+def meeting(turns: int = 12, names: tuple[str, ...] = ("Ann", "Ben"), other: int = 0) -> list[str]:
+    """Return the lines of a meeting: turns of each name in order, then lines without a label."""
+    spoken = [f"{names[at % len(names)]}: Turn {at} is about boat {at}." for at in range(turns)]
+    return [*spoken, *[f"Line {at} is said by nobody." for at in range(other)]]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (meeting(10), True),
+        (meeting(9), False),
+        (meeting(12, ("Ann",)), False),
+        (meeting(10, ("Ann", "Ben", "Cleo", "Dan", "Eve")), True),
+        (meeting(10, ("Ann", "Ben", "Cleo", "Dan", "Eve", "Finn")), False),
+        (meeting(12, other=4), True),
+        (meeting(12, other=5), False),
+    ],
+)
+def test_a_text_is_a_transcript_if_most_lines_begin_with_one_of_few_names(
+    lines: list[str], expected: bool
+) -> None:
+    assert is_transcript(["\n\n".join(lines)]) is expected
+    assert is_transcript(["\n".join(lines[:3]), "\n".join(lines[3:])]) is expected
+
+
+def test_an_answer_goes_on_over_the_turns_of_a_transcript_and_of_nothing_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    scored(monkeypatch, *[0.4] * 5, 0.6, 1.0, 0.84, 0.49, *[0.4] * 3)
+    lines = meeting()
+    [spoken, *_] = read("boat", {"meeting": "\n\n".join(lines)}, 100)
+    assert spoken == "\n\n".join(lines[5:8])
+    plain = [line.replace(":", "") for line in lines]
+    [written, *_] = read("boat", {"report": "\n\n".join(plain)}, 100)
+    assert written == plain[6]
+
+
+def test_the_widest_window_counts_four_times_in_a_transcript() -> None:
+    text = "\n\n".join(meeting())
+    units = units_of("boat 7?", [TextRun("meeting", 0, text)])
+    assert units.transcripts.all()
+    plain = MultiWidthScorer(units._replace(transcripts=~units.transcripts)).scores(400)
+    widest = MultiWidthScorer(units)._at(400)
+    # Widths of 0, 200 and 400 letters.
+    assert MultiWidthScorer(units).scores(400) == pytest.approx((plain + 3 * widest) * 3 / 6)
+
+
+def test_a_document_that_is_no_transcript_is_scored_as_without_one_beside_it() -> None:
+    runs = [TextRun("meeting", 0, "\n\n".join(meeting())), TextRun("ferry", 0, FERRY)]
+    units = units_of("Which boat?", runs)
+    assert units.transcripts.tolist() == (units.runs == 0).tolist()
+    plain = units._replace(transcripts=np.zeros_like(units.transcripts))
+    same = MultiWidthScorer(units).scores(400) == MultiWidthScorer(plain).scores(400)
+    assert same[units.runs == 1].all()

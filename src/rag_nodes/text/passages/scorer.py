@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 NARROWEST = 200
 """Letters of the narrowest window above a single unit; each further one is twice as wide."""
+_WIDEST_IN_TRANSCRIPTS = 4
+"""Times that the widest window counts in transcripts, where answers are long."""
 _K1, _B = 1.2, 0.75
 
 
@@ -40,8 +42,16 @@ class MultiWidthScorer:
         self._scores: dict[int, Floats] = {}
 
     def scores(self, widest: int) -> Floats:
-        """The sum over all widths up to the widest."""
-        return sum((self._at(width) for width in _widths(widest)), np.zeros(len(self._units.spans)))
+        """Return the sum over all widths up to the widest.
+
+        In transcripts the widest counts four times, and the sum is scaled down to that of others.
+        """
+        widths = list(_widths(widest))
+        scores = sum((self._at(width) for width in widths), np.zeros(len(self._units.spans)))
+        spoken, number = self._units.transcripts, len(widths)
+        longer = scores[spoken] + (_WIDEST_IN_TRANSCRIPTS - 1) * self._at(widest)[spoken]
+        scores[spoken] = longer * number / (number + _WIDEST_IN_TRANSCRIPTS - 1)
+        return scores
 
     def _at(self, width: int) -> Floats:
         if width not in self._scores:
@@ -93,6 +103,8 @@ _ALIKE = 1e-6
 """Standard deviation below which all are equally near."""
 GROWTH = 0.85
 """Share of the score of its best sentence that a neighbour must have to join a passage."""
+GROWTH_IN_TRANSCRIPTS = 0.5
+"""The same in transcripts, where an answer goes on over several turns."""
 
 
 class Read(NamedTuple):
@@ -190,7 +202,8 @@ class PassageRanker:
     ) -> tuple[int, int]:
         """The units around a seed: the better neighbour joins while it is good enough."""
         low, high = seed, seed + 1
-        enough = GROWTH * scores[seed]
+        growth = GROWTH_IN_TRANSCRIPTS if self._units.transcripts[seed] else GROWTH
+        enough = growth * scores[seed]
         size = self._units.letters[seed]
         while size < letters:
             before = scores[low - 1] if self._free(low - 1, seed, taken) else -1.0

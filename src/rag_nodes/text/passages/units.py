@@ -5,7 +5,6 @@ Units are sentences, rows and lines, and parts of what goes on for longer.
 
 from __future__ import annotations
 
-from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -17,6 +16,7 @@ from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.languages import content_words, guess_language, stemmed
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import BY_LINE, Packer
+from rag_nodes.text.passages.speakers import Speakers, is_transcript
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words
 
@@ -163,32 +163,6 @@ _SAMPLE = 8_000
 """Characters of a document its language is guessed from."""
 
 
-_LABEL = regex.compile(r"(?m)^([^\s:][^:\n]{0,40}):[ \t]")
-"""A name, a colon and a blank at the beginning of a line."""
-_FEWEST = 3
-"""Labels that a transcript has at least: a line that happens to begin like one is no turn."""
-
-
-class Speakers:
-    """Who speaks in a text, if it is a transcript: the label before a turn counts for all of it.
-
-    It is one where three lines or more begin with a label, and each name labels two of them on
-    average: the terms of a list or the keys of a file stand there once each.
-    """
-
-    def __init__(self, text: str) -> None:
-        labels = list(_LABEL.finditer(text))
-        names = {label.group(1) for label in labels}
-        self._labels = labels if len(labels) >= max(_FEWEST, 2 * len(names)) else []
-        self._starts = [label.start() for label in self._labels]
-
-    def at(self, offset: int) -> tuple[str, ...]:
-        """Who speaks at an offset; nobody before the first label, and within one, which says it."""
-        turn = bisect_right(self._starts, offset)
-        label = self._labels[turn - 1] if turn else None
-        return (label.group(1),) if label and label.end() <= offset else ()
-
-
 class Units(NamedTuple):
     """The units of all runs, and the languages of their documents.
 
@@ -198,6 +172,7 @@ class Units(NamedTuple):
         letters: length of each unit, see `letters`.
         counts: how often each unit has each word of the question.
         languages: language of each document, by its id.
+        transcripts: True for units of a document that is a transcript.
     """
 
     runs: NDArray[np.intp]
@@ -205,6 +180,7 @@ class Units(NamedTuple):
     letters: Floats
     counts: Floats
     languages: dict[str, str]
+    transcripts: NDArray[np.bool_]
 
 
 class _Terms(dict[str, int]):
@@ -258,6 +234,10 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
             spans.append(span)
             sizes.append(letters(text))
         numbers += [number] * (len(spans) - len(numbers))
+    texts: dict[str, list[str]] = {}
+    for run in runs:
+        texts.setdefault(run.document, []).append(run.text)
+    transcripts = {document for document, own in texts.items() if is_transcript(own)}
     shape = len(spans), len(asked)
     return Units(
         np.array(numbers, np.intp),
@@ -265,6 +245,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         np.array(sizes, float),
         _counted(own, shape) + HEADING * _counted(above, shape),
         languages,
+        np.array([runs[number].document in transcripts for number in numbers], bool),
     )
 
 

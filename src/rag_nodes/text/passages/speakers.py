@@ -1,0 +1,56 @@
+"""Who speaks in a text, and which texts are transcripts."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+
+import regex
+
+_LABEL = regex.compile(r"(?m)^([^\s:][^:\n]{0,40}):[ \t]")
+"""A name, a colon and a blank at the beginning of a line."""
+_FEWEST = 3
+"""Labels that count at least: a line that happens to begin like one is no turn."""
+_TRANSCRIPT_LABELS = 10
+"""Labels of a transcript at least."""
+_TRANSCRIPT_NAMES = 2
+"""Names of a transcript at least."""
+_TRANSCRIPT_SHARE = 0.75
+"""Share of the lines of a transcript that begin with a label at least."""
+_LINE = regex.compile(r"(?m)^.*\S")
+"""A line that is not blank."""
+
+
+class Speakers:
+    """Who speaks in a text, if it is a transcript: the label before a turn counts for all of it.
+
+    It is one where three lines or more begin with a label, and each name labels two of them on
+    average: the terms of a list or the keys of a file stand there once each.
+    """
+
+    def __init__(self, text: str) -> None:
+        labels = list(_LABEL.finditer(text))
+        names = {label.group(1) for label in labels}
+        self._labels = labels if len(labels) >= max(_FEWEST, 2 * len(names)) else []
+        self._starts = [label.start() for label in self._labels]
+
+    def at(self, offset: int) -> tuple[str, ...]:
+        """Who speaks at an offset; nobody before the first label, and within one, which says it."""
+        turn = bisect_right(self._starts, offset)
+        label = self._labels[turn - 1] if turn else None
+        return (label.group(1),) if label and label.end() <= offset else ()
+
+
+def is_transcript(texts: Iterable[str]) -> bool:
+    """Return True if what was retrieved of a document is a transcript.
+
+    This is stricter than what `Speakers` asks for, because transcripts are read in longer passages:
+    terms and keys with a colon must not make one of a manual or a trial report.
+    """
+    text = "\n".join(texts)
+    names = [label.group(1) for label in _LABEL.finditer(text)]
+    different = len(set(names))
+    fewest = max(_TRANSCRIPT_LABELS, 2 * different)
+    if different < _TRANSCRIPT_NAMES or len(names) < fewest:
+        return False
+    return len(names) >= _TRANSCRIPT_SHARE * len(_LINE.findall(text))
