@@ -49,12 +49,15 @@ def label_of(path: str) -> str:
     return path.strip().partition(":")[2]
 
 
-def load(path: str, kind: type = object, /, **options: Any) -> Any:
+def load(
+    path: str, kind: type = object, /, *, offered: Mapping[str, Any] | None = None, **options: Any
+) -> Any:
     """The object that a path stands for.
 
     Args:
         path: `module:Class` or `module:Class.method(option=value, ...)`; the values are literals.
         kind: where it is given, a class of that kind is made and nothing else is called.
+        offered: options for a class that has fields of these names, unless the path gives them.
         options: next to those of the path.
 
     Raises:
@@ -73,7 +76,9 @@ def load(path: str, kind: type = object, /, **options: Any) -> Any:
     made = _named(match["module"], match["name"])
     if kind is not object and not (isinstance(made, type) and issubclass(made, kind)):
         raise ConfigurationError(f"{path!r} is no {kind.__name__}; name a class that is one")
-    options = {**options, **_literals(path, match["given"])}
+    fields = getattr(made, "model_fields", {})
+    given = {name: value for name, value in (offered or {}).items() if name in fields}
+    options = {**given, **options, **_literals(path, match["given"])}
     try:
         return made(**options)
     except RagNodesError:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from math import isnan, tanh
 from typing import TYPE_CHECKING
 
 from llama_index.core import Settings
@@ -20,6 +19,7 @@ from rag_nodes.query.locations import tokens_of
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
+from rag_nodes.query.reranking import reranked
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.similarity import counted_by
@@ -174,7 +174,7 @@ class RagNodesRetriever(BaseRetriever):
         if (least := options.similarity_cutoff) is not None:
             found = [hit for hit in found if hit.similarity is None or hit.similarity >= least]
         if options.rerank:
-            found = _reranked(found, question, options)
+            found = in_order(reranked(found, question, options.rerank))
         limit = wanted if options.rerank else len(found)
         read = expanded(found, self._fetch, options.expand, limit=limit)
         return (self._with_context(read) if options.reads_sentences else read), options
@@ -223,29 +223,6 @@ def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
     return sum(tokens_of(hit.node) for hit in hits) < _ENOUGH * options.budget
 
 
-def _reranked(hits: Sequence[Hit], question: str, options: QueryOptions) -> list[Hit]:
-    """The hits in the order the caller's reranker gives them, ranks counted anew."""
-    from llama_index.core.postprocessor.types import BaseNodePostprocessor
-
-    rerank = options.rerank
-    if isinstance(rerank, BaseNodePostprocessor):
-        by_id = {hit.node.node_id: hit for hit in hits}
-        nodes = [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
-        ordered = rescored(
-            [
-                replace(
-                    by_id[ranked.node.node_id],
-                    rerank_score=float(ranked.score or 0.0),
-                )
-                for ranked in rerank.postprocess_nodes(nodes, query_str=question)
-                if ranked.node.node_id in by_id
-            ]
-        )
-    else:
-        ordered = list(rerank(question, hits)) if rerank else list(hits)
-    return in_order(ordered)
-
-
 def in_order(hits: Sequence[Hit]) -> list[Hit]:
     """Ranks counted anew; what was put before others has at least their score.
 
@@ -256,18 +233,3 @@ def in_order(hits: Sequence[Hit]) -> list[Hit]:
         best = max(best, hit.score)
         ordered.append(replace(hit, rank=rank, score=best))
     return ordered[::-1]
-
-
-def rescored(hits: Sequence[Hit]) -> list[Hit]:
-    """Scores of a reranker, or of anybody, from 0 to 1: as they are, or by the logistic function.
-
-    Cross-encoders give the logits of a probability where they give none; of any other scale, the
-    function at least keeps the order. What has no number for a score comes last.
-    """
-    told = [(hit.rerank_score or 0.0, hit) for hit in hits]
-    numbers = [(score, hit) for score, hit in told if not isnan(score)]
-    known = all(0 <= score <= 1 for score, _ in numbers)
-    return [
-        *(replace(hit, score=s if known else (1 + tanh(s / 2)) / 2) for s, hit in numbers),
-        *(replace(hit, score=0.0, rerank_score=None) for score, hit in told if isnan(score)),
-    ]
