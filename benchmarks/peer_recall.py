@@ -100,7 +100,7 @@ def measured(dataset: Dataset, rows: Rows, cache: Path | None) -> EvaluationRepo
         budgets=(SHORT if dataset.name in LANGUAGES else rows.budget,),
         sizes=(),
         target=rows.target,
-        options=QueryOptions(mode="sparse"),
+        options=QueryOptions(mode="sparse", granularity="chunks"),
     )
     return evaluate(dataset, rows.columns(), plan=plan, cache=cache)
 

@@ -75,7 +75,7 @@ class Measurement:
             ks=(),
             sizes=(),
             target=target,
-            options=self._options,
+            options=replace(self._options, granularity="chunks"),
             draws=_DRAWS,
         )
         report = evaluate(self.dataset, columns, plan=plan, models=self._models, cache=self._cache)

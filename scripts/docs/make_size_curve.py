@@ -56,9 +56,10 @@ def measured(plan: EvaluationPlan, columns: Mapping[str, object] | None = None) 
 def decision() -> str:
     """What the README's command says first, as a quotation in lines of a hundred characters."""
     columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
-    found = measured(EvaluationPlan(sizes=()), columns).decision
+    report = measured(EvaluationPlan(sizes=()), columns)
+    found, effects = report.decision, (one.words for one in report.effects)
     # The time that a search takes differs from run to run.
-    said = f"{found.certainty} {found.words} {found.cost}"
+    said = " ".join(filter(None, (found.certainty, found.words, found.cost, *effects)))
     return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
 
 

@@ -11,7 +11,8 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
 from rag_nodes.text.spans import Span
 
-HYBRID = QueryOptions(mode="hybrid")  # by words alone, few chunks are found at all
+HYBRID = QueryOptions(mode="hybrid", granularity="chunks")
+"""By words alone, few chunks are found at all; most tests look at how whole chunks compare."""
 PLAN = EvaluationPlan(
     budgets=(30, 60), sizes=(20, 40), target=30, draws=400, ks=(1, 5), options=HYBRID
 )

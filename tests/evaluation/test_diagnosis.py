@@ -30,7 +30,7 @@ def missed(*answers: tuple[Span, ...], ranking: list[Span]) -> Outcome:
     ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
     chunks = ChunkMap.of(("d", one) for one in CHUNKS)
     read = ContextRead.of(ranked, 60)
-    return outcome_of(Question("q", "?", gold), {}, read, chunks, TEXTS, CHUNKED)
+    return outcome_of(Question("q", "?", gold), {}, read, chunks, TEXTS, CHUNKED, rankings=[ranked])
 
 
 def reason(
@@ -43,13 +43,15 @@ def reason(
     lists_all: bool = True,
     unplaced_in: str = "d",
 ) -> str | None:
+    ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
     found = outcome_of(
         Question("q", "?", ((Passage("d", gold),),)),
         {},
-        ContextRead.of([Ranked("d", span, span.of(TEXT)) for span in ranking], budget),
+        ContextRead.of(ranked, budget),
         ChunkMap.of(("d" if span else unplaced_in, span) for span in chunks),
         TEXTS,
         options,
+        rankings=[ranked],
         lists_all=lists_all,
     )
     assert found.reason is None or found.reason in REMEDIES
@@ -106,7 +108,7 @@ def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     miss = outcome_of(
         asked, {}, ContextRead.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
-        FILTERED, deeper=lambda: ranked,
+        FILTERED, rankings=[[], ranked],
     )  # fmt: skip
     assert (miss.rank, miss.reason) == (3, "ranked low")
 

@@ -14,6 +14,7 @@ from rag_nodes.evaluation.report import TIMES, LeftOut, Row
 from rag_nodes.evaluation.tables import (
     ChunkStatistics,
     Cost,
+    Effect,
     GoldQuote,
     ReportDataset,
     ReportDocument,
@@ -73,6 +74,7 @@ def test_every_reason_of_a_miss_is_explained_in_its_order() -> None:
         ("questions", ReportQuestion),
         ("questions", GoldQuote),
         ("left_out", LeftOut),
+        ("effects", Effect),
     ],
 )
 def test_every_field_of_a_report_is_named_in_its_row_of_the_page(key: str, table: type) -> None:

@@ -39,7 +39,7 @@ def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationRe
 
 
 def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport) -> None:
-    certainty, first, basis = by_drafts.said
+    certainty, first, basis, *_ = by_drafts.said
     assert certainty == "Not decided: nobody has accepted a question yet."
     assert first == (
         "Drafts cannot choose: nobody has accepted any of these questions, so the preset "

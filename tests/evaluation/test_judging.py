@@ -20,8 +20,12 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.tables import Judgement
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
 
-PLAN = EvaluationPlan(budgets=(30,), sizes=(), target=None, draws=300, ks=(1,))
+PLAN = EvaluationPlan(
+    budgets=(30,), sizes=(), target=None, draws=300, ks=(1,),
+    options=QueryOptions(granularity="chunks"),
+)  # fmt: skip
 
 
 def columns() -> dict[str, object]:

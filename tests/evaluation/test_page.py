@@ -175,12 +175,12 @@ def test_sentences_are_a_level_line_in_the_colour_of_their_parser(
     report: EvaluationReport,
 ) -> None:
     own = report.row("small")
-    searched = {**own.parser, "searched": {"granularity": "sentences"}}
-    read = replace(own, name="small by sentence", column="small by sentence", parser=searched)
-    plot = size_curve(replace(report, rows=(*report.rows, read)))
+    read = replace(own, granularity="sentences", whole=own.interval)
+    plot = size_curve(replace(report, rows=(read, *report.rows[1:])))
     [heights] = re.findall(r'curve flat" points="\S+,(\S+) \S+,(\S+)"', plot)
     assert heights[0] == heights[1]
-    assert '<g class="c0" data-column="small by sentence">' in plot
+    assert '<g class="c0" data-column="small">' in plot
+    assert '<g class="c0" data-column="small, sentences">' in plot
 
 
 def test_every_point_lies_within_the_picture(report: EvaluationReport) -> None:

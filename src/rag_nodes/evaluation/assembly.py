@@ -14,6 +14,7 @@ import numpy as np
 
 from rag_nodes.evaluation.basis import basis, lost, unused
 from rag_nodes.evaluation.decision import alone, decision_of, likely
+from rag_nodes.evaluation.effects import NO_MEANING, effects_of
 from rag_nodes.evaluation.importers.names import file_of
 from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, Row
@@ -31,13 +32,13 @@ from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import BY_DRAFTS, beside, certainty_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping
+    from collections.abc import Callable, Collection, Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.plan import EvaluationPlan
-    from rag_nodes.evaluation.report import LeftOut
+    from rag_nodes.evaluation.report import LeftOut, SizeShare
     from rag_nodes.evaluation.tables import Judgement
     from rag_nodes.models import Models
 
@@ -64,12 +65,18 @@ def assemble(
 
     `use` and `in_use` are those of `decision_of`.
     """
-    values = {
-        row.name: np.array([one.scores[plan.main] for one in row.outcomes])
+    values = _values(rows, plan.main)
+    whole = _values(rows, f"chunks{plan.main.removeprefix('recall')}")
+    rows = [
+        row
+        if row.error
+        else replace(
+            row,
+            interval=own_mean(values[row.name]),
+            whole=own_mean(whole[row.name]) if row.name in whole else None,
+        )
         for row in rows
-        if not row.error
-    }
-    rows = [row if row.error else replace(row, interval=own_mean(values[row.name])) for row in rows]
+    ]
     # Pages of one file are one document: what holds of them is not shown of others.
     files = {document.id_: file_of(document) for document in dataset.documents}
     documents = [files[question.document] for question in dataset.questions]
@@ -88,7 +95,7 @@ def assemble(
             None, None, "drafts", BY_DRAFTS, certainty=certainty_of("drafts")
         )
     else:
-        found, said = _compared(rows, values, documents, plan, use, in_use)
+        found, said = _compared(rows, values, whole, documents, plan, use, in_use)
     lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
         dataset=_described(dataset),
@@ -99,16 +106,32 @@ def assemble(
         ),
         questions=tuple(_question(dataset, question) for question in dataset.questions),
         rows=tuple(rows),
-        verdict=(*said, *rests, *unused(dataset), *lost_by),
+        verdict=(*said, *rests, *_searched_by_words(rows, models), *unused(dataset), *lost_by),
         left_out=tuple(left_out),
         judgement=judgement,
         **found,
     )
 
 
+def _values(rows: Sequence[Row], measure: str) -> dict[str, NDArray[np.float64]]:
+    """Return a measure of each question, by the name of the rows that have it."""
+    return {
+        row.name: np.array([one.scores[measure] for one in row.outcomes])
+        for row in rows
+        if row.outcomes and measure in row.outcomes[0].scores
+    }
+
+
+def _searched_by_words(rows: Sequence[Row], models: Models) -> Iterator[str]:
+    """Say so if a search by meaning was asked for, and the model knows none."""
+    if not models.embeds_meaning and {"dense", "hybrid"}.intersection(row.mode for row in rows):
+        yield NO_MEANING
+
+
 def _compared(
     rows: Sequence[Row],
     values: Mapping[str, NDArray[np.float64]],
+    whole: Mapping[str, NDArray[np.float64]],
     documents: Sequence[str],
     plan: EvaluationPlan,
     use: Callable[[str], dict[str, Any]],
@@ -123,13 +146,35 @@ def _compared(
     pairs = pairs_of(own) + pairs_of(equal)
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **swaps)
     contrasts = judge.contrasts(compared)
-    matched = {row.column: row.name for row in equal}
     found = {
         "decision": decision_of(own, contrasts[: len(pairs_of(own))], values, use, in_use),
         "contrasts": tuple(contrasts),
-        "sizes": tuple(shares_of(values, judge, own, matched, **swaps)),
+        "sizes": _size_shares(own, equal, {**values, **whole}, documents, swaps),
+        "effects": (effects := effects_of(own, values, whole, **swaps)),
     }
-    return found, tuple(beside(own, equal, contrasts))
+    return found, (*(one.words for one in effects), *beside(own, equal, contrasts))
+
+
+def _size_shares(
+    own: Sequence[Row],
+    equal: Sequence[Row],
+    values: Mapping[str, NDArray[np.float64]],
+    documents: Sequence[str],
+    swaps: Mapping[str, int],
+) -> tuple[SizeShare, ...]:
+    """Return the shares of size in the gaps between columns that are read in whole chunks."""
+    first = {row.column: row for row in reversed(own)}
+    rows = [row for row in own if row is first[row.column]]
+    pairs = pairs_of(rows) + pairs_of(equal)
+    judge = Judge(
+        {row.name: values[row.name] for row in (*rows, *equal)}, pairs, documents, **swaps
+    )
+    rows = [replace(row, interval=own_mean(values[row.name])) for row in rows]
+    matched = {row.column: row.name for row in equal}
+    shares = shares_of(values, judge, rows, matched, **swaps)
+    if not any(row.whole for row in own):
+        return tuple(shares)
+    return tuple(replace(one, words=f"In whole chunks: {one.words}") for one in shares)
 
 
 def _equal_rows(rows: Sequence[Row]) -> list[Row]:
@@ -168,7 +213,9 @@ def _settings(plan: EvaluationPlan, models: Models, rows: Sequence[Row]) -> Repo
         target=plan.target,
         chosen_from=plan.chosen_from,
         mode=", ".join(dict.fromkeys(row.mode for row in rows if row.mode)) or usual,
-        granularity=plan.options.granularity or "chunks",
+        granularity=", ".join(
+            dict.fromkeys(row.granularity for row in rows if row.role == "own" and row.granularity)
+        ),
         draws=plan.draws,
         seed=plan.seed,
         models=models.describe(),

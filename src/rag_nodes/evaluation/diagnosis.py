@@ -10,7 +10,7 @@ from rag_nodes.evaluation.scoring import FOUND, ChunkMap, ContextRead, best_reca
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from rag_nodes.evaluation.dataset import Answer, Question
     from rag_nodes.evaluation.scoring import Scores
@@ -58,22 +58,22 @@ def outcome_of(
     texts: Mapping[str, str],
     options: QueryOptions,
     *,
-    deeper: Callable[[], Sequence[Ranked]] = tuple,
+    rankings: Iterable[Sequence[Ranked]] = (),
     lists_all: bool = True,
 ) -> Outcome:
     """What came of a question: its scores, and why its answer was not read whole.
 
-    Of several answers that are enough, the one is explained of which most was read. `deeper`
-    retrieves more than was `seen`, for the rank of an answer that is not among it. Unless
-    `lists_all`, there may be other `chunks`, with any answer.
+    Of several answers that are enough, the one is explained of which most was read. `seen` is what
+    was read; in `rankings`, each longer than the one before, the answer is looked for until a chunk
+    has some of it. Unless `lists_all`, there may be other `chunks`, with any answer.
     """
-    ranked, budget, read = seen.ranked, seen.budget, seen.passages
+    budget, read = seen.budget, seen.passages
     if best_recall(read, question.gold, texts) >= FOUND:
         return Outcome(question.id, scores)
     answer = max(question.gold, key=lambda one: recall(read, one))
     holding = [(one, span) for one in answer for span in chunks.holding(one)]
     places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
-    rank = _rank(ranked, answer) or _rank(deeper(), answer)
+    rank = next(filter(None, (_rank(ranked, answer) for ranked in rankings)), None)
     reason = _absent(answer, places, chunks, texts, lists_all=lists_all)
     is_filtered = bool(options.filter) or options.similarity_cutoff is not None
     tokens = sum(count_tokens(one.span.of(texts[one.document])) for one in answer)

@@ -73,7 +73,7 @@ def against_baseline(
     own = report.of_role("own")
     shared = _shared_columns(baseline, [row.name for row in own])
     rows = [row for row in own if row.name in shared]
-    found = {row.name: _unmeasured(row, report) for row in rows}
+    found = {row.name: _unmeasured(row, report) or _read_otherwise(row, baseline) for row in rows}
     names = [name for name, result in found.items() if result is None]
     if names:
         both = _shared_questions(baseline, {one.id: one.text for one in report.questions})
@@ -189,6 +189,16 @@ def _unmeasured(row: Row, report: EvaluationReport) -> GateResult | None:
         words = f"{row.name}: cannot tell: {report.untold}; {ACCEPT}"
         return GateResult(row.name, "cannot tell", words)
     return None
+
+
+def _read_otherwise(row: Row, baseline: EvaluationReport) -> GateResult | None:
+    """The outcome of a row that read chunks then and reads sentences now, or the other way."""
+    then = baseline.row(row.name).granularity or baseline.settings.granularity
+    if then == row.granularity:
+        return None
+    words = f"by {row.granularity} now and by {then} in the baseline"
+    remedy = f"use --granularity {then}, or make a new baseline"
+    return GateResult(row.name, "cannot tell", f"{row.name} was read {words}; {remedy}")
 
 
 def _changes(

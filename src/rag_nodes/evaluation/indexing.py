@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from math import ceil
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from llama_index.core.schema import MetadataMode
 
@@ -16,10 +17,9 @@ from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.query.indexing import indexed
 from rag_nodes.query.locations import document_of, span_of
+from rag_nodes.query.options import CANDIDATES, READ_IN
 from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
-from rag_nodes.query.sentences import Sentences
-from rag_nodes.query.similarity import counted_by
 from rag_nodes.store import Store, parser_collection
 from rag_nodes.text.tokens import count_tokens
 
@@ -28,10 +28,12 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
-    from rag_nodes.evaluation.columns import Variant
+    from rag_nodes.evaluation.columns import Role, Variant
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.measuring import Recipe
     from rag_nodes.query import QueryOptions
+    from rag_nodes.query.options import Granularity
+    from rag_nodes.query.sentences import Sentences
     from rag_nodes.store import Hit
     from rag_nodes.text.filling import Ranked
 
@@ -44,6 +46,22 @@ _DEEPER = 4
 """How many times as many are retrieved where those did not fill it."""
 _LEAST = 20
 """Chunks retrieved at least; small parts at the ends of sections are below the mean."""
+
+
+class QuestionReads(NamedTuple):
+    """Chunks in their order, and by budget what is read of them: whole, and by sentences.
+
+    `sentences` is empty where whole chunks alone are read.
+    """
+
+    ranked: Sequence[Ranked]
+    whole: dict[int, ContextRead]
+    sentences: dict[int, ContextRead]
+
+    @property
+    def main(self) -> dict[int, ContextRead]:
+        """What decides."""
+        return self.sentences or self.whole
 
 
 class Index:
@@ -60,8 +78,9 @@ class Index:
     """
 
     def __init__(self, variant: Variant, recipe: Recipe) -> None:
-        self.options = variant.options or recipe.options
+        self.options = replace(variant.options or recipe.plan.options, step_factor=1.0)
         self._recipe, self._seconds = recipe, 0.0
+        self._search_seconds: list[float] = []
         self._price: float | None = None
         parser, self._drops = variant.parser, not isinstance(variant.parser, StoredCollection)
         self._store: Store = recipe.room
@@ -78,6 +97,7 @@ class Index:
         self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))
         found = self._store if isinstance(self._store, FoundStore) else None
         self.lists_all = found is None or found.lists_all
+        self.options = replace(self.options, granularity=self._granularity(variant.role))
         placed = sum(map(len, self.chunks.spans.values()))
         texts = [node.get_content().encode("utf-8", "replace") for node in leaves]
         embedded = sum(count_tokens(node.get_content(MetadataMode.EMBED)) for node in leaves)
@@ -128,60 +148,106 @@ class Index:
 
     @property
     def seconds(self) -> list[float]:
-        """How long each search of a column took that is asked once; none of others."""
-        return self._store.seconds if isinstance(self._store, FoundStore) else []
+        """How long each search took; of a column that is asked once, how long it took to answer."""
+        of_others = self._store.seconds if isinstance(self._store, FoundStore) else []
+        return of_others or self._search_seconds
 
     def close(self) -> None:
         """Drop what was made for this variant: the next one needs the memory."""
         if self._drops:
             self._store.drop(self.collection)
 
-    def read(
-        self, question: Question, budgets: Sequence[int], chunks: int
-    ) -> tuple[Sequence[Ranked], dict[int, ContextRead]]:
-        """What is retrieved for a question, at least so many chunks, and what is read by budget."""
-        passages = self._passages(question, budgets)
-        reads = {at: ContextRead.of(one, at) for at, one in passages.items()}
-        if passages.get(most := max(budgets)):
-            return passages[most], reads
-        whole = self._filling(question, most, chunks)
-        for at in budgets:
-            reads.setdefault(at, whole if at == most else ContextRead.of(whole.ranked, at))
-        return whole.ranked, reads
+    def read(self, question: Question, budgets: Sequence[int], chunks: int) -> QuestionReads:
+        """Return the best chunks for a question, at least so many, and what is read at each budget.
 
-    def _filling(self, question: Question, budget: int, chunks: int) -> ContextRead:
-        """At least so many chunks, and what fills a budget."""
+        Sentences and whole chunks are read of the same search.
+        """
+        found, sentences = self._sentences(question, budgets)
+        most = max(budgets)
+        whole = self._filling(question, most, chunks, found)
+        by_budget = {
+            at: whole if at == most else ContextRead.of(whole.ranked, at) for at in budgets
+        }
+        return QuestionReads(whole.ranked, by_budget, sentences)
+
+    def _sentences(
+        self, question: Question, budgets: Sequence[int]
+    ) -> tuple[list[Hit], dict[int, ContextRead]]:
+        """Return the ranked chunks, and by budget the sentences that `ask` reads of them.
+
+        Nothing where whole chunks alone are read.
+        """
+        found: list[Hit] = []
+        sentences: Sentences | None = None
+        reads: dict[int, ContextRead] = {}
+        if self.options.granularity != "sentences":
+            return found, reads
+        for at in sorted(budgets):
+            options = replace(self.options, top_k=None, budget=at)
+            retriever = self._retriever(options, question.within)
+            if sentences is None or retriever.needs_more(found):
+                found = self._ranked(retriever, question)
+                sentences = retriever.sentences(question.text, found)
+            reads[at] = ContextRead.of(sentences.passages(at), at)
+        return found, reads
+
+    def _filling(
+        self, question: Question, budget: int, chunks: int, found: Sequence[Hit]
+    ) -> ContextRead:
+        """Return at least so many whole chunks, and what fills a budget.
+
+        They are taken from those that were found already, if these are enough.
+        """
+        if self.options.rerank:  # nobody reads what it did not rank
+            whole = self._whole(CANDIDATES, question)
+            found = found or self._ranked(whole, question)
+            return ContextRead.of([*map(passage_of, whole.readable(found))], budget)
         mean = max(1.0, self.statistics.mean)
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
-        read = ContextRead.of(self.search(question, depth), budget)
+        if len(found) >= depth or 0 < len(found) < READ_IN:  # fewer are all there are
+            hits = self._whole(depth, question).readable(found[:depth])
+            read = ContextRead.of([*map(passage_of, hits)], budget)
+        else:
+            read = ContextRead.of(self.search(question, depth), budget)
         # Small chunks may come first, and those that overlap share what they hold.
         unlisted = isinstance(self._store, FoundStore) and self._store.deepens
         while (unlisted or depth < self.statistics.chunks) and not read.is_full:
             depth *= _DEEPER
-            found = self.search(question, depth)
-            if len(found) <= len(read.ranked):
+            deeper = self.search(question, depth)
+            if len(deeper) <= len(read.ranked):
                 break
-            read = ContextRead.of(found, budget)
+            read = ContextRead.of(deeper, budget)
         return read
 
     def search(self, question: Question, depth: int) -> list[Ranked]:
-        """The best `depth` chunks as what is read of them."""
-        whole = replace(self.options, top_k=depth, budget=None, granularity="chunks")
-        return [passage_of(hit) for hit in self._candidates(question, whole)]
+        """Return the best `depth` chunks as what is read of them, before any reranker."""
+        whole = self._whole(depth, question, rerank=None)
+        return [passage_of(hit) for hit in whole.readable(self._ranked(whole, question))]
 
-    def _passages(self, question: Question, budgets: Sequence[int]) -> dict[int, list[Ranked]]:
-        """By budget the passages that are read, best first; none where whole chunks are read."""
-        if self.options.granularity != "sentences":
-            return {}
-        options = replace(self.options, top_k=None, budget=max(budgets))
-        candidates = self._candidates(question, options)
-        sentences = Sentences(question.text, candidates, counted_by(self._recipe.known))
-        return {budget: sentences.passages(budget) for budget in budgets}
-
-    def _candidates(self, question: Question, options: QueryOptions) -> list[Hit]:
-        retriever = self._retriever(options, question.within)
+    def _ranked(self, retriever: RagNodesRetriever, question: Question) -> list[Hit]:
+        started = time.perf_counter()
         vector = retriever.question_vector(question.text).vector
-        return retriever.candidates(question.text, vector)
+        found = retriever.ranked(question.text, vector)
+        self._search_seconds.append(time.perf_counter() - started)
+        return found
+
+    def _whole(self, depth: int, question: Question, **changes: Any) -> RagNodesRetriever:
+        """Return what reads that many whole chunks."""
+        options = replace(self.options, top_k=depth, budget=None, granularity="chunks", **changes)
+        return self._retriever(options, question.within)
+
+    def _granularity(self, role: Role) -> Granularity:
+        """Return how the rows of a variant are read: as `ask` reads them, at their own options.
+
+        Sizes are compared in whole chunks, as sentences need none; keywords of passages choose
+        between whole chunks; and what others built is read as they give it.
+        """
+        if role != "own" or not self.lists_all:
+            return "chunks"
+        if self.options.granularity or self._recipe.dataset.probed:
+            return self.options.granularity or "chunks"
+        usual = replace(self.options, top_k=None, budget=self._recipe.plan.budget)
+        return "sentences" if self._retriever(usual).reads_sentences else "chunks"
 
     def _retriever(
         self, options: QueryOptions, within: Sequence[str] | None = None
@@ -191,6 +257,6 @@ class Index:
             collection=self.collection,
             models=self._recipe.known,
             document_ids=within,
-            options=replace(options, step_factor=1.0),
+            options=options,
             vectors=self._recipe.vectors,
         )

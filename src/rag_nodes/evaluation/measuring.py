@@ -5,7 +5,6 @@ A row is a function of what all rows share and of its variant, whatever process 
 
 from __future__ import annotations
 
-import time
 from collections import Counter, defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
@@ -22,10 +21,10 @@ from rag_nodes.evaluation.basis import NOT_MEASURABLE, not_located
 from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import outcome_of
-from rag_nodes.evaluation.indexing import Index
+from rag_nodes.evaluation.indexing import Index, QuestionReads
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import LeftOut, Outcome, Row
-from rag_nodes.evaluation.scoring import ContextRead, score
+from rag_nodes.evaluation.scoring import best_recall, score
 from rag_nodes.evaluation.sizes import matched
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.models import Models
@@ -37,7 +36,7 @@ from rag_nodes.store import open_store
 from rag_nodes.text.filling import fill
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.text.filling import Ranked
@@ -101,10 +100,6 @@ class Recipe:
         self.known = opened.enter_context(VectorCache(self.cache)).of(self.models)
         self.room = opened.enter_context(open_store())
         self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
-        options = self.plan.options
-        self.options = replace(
-            options, step_factor=1.0, granularity=options.granularity or "chunks"
-        )
 
     def close(self) -> None:
         """Close what `prepare` opened."""
@@ -155,26 +150,30 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
     """The row of a variant, which is in the store only meanwhile."""
     told, plan = recipe.told or (lambda _name, _asked: None), recipe.plan
     index = Index(variant, recipe)
-    outcomes, seconds, read = list[Outcome](), list[float](), dict[str, list[str]]()
+    outcomes, read = list[Outcome](), dict[str, list[str]]()
     try:
         told(variant.name, 0)
         if (located := index.cost.recovery) is not None and located < MIN_LOCATED_SHARE:
             return Measured(_not_measurable(variant, index), {})
         for question in recipe.dataset.questions:
-            scores, main = _asked(recipe, index, question, seconds)
+            reading = index.read(question, plan.budgets, max(plan.ks, default=1))
+            main = reading.main[plan.budget]
             if question.id in recipe.judged and variant.role == "own":
                 read[question.id] = _texts(main.ranked, plan.budget)
-            outcomes.append(_outcome(recipe, index, question, scores, main))
+            scores = _scores(recipe, index, question, reading)
+            outcomes.append(_outcome(recipe, index, question, scores, reading))
             told(variant.name, len(outcomes))
         means = {
             of_probes(size): _mean_beside(recipe, index, size) for size in recipe.dataset.beside
         }
-        mode = index.mode
+        mode, seconds = index.mode, median(index.seconds)
     finally:
         index.close()
-    cost = replace(index.cost, search_ms=round(1000 * median(index.seconds or seconds), 2))
+    cost = replace(index.cost, search_ms=round(1000 * seconds, 2))
     row = row_of(variant, index.statistics, cost, tuple(outcomes))
-    return Measured(replace(row, means={**row.means, **means}, mode=mode), read)
+    means = {**row.means, **means}
+    granularity = index.options.granularity or ""
+    return Measured(replace(row, means=means, mode=mode, granularity=granularity), read)
 
 
 def _not_measurable(variant: Variant, index: Index) -> Row:
@@ -187,25 +186,29 @@ def _not_measurable(variant: Variant, index: Index) -> Row:
 def _mean_beside(recipe: Recipe, index: Index, characters: int) -> float:
     """Mean recall by probes of another length, at the budget that they are judged at."""
     budget = recipe.plan.probed_at(characters)
-    asked = recipe.dataset.beside[characters]
-    scores = (_asked(recipe, index, one, [], (budget,))[0] for one in asked)
-    return float(np.mean([one[f"recall@{budget}"] for one in scores]))
+    chunks, texts = max(recipe.plan.ks, default=1), recipe.dataset.texts
+    return float(
+        np.mean(
+            [
+                best_recall(
+                    index.read(one, (budget,), chunks).main[budget].passages, one.gold, texts
+                )
+                for one in recipe.dataset.beside[characters]
+            ]
+        )
+    )
 
 
-def _asked(
-    recipe: Recipe,
-    index: Index,
-    question: Question,
-    seconds: list[float],
-    budgets: Sequence[int] = (),
-) -> tuple[dict[str, float], ContextRead]:
-    """The scores of a question and what was read for it; how long that took is added."""
-    plan, budgets = recipe.plan, budgets or recipe.plan.budgets
-    started = time.perf_counter()
-    ranked, reads = index.read(question, budgets, max(plan.ks, default=1))
-    seconds.append(time.perf_counter() - started)
-    scores = score(question, ranked, reads.values(), index.chunks, recipe.dataset.texts, plan.ks)
-    return scores, reads.get(plan.budget) or ContextRead.of(ranked, plan.budget)
+def _scores(
+    recipe: Recipe, index: Index, question: Question, reading: QuestionReads
+) -> dict[str, float]:
+    """Return the scores of a question; those of whole chunks as well where sentences were read."""
+    texts, ks = recipe.dataset.texts, recipe.plan.ks
+    scores = score(question, reading.ranked, reading.main.values(), index.chunks, texts, ks)
+    if reading.sentences:
+        for at, whole in reading.whole.items():
+            scores[f"chunks@{at}"] = best_recall(whole.passages, question.gold, texts)
+    return scores
 
 
 def _texts(ranked: Sequence[Ranked], budget: int) -> list[str]:
@@ -222,19 +225,27 @@ def _outcome(
     index: Index,
     question: Question,
     scores: dict[str, float],
-    main: ContextRead,
+    reading: QuestionReads,
 ) -> Outcome:
     """What came of a question, with the reason where its answer was not read whole."""
     return outcome_of(
         question,
         scores,
-        main,
+        reading.main[recipe.plan.budget],
         index.chunks,
         recipe.dataset.texts,
         index.options,
-        deeper=lambda: index.search(question, min(_DEEPEST, max(1, index.statistics.chunks))),
+        rankings=_rankings(index, question, reading),
         lists_all=index.lists_all,
     )
+
+
+def _rankings(
+    index: Index, question: Question, reading: QuestionReads
+) -> Iterator[Sequence[Ranked]]:
+    """Yield the chunks that were found, then as many as a rank is looked for in."""
+    yield reading.ranked
+    yield index.search(question, min(_DEEPEST, max(1, index.statistics.chunks)))
 
 
 def row_of(

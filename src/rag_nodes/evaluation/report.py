@@ -17,6 +17,7 @@ from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.tables import (
     ChunkStatistics,
     Cost,
+    Effect,
     Judgement,
     ReportDataset,
     ReportDecision,
@@ -77,6 +78,11 @@ class Row:
         error: why there are none; None where all went well.
         mode: how it was searched: "sparse", "dense" or "hybrid"; "own" where it finds as it
             stands, in its own way; "" where it failed.
+        granularity: what was read for its scores: "sentences" or whole "chunks"; "" where it
+            failed. Of a row that is read by sentences, the scores `chunks@1000` are the recall of
+            whole chunks.
+        whole: recall of whole chunks at the main budget, where sentences are read for the others.
+        search: name of one of the plan's searches; "" where there is only one.
     """
 
     name: str
@@ -93,6 +99,9 @@ class Row:
     outcomes: tuple[Outcome, ...]
     error: str | None = None
     mode: str = ""
+    granularity: str = ""
+    whole: Interval | None = None
+    search: str = ""
 
     @property
     def called(self) -> str:
@@ -183,6 +192,7 @@ class EvaluationReport:
         decision: what to take; the report starts with it.
         verdict: what is known beside it, in a few sentences; last what a column loses.
         left_out: sizes that columns cannot have, and why.
+        effects: what reading sentences makes, and each way of searching after the first.
         judgement: whether the answers are good; None where nobody asked.
     """
 
@@ -196,6 +206,7 @@ class EvaluationReport:
     decision: ReportDecision
     verdict: tuple[str, ...]
     left_out: tuple[LeftOut, ...] = ()
+    effects: tuple[Effect, ...] = ()
     judgement: Judgement | None = None
 
     @property

@@ -8,6 +8,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from rag_nodes.evaluation.dataset import Unplaced
+from rag_nodes.evaluation.leads import Interval
 
 Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
 """Grade of a choice. "documents like these" and "these documents" are sure: one setting may be best
@@ -58,7 +59,8 @@ class ReportSettings:
         target: mean size of the comparison at equal size, in tokens; None for none.
         chosen_from: what is decided between: "columns", or each of them at each of the "sizes".
         mode: how it was searched: sparse, dense, hybrid, or own where a column finds as it stands.
-        granularity: what was read: "chunks" or "sentences".
+        granularity: what was read for the decision: "sentences", whole "chunks", or both where
+            columns differ.
         draws: random swaps that intervals come from.
         seed: of the swaps.
         models: what ran.
@@ -134,6 +136,25 @@ class ReportDecision:
     def said(self) -> tuple[str, ...]:
         """All of it in sentences, the grade first."""
         return tuple(filter(None, (self.certainty, self.words, self.costs)))
+
+
+@dataclass(frozen=True, slots=True)
+class Effect:
+    """Difference that a way of reading or searching makes, on average over `columns` of them.
+
+    Attributes:
+        of: the way, such as "reading sentences" or "hybrid search".
+        over: the one that it is compared with.
+        gap: `of` minus `over`, of the main measure, in these documents.
+        columns: number of columns that were measured both ways.
+        words: what this says, for people.
+    """
+
+    of: str
+    over: str
+    gap: Interval
+    columns: int
+    words: str
 
 
 @dataclass(frozen=True, slots=True)

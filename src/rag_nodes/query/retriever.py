@@ -148,36 +148,63 @@ class RagNodesRetriever(BaseRetriever):
             CollectionMissingError: nothing was ingested.
             DimensionError: the vector is not from the model the chunks were embedded with.
         """
-        found, options = self._found(question, vector, widened=widened)
-        budget = options.tokens(widened=widened)
-        if options.reads_sentences and budget is not None:
-            return Sentences(question, found, counted_by(self.models)).hits(budget)
-        return found
+        ranked = self.ranked(question, vector, widened=widened)
+        budget = self.options.tokens(widened=widened)
+        if self._chosen.reads_sentences and budget is not None:
+            return self.sentences(question, ranked, widened=widened).hits(budget)
+        return self.readable(ranked, widened=widened)
 
-    def candidates(self, question: str, vector: Sequence[float] | None) -> list[Hit]:
-        """The chunks for a question, best first, with all that may be read because of them.
+    def ranked(
+        self, question: str, vector: Sequence[float] | None, *, widened: bool = False
+    ) -> list[Hit]:
+        """Return the chunks of a search in the order of the reranker, before any is read.
 
-        What `hits` gives, where whole chunks are read; where sentences are, they are chosen from
-        these chunks and the ones beside them, which come last.
+        Args:
+            question: in the user's words.
+            vector: its embedding; None where the mode needs none.
+            widened: retrieve more, as for a question that asks for steps.
         """
-        return self._found(question, vector, widened=False)[0]
-
-    def _found(
-        self, question: str, vector: Sequence[float] | None, *, widened: bool
-    ) -> tuple[list[Hit], QueryOptions]:
-        """The candidates, and the options with the mode by which sentences are read or not."""
-        asked, runs = self._modes()
-        options = self.options if self.options.granularity else replace(self.options, mode=runs)
+        options = self._chosen
         wanted = options.chunks(widened=widened)
         limit = max(wanted, CANDIDATES) if options.rerank else wanted
-        found = self._search(Query(vector, question, limit, asked), options)
+        found = self._search(Query(vector, question, limit, self._modes()[0]), options)
         if (least := options.similarity_cutoff) is not None:
             found = [hit for hit in found if hit.similarity is None or hit.similarity >= least]
-        if options.rerank:
-            found = in_order(reranked(found, question, options.rerank))
-        limit = wanted if options.rerank else len(found)
-        read = expanded(found, self._fetch, options.expand, limit=limit)
-        return (self._with_context(read) if options.reads_sentences else read), options
+        return in_order(reranked(found, question, options.rerank)) if options.rerank else found
+
+    def readable(self, ranked: Sequence[Hit], *, widened: bool = False) -> list[Hit]:
+        """Return as many ranked chunks as are read, with all that may be read because of them.
+
+        Where sentences are read, they are chosen from these chunks and the ones beside them, which
+        come last.
+        """
+        options = self._chosen
+        limit = options.chunks(widened=widened) if options.rerank else len(ranked)
+        read = expanded(ranked, self._fetch, options.expand, limit=limit)
+        return self._with_context(read) if options.reads_sentences else read
+
+    def sentences(
+        self, question: str, ranked: Sequence[Hit], *, widened: bool = False
+    ) -> Sentences:
+        """Return the sentences of the ranked chunks, for any number of budgets."""
+        found = self.readable(ranked, widened=widened)
+        return Sentences(question, found, counted_by(self.models))
+
+    def needs_more(self, ranked: Sequence[Hit]) -> bool:
+        """Return whether the ranked chunks are too few to choose the sentences of a budget from."""
+        options = self._chosen
+        is_all = len(ranked) < options.chunks(widened=False) and options.similarity_cutoff is None
+        return not (options.rerank or is_all) and _is_little(ranked, options)
+
+    @property
+    def _chosen(self) -> QueryOptions:
+        """The options with the mode by which sentences are read or not."""
+        return self.options if self.options.granularity else replace(self.options, mode=self.mode)
+
+    @property
+    def reads_sentences(self) -> bool:
+        """Whether sentences of the collection are read, instead of whole chunks."""
+        return self._chosen.reads_sentences
 
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""

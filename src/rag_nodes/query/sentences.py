@@ -80,8 +80,8 @@ class Sentences:
         self._ranker = PassageRanker(question, self._text.runs, similarity)
 
     def passages(self, budget: int) -> list[Ranked]:
-        """Return the passages to read, best first, disjoint and filling the budget exactly."""
-        return [one.passage for one in self._read(budget, exact=True)]
+        """Return the passages to read, best first, disjoint and filling the budget."""
+        return [one.passage for one in self._read(budget)]
 
     def hits(self, budget: int) -> list[Hit]:
         """The same as hits, ranks counted anew.
@@ -96,9 +96,9 @@ class Sentences:
         self._text.link(chosen)
         return chosen
 
-    def _read(self, budget: int, *, exact: bool = False) -> Iterator[_Found]:
-        ranked = list(self._ranked(budget, exact=exact))
-        filled = fill((one.passage for one in ranked), budget, exact=exact)
+    def _read(self, budget: int) -> Iterator[_Found]:
+        ranked = list(self._ranked(budget))
+        filled = fill((one.passage for one in ranked), budget)
         for one, parts in zip(ranked, filled.parts, strict=False):
             for part in parts:
                 start = one.passage.span.start
@@ -106,11 +106,11 @@ class Sentences:
                 core = _inside(one.passage.core, part)
                 yield _Found(Ranked(one.passage.document, part, text, core), one.score)
 
-    def _ranked(self, budget: int, *, exact: bool) -> Iterator[_Found]:
+    def _ranked(self, budget: int) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
         reads = [read for read in self._ranker.passages(budget) if read.score > 0]
         least = 1.0
-        for read in self._text.joined(self._text.within(reads, budget, exact=exact)):
+        for read in self._text.joined(self._text.within(reads, budget)):
             least = read.score / reads[0].score
             # The part with the best sentence first: what comes first may be all there is room for.
             for passage in sorted(self._text.parts(read), key=lambda one: one.core is None):
@@ -138,6 +138,7 @@ class _Text:
             for document, own in self._by_document.items()
         }
         self._gaps = gaps_of(pieces)
+        self._bridged_spans: dict[TextRun, list[Span]] = {}
         self.runs = joined_runs(
             TextRun(one.document, one.span.start, one.text + self._white_space_after(one))
             for _, one in pieces
@@ -169,7 +170,7 @@ class _Text:
         weight = largest_weight(fmean(tokens_of(hit.node) for hit, _ in self.pieces))
         return Similarity(near, lambda language: counted.largest(language, weight))
 
-    def within(self, reads: Sequence[Read], budget: int, *, exact: bool) -> list[Read]:
+    def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
         """As much as fits of passages, best first.
 
         Before they are joined: what is cut is the last of them, not one that is better.
@@ -179,7 +180,7 @@ class _Text:
             Ranked(run.document, one.span, _text(run, one.span), one.best)
             for run, one in zip(runs, reads, strict=True)
         ]
-        found = zip(reads, fill(ranked, budget, exact=exact).parts, strict=False)
+        found = zip(reads, fill(ranked, budget).parts, strict=False)
         return [
             one._replace(span=Span(parts[0].start, parts[-1].end)) for one, parts in found if parts
         ]
@@ -227,10 +228,12 @@ class _Text:
 
     def _bridged(self, run: TextRun) -> list[Span]:
         """Return the parts of a document that chunks hold, joined where a sentence continues."""
-        held = self._held[run.document]
-        ends = (self._gaps.get((run.document, span.end)) for span in held)
-        own = (gap.span for gap in ends if gap and self._is_inside_sentence(run, gap.span))
-        return merge([*held, *own])
+        if run not in self._bridged_spans:  # each budget asks again for each passage
+            held = self._held[run.document]
+            ends = (self._gaps.get((run.document, span.end)) for span in held)
+            own = (gap.span for gap in ends if gap and self._is_inside_sentence(run, gap.span))
+            self._bridged_spans[run] = merge([*held, *own])
+        return self._bridged_spans[run]
 
     def _is_inside_sentence(self, run: TextRun, gap: Span) -> bool:
         start = gap.start - run.start

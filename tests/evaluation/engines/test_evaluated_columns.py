@@ -97,7 +97,8 @@ def shown_on(report: EvaluationReport) -> tuple[str, str, str]:
     """Return the report in sentences, as a page and as on a terminal."""
     terminal = Console(width=200, record=True, file=StringIO())
     terminal.print(*evaluation_view(report))
-    return " ".join(report.said), html_of(report), terminal.export_text()
+    on_terminal = " ".join(terminal.export_text().split())
+    return " ".join(report.said), html_of(report), on_terminal
 
 
 def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:

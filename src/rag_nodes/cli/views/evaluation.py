@@ -68,23 +68,37 @@ def evaluation_view(
 
 
 def _numbers(report: EvaluationReport) -> Table:
-    def share(budget: int) -> Column:
-        return lambda row: "" if row.error else f"{100 * row.means[f'recall@{budget}']:.1f}"
+    budget = report.settings.budget
+    by_sentences = any(row.granularity == "sentences" for row in report.rows)
+
+    def decides(row: Row) -> bool:
+        """Whether the row was read as those that are compared, and not at another size only."""
+        return not row.error and not (by_sentences and row.role != "own")
+
+    def share(measure: str) -> Column:
+        return lambda row: f"{100 * row.means[measure]:.1f}" if decides(row) else ""
 
     def interval(row: Row) -> str:
-        found = None if row.error else row.interval
+        found = row.interval if decides(row) else None
         return f"{100 * found.low:.0f}-{100 * found.high:.0f}" if found else ""
 
-    read = f"tokens@{report.settings.budget}"
+    def whole(row: Row) -> str:
+        if row.error or row.mode == "own":
+            return ""
+        return f"{100 * row.means.get(f'chunks@{budget}', row.means[f'recall@{budget}']):.1f}"
+
     columns: dict[str, Column] = {
         "Column": _name,
         "mean": lambda row: "" if row.error else f"{row.chunks.mean:.0f}",
-        "read": lambda row: "" if row.error else f"{row.means[read]:.0f}",
+        "read": lambda row: "" if row.error else f"{row.means[f'tokens@{budget}']:.0f}",
         # In two lines, or the names have no room on a terminal of 80 characters.
-        **{f"recall\n@{budget}": share(budget) for budget in report.settings.budgets},
+        **{f"recall\n@{at}": share(f"recall@{at}") for at in report.settings.budgets},
         "95 %": interval,
-        "MRR": lambda row: "" if row.error else f"{row.means['mrr']:.2f}",
     }
+    if by_sentences:
+        columns[f"whole\nchunks\n@{budget}"] = whole
+    else:
+        columns["MRR"] = lambda row: "" if row.error else f"{row.means['mrr']:.2f}"
     made = table(report.rows, columns, right=[*columns][1:])
     made.columns[0].min_width = len("  at equal size")
     return made
@@ -101,7 +115,7 @@ def _name(row: Row) -> Text:
         return plain(f"{'  ' if row.role == 'size' else f'{name} '}at {row.nominal}")
     if row.role == "matched":
         return plain(f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}")
-    return plain(name)
+    return plain(f"{name} ({row.search})" if row.search else name)
 
 
 def _kinds(report: EvaluationReport) -> Table | None:
@@ -159,6 +173,9 @@ def _procedure(report: EvaluationReport) -> str:
     settings = report.settings
     words = f"{settings.models}, {report.search}; mean and read are tokens; "
     words += f"intervals of {settings.measure}."
+    if "sentences" in settings.granularity:
+        words += " Recall is that of selected sentences, as `rag-nodes ask` reads them; beside it "
+        words += "is that of whole chunks, in which sizes are compared."
     if not report.by_drafts:
         words += f" {LEGEND}; {settings.draws:,} random swaps, seed {settings.seed}."
     return words

@@ -139,6 +139,8 @@ def html_of(report: EvaluationReport) -> str:
             names={one.id: one.name for one in report.documents},
             texts={one.id: one.text for one in report.questions},
             budgets=[f"recall@{budget}" for budget in report.settings.budgets],
+            whole=[f"chunks@{budget}" for budget in report.settings.budgets],
+            by_sentences=any(row.granularity == "sentences" for row in report.rows),
             legend=LEGEND,
             counted=counted,
             found_alike=found_alike,

@@ -32,9 +32,12 @@ _NAME, _CHARACTER = 30, 7.3
 
 
 class _Point(NamedTuple):
+    """A row by the size of its chunks; `label` says what was read, `gap` is the recall of that."""
+
     size: float
     gap: Interval
     row: Row
+    label: str
 
 
 class _Line(NamedTuple):
@@ -94,7 +97,8 @@ def size_curve(
 ) -> Markup:
     """Recall over the mean size of the chunks: a line per strategy, its band the 95 % interval.
 
-    Sentences are a level line, as they need no size. The point that is taken has a ring. Empty
+    Whole chunks are compared. Sentences, of the row that is taken or else the best, are a level
+    line, as they need no size. The point that is taken has a ring. Empty
     where there is nothing to compare, and for drafts that nobody has accepted.
 
     Args:
@@ -145,28 +149,28 @@ def line_colour(report: EvaluationReport, column: str) -> str:
     return f"c{order.index(cuts[column]) % COLOURS}" if column in cuts else "cx"
 
 
-def _reads_sentences(report: EvaluationReport, row: Row) -> bool:
-    searched = row.parser.get("searched")
-    own = searched.get("granularity") if isinstance(searched, dict) else None
-    return bool((own or report.settings.granularity) == "sentences")
-
-
 def _lines(report: EvaluationReport) -> list[_Line]:
     found = []
     for column in dict.fromkeys(row.column for row in report.rows):
         rows = [row for row in report.rows if row.column == column]
-        flat = any(_reads_sentences(report, row) for row in rows)
-        if flat:
-            rows = [row for row in rows if row.role == "own"][:1]
-        points = [
-            _Point(size, row.interval, row)
-            for row in rows
-            if row.interval and (size := row.chunks.mean) > 0
-        ]
+        points = [*filter(None, (_in_chunks(row) for row in rows if row.search == rows[0].search))]
         if points:
             points.sort(key=lambda one: one.size)
-            found.append(_Line(column, line_colour(report, column), points, flat))
+            found.append(_Line(column, line_colour(report, column), points, flat=False))
+    sentences = [row for row in report.rows if row.interval and row.granularity == "sentences"]
+    if sentences:
+        best = max(sentences, key=lambda row: (row.name == report.decision.take, row.mean))
+        assert best.interval  # noqa: S101 -- for the type checker
+        point = _Point(best.chunks.mean, best.interval, best, best.name)
+        name = f"{best.name}, sentences"
+        found.append(_Line(name, line_colour(report, best.column), [point], flat=True))
     return found
+
+
+def _in_chunks(row: Row) -> _Point | None:
+    """The point of a row that was read in whole chunks, too; None where there is none."""
+    label, gap = (f"{row.name}, whole chunks", row.whole) if row.whole else (row.name, row.interval)
+    return _Point(row.chunks.mean, gap, row, label) if gap and row.chunks.mean > 0 else None
 
 
 def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:

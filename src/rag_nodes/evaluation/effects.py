@@ -1,0 +1,80 @@
+"""Differences that a way of reading or of searching makes, on average over the columns."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from rag_nodes.evaluation.leads import DRAWS, Swaps
+from rag_nodes.evaluation.tables import Effect
+from rag_nodes.evaluation.wording import ends
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from rag_nodes.evaluation.report import Row
+
+    Floats = NDArray[np.float64]
+
+NO_MEANING = (
+    "Dense and hybrid search compared words here, as the offline lexical model knows no meaning; "
+    "name an embedding model with --embedding to measure them."
+)
+"""Sentence for searches by an embedding that says the same as the words."""
+
+
+def effects_of(
+    rows: Sequence[Row],
+    values: Mapping[str, Floats],
+    whole: Mapping[str, Floats],
+    *,
+    draws: int = DRAWS,
+    seed: int = 0,
+) -> tuple[Effect, ...]:
+    """Return what reading sentences makes, and each search after the first one.
+
+    They are a family of differences of their own.
+
+    Args:
+        rows: at their own options, measured.
+        values: the main measure of each question, by row.
+        whole: the recall of whole chunks, by row that is read by sentences.
+        draws: random swaps of signs.
+        seed: of the swaps.
+    """
+    pairs = {name: each for name, each in _pairs(rows, values, whole) if each}
+    if not pairs:
+        return ()
+    sides = (zip(*each.values(), strict=True) for each in pairs.values())
+    means = [np.mean(side, axis=0) for both in sides for side in both]
+    led = [(2 * at, 2 * at + 1) for at in range(len(pairs))]
+    swaps = Swaps(np.stack(means, axis=1), led, draws=draws, seed=seed)
+    found = []
+    for ((of, over), each), gap in zip(pairs.items(), swaps.intervals, strict=True):
+        words = f"{of[0].upper()}{of[1:]} instead of {over}: {100 * gap.mean:+.1f} points"
+        words += f" ({ends(gap)})"
+        first, *others = each
+        words += f" on average over {len(each)} columns" if others else f" for {first}"
+        words += "." if gap.shows_a_gap else ", which could be chance."
+        found.append(Effect(of, over, gap, len(each), words))
+    return tuple(found)
+
+
+def _pairs(
+    rows: Sequence[Row], values: Mapping[str, Floats], whole: Mapping[str, Floats]
+) -> Iterator[tuple[tuple[str, str], dict[str, tuple[Floats, Floats]]]]:
+    """Yield both names of each effect with the values of both, by column."""
+    both = {row.name: (values[row.name], whole[row.name]) for row in rows if row.name in whole}
+    yield ("reading sentences", "whole chunks"), both
+    first, *others = dict.fromkeys(row.search for row in rows)
+    of = {(row.column, row.search): values[row.name] for row in rows}
+    for search in others:
+        columns = [column for column, name in of if name == search and (column, first) in of]
+        over = f"{first} search" if first else "the search alone"
+        yield (
+            (f"{search} search", over),
+            {column: (of[column, search], of[column, first]) for column in columns},
+        )
