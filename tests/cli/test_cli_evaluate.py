@@ -451,3 +451,23 @@ def test_what_cannot_judge_is_refused_before_anything_is_measured(
     assert ended.code in (1, 2)
     assert message in " ".join(ended.stderr.split())
     assert len(judging_server.requests) <= 1
+
+
+REVERSE = "tests.evaluation.test_searches:Reverse"
+
+
+def test_modes_and_rerankers_are_rows_beside_each_other(
+    command: Command, manual: Path, sheet: Path
+) -> None:
+    asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
+    ended = command(*asked, "--mode", "sparse", "--mode", "hybrid", "--rerank", REVERSE)
+    assert ended.code == 0
+    said = " ".join(ended.stdout.split())
+    for search in ("sparse", "hybrid", "sparse, Reverse", "hybrid, Reverse"):
+        assert f"heading ({search})" in said
+    assert "Hybrid search instead of sparse search: " in said
+    rows = command(*asked, "--rerank", REVERSE, "--json").json["rows"]
+    assert [row["name"] for row in rows] == ["heading", "heading (Reverse)"]
+    refused = command(*asked, "--rerank", "llama_index.core.schema:TextNode")
+    assert refused.code == 2
+    assert "is no BaseNodePostprocessor; name a class that is one" in refused.stderr

@@ -51,7 +51,8 @@ class Variant:
     """One parser, or collection that is there, which is indexed and asked on its own.
 
     The parser is pickled for other processes. `nominal` are tokens of a size that was asked for,
-    `note` is what has to be said of it, `options` how it is searched if not as all others are.
+    `note` is what has to be said of it, `options` how it is searched if not as all others are, and
+    `search` what the plan calls that.
     """
 
     column: str
@@ -60,13 +61,15 @@ class Variant:
     nominal: int | None = None
     note: str = ""
     options: QueryOptions | None = None
+    search: str = ""
 
     @property
     def name(self) -> str:
         """Unique in a run."""
+        column = f"{self.column} ({self.search})" if self.search else self.column
         if self.nominal is not None:
-            return f"{self.column} at {self.nominal}"
-        return f"{self.column} at equal size" if self.role == "matched" else self.column
+            return f"{column} at {self.nominal}"
+        return f"{column} at equal size" if self.role == "matched" else column
 
 
 def variants_of(
@@ -82,7 +85,7 @@ def variants_of(
     found: list[Variant] = []
     left_out: list[LeftOut] = []
     for name, column in columns.items():
-        own = _own(name, column)
+        own, *others = _searched_by(_own(name, column), plan)
         is_sized = not isinstance(column, Searched) or column.at_sizes
         sized, without = _at_sizes(own, plan) if is_sized else ([], [])
         if plan.chosen_from == "columns" or not sized:
@@ -91,6 +94,7 @@ def variants_of(
         left_out += without
         if plan.target and not isinstance(own.parser, StoredCollection):
             found.append(replace(own, role="matched"))
+        found += others
     found += _reference(found, plan)
     repeated = [name for name, times in Counter(one.name for one in found).items() if times > 1]
     if repeated:
@@ -108,6 +112,15 @@ def _own(name: str, column: object) -> Variant:
     parser = given if isinstance(given, StoredCollection) else as_parser(given)
     note = "asked as it stands" if isinstance(parser, StoredCollection) else ""
     return Variant(name, "own", parser, note=note, options=options)
+
+
+def _searched_by(own: Variant, plan: EvaluationPlan) -> list[Variant]:
+    """Return a column in each search of the plan; in its own, if it has one or asks by itself."""
+    store = own.parser.store if isinstance(own.parser, StoredCollection) else None
+    asks_itself = isinstance(store, FoundStore) and not store.lists_all
+    if not plan.searches or own.options or asks_itself:
+        return [own]
+    return [replace(own, options=one, search=name) for name, one in plan.searches.items()]
 
 
 def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> dict[str, object]:

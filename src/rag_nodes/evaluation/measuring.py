@@ -263,6 +263,7 @@ def row_of(
     return Row(
         name=variant.name,
         column=variant.column,
+        search=variant.search,
         role=variant.role,
         parser=configuration_of(variant),
         nominal=variant.nominal,

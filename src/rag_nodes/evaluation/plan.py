@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
@@ -44,6 +44,9 @@ class EvaluationPlan:
         sizes: at which each column is tried as well, in tokens; () for none.
         target: mean size of the comparison at equal size, in tokens; None for none.
         options: how is searched; budget and number of chunks are set here.
+        searches: ways to search, by name, in place of one: each parser and collection is measured
+            in all of them, such as `{"sparse": QueryOptions(mode="sparse"), "hybrid":
+            QueryOptions(mode="hybrid")}`, or with `rerank`. Other sizes are searched the first way.
         measure: the main measure; "" for recall at the middle budget.
         draws: random swaps that intervals come from.
         seed: of the swaps.
@@ -56,6 +59,7 @@ class EvaluationPlan:
     sizes: tuple[int, ...] = SIZES
     target: int | None = TARGET
     options: QueryOptions = field(default_factory=QueryOptions)
+    searches: Mapping[str, QueryOptions] = field(default_factory=dict)
     measure: str = ""
     draws: int = DRAWS
     seed: int = 0

@@ -111,7 +111,8 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         kept = opened.enter_context(kept_in(folder, chosen, executor))
         if executor:
             opened.callback(executor.close)
-        recipe = Recipe(dataset, plan, chosen, kept)
+        # What the searches hold, such as a reranker, is in the variants that need it.
+        recipe = Recipe(dataset, replace(plan, searches={}), chosen, kept)
         opened.callback(recipe.close)
         recipe.prepare()
         stage = None
@@ -231,6 +232,6 @@ def _use_of(variant: Variant, plan: EvaluationPlan) -> dict[str, Any]:
     data = {key: value for key, value in parser.to_dict().items() if key not in MODEL_OPTIONS}
     return {
         "preset": spec_of(parser, variant.column.partition(":")[0]),
-        "parser": json.loads(json.dumps(data)),
+        "parser": {} if options.rerank else json.loads(json.dumps(data)),
         "query": {**changed, "budget": plan.budget},
     }

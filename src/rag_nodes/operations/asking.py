@@ -54,6 +54,8 @@ class AskRequest(FollowUps, Searching, OfText):
         Annotated[str, Field(pattern=NOT_BLANK)] | None, OWNER, Flag(metavar="NAME")
     ] = None
     """Collection of --store to search, instead of naming parser and corpus; `status` lists them."""
+    rerank: Annotated[str | None, OWNER, Flag(metavar="MODULE:CLASS")] = None
+    """Node postprocessor of LlamaIndex that ranks the chunks again, as LLMRerank(top_n=20)."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show."""
 
@@ -116,10 +118,13 @@ def ask(request: AskRequest, run: Run) -> Asked:
     must_exist(settings.store)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.query import RagNodesQueryEngine
+    from rag_nodes.query.reranking import reranker_at
 
     options = run.options(request)
     stored = run.stored
     models = stored.models()
+    if request.rerank:
+        options = replace(options, rerank=reranker_at(request.rerank, models.llm))
     store = stored.store
     label, collection = _asked_collection(request, run, store, models)
     with _contents_named(request, run, store):

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, ClassVar
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.files import check_writable, write_text
+from rag_nodes.core.import_paths import label_of
 from rag_nodes.operations.base import OWNER, Flag, Request, visitors
 from rag_nodes.operations.fields import (
     ASSIGNMENT,
@@ -26,6 +28,8 @@ from rag_nodes.operations.run import Run
 from rag_nodes.parsers.presets import COMPARED
 
 if TYPE_CHECKING:
+    from llama_index.core.llms import LLM
+
     from rag_nodes.evaluation.dataset import Question
     from rag_nodes.evaluation.gates import GateResult
     from rag_nodes.evaluation.judging import Judging
@@ -33,6 +37,36 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport
     from rag_nodes.evaluation.tables import ReportDecision
     from rag_nodes.models import Models
+    from rag_nodes.query import QueryOptions
+    from rag_nodes.store import SearchMode
+
+
+class Searches(Request):
+    """Ways to search, each of which is measured."""
+
+    panel: ClassVar[str] = "Search"
+
+    modes: Annotated[list[Literal["hybrid", "dense", "sparse"]], Flag("--mode", metavar="MODE")] = (
+        Field(default_factory=list)
+    )
+    """BM25 (sparse), embeddings (dense), or both (hybrid); several are compared."""
+    rerank: Annotated[list[str], Flag(metavar="MODULE:CLASS")] = Field(default_factory=list)
+    """Reranker of LlamaIndex, module:LLMRerank(top_n=20), beside the search alone."""
+
+    def searches(self, options: QueryOptions, llm: LLM | None) -> dict[str, QueryOptions]:
+        """Return the ways to search by name; one without a name if nothing is compared."""
+        from rag_nodes.query.reranking import reranker_at
+
+        modes: list[SearchMode | None] = [*dict.fromkeys(self.modes)] or [options.mode]
+        found = {str(mode) if len(modes) > 1 else "": replace(options, mode=mode) for mode in modes}
+        for path in self.rerank:
+            made, label = reranker_at(path, llm), label_of(path)
+            found |= {
+                f"{name}, {label}" if name else label: replace(one, rerank=made)
+                for name, one in found.items()
+                if not one.rerank
+            }
+        return found
 
 
 class Judged(Request):
@@ -252,6 +286,6 @@ def _why_none(decision: ReportDecision) -> str:
     if decision.take is None:
         return decision.certainty
     return (
-        f"{decision.take} is a collection or a splitter of another package, which no script can "
-        "name; name it by --parser, as here"
+        f"{decision.take} is a collection, a splitter of another package or searched with a "
+        "reranker, which no script can name; name it by --parser, as here"
     )

@@ -245,6 +245,15 @@ def as_parsers(default: Iterable[str]) -> Flag:
     return Flag("--parser", short="-p", metavar=PARSER_WORDS, help=said)
 
 
+class SearchMode(Request):
+    """Whether words, embeddings or both find chunks."""
+
+    panel: ClassVar[str] = "Search"
+
+    mode: Literal["hybrid", "dense", "sparse"] | None = None
+    """BM25 (sparse, the default offline), embeddings (dense), or both (hybrid)."""
+
+
 class Finding(Request):
     """Options of a search."""
 
@@ -253,8 +262,6 @@ class Finding(Request):
 
     similarity_cutoff: Annotated[float | None, Field(ge=-1, le=1, allow_inf_nan=False)] = None
     """Leave out chunks of a lower cosine similarity, from -1 to 1."""
-    mode: Literal["hybrid", "dense", "sparse"] | None = None
-    """BM25 (sparse, the default offline), embeddings (dense), or both (hybrid)."""
     expand: Literal["auto", "none", "neighbours"] | None = None
     """Context expansion: window or parent (auto), none, or the chunks on both sides."""
     filter: Annotated[
@@ -265,7 +272,7 @@ class Finding(Request):
     """Search only chunks that meet all of these conditions."""
 
 
-class Searching(Finding):
+class Searching(Finding, SearchMode):
     """Options of a search and of the context."""
 
     panel: ClassVar[str] = "Search"

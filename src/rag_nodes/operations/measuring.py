@@ -19,6 +19,7 @@ from rag_nodes.operations.evaluating import (
     Gates,
     Judged,
     Saved,
+    Searches,
     check_files,
     check_names,
     finders,
@@ -28,6 +29,7 @@ from rag_nodes.operations.evaluating import (
 from rag_nodes.operations.fields import (
     Finding,
     Parser,
+    SearchMode,
     as_parsers,
     described_parsers,
     numbers,
@@ -74,7 +76,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     """Folder that keeps what a paid model made: a run that was ended pays for none of it again."""
 
 
-class EvaluateRequest(Measuring, Columns, Judged, Gated):
+class EvaluateRequest(Measuring, Columns, Searches, Judged, Gated):
     """Measure which chunking strategy finds the answers to your questions, and by how much.
 
     Every column gets the same token budget; where keyword search finds too little to fill it, less
@@ -91,10 +93,10 @@ class EvaluateRequest(Measuring, Columns, Judged, Gated):
     equal_size: Annotated[int, Field(ge=0), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
     granularity: Literal["sentences", "chunks"] | None = None
-    """Whole chunks, the default, or selected sentences."""
+    """Sentences with whole chunks beside them, the default as in `ask`, or whole chunks alone."""
 
 
-class RecommendRequest(Measuring):
+class RecommendRequest(Measuring, SearchMode):
     """Find the parser and chunk size to use for your documents.
 
     The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter as it
@@ -162,7 +164,9 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     }
     stored |= finders(request.column)
     dataset = asked_of(request, run, request.seed)
-    models = run.models(answers=bool(judging))
+    models = run.models(answers=bool(judging or request.rerank))
+    searches = request.searches(plan.options, models.llm)
+    plan = replace(plan, options=next(iter(searches.values())), searches=searches)
     parsers = {} if stored and not typed else run.parsers(request.parsers, models)
     columns: Mapping[str, object] = {**parsers, **stored}
     gates.check_comparable(columns, dataset.questions)

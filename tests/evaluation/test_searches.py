@@ -1,0 +1,148 @@
+"""Modes of search and rerankers as rows, each splitter in all of them."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from tests.evaluation.labelled import BARE, PLAN, columns, corpus
+
+from rag_nodes.core.errors import CancelledError, ConfigurationError
+from rag_nodes.core.processes import Interrupt, interruptible
+from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.run import evaluate
+from rag_nodes.parsers import get_parser
+from rag_nodes.query import QueryOptions
+from rag_nodes.query.reranking import reranker_at
+
+HERE = "tests.evaluation.test_searches"
+SPARSE, HYBRID = QueryOptions(mode="sparse"), QueryOptions(mode="hybrid")
+
+
+class Reverse(BaseNodePostprocessor):
+    """Puts the worst first."""
+
+    calls: list[int] = []  # noqa: RUF012 -- pydantic copies it
+
+    def _postprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        assert query_bundle
+        self.calls.append(len(nodes))
+        worst_first = nodes[::-1]
+        return [NodeWithScore(node=one.node, score=-at) for at, one in enumerate(worst_first)]
+
+
+class Raising(Reverse):
+    def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: Any = None) -> Any:
+        raise ValueError(f"sk-secret was refused for {len(nodes)} nodes, {query_bundle}")
+
+
+class Inventing(Reverse):
+    def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: Any = None) -> Any:
+        made_up = TextNode(text=f"made up for {query_bundle}")
+        return [*nodes, NodeWithScore(node=made_up, score=1.0)]
+
+
+def searched(searches: dict[str, QueryOptions], plan: EvaluationPlan = BARE) -> EvaluationReport:
+    return evaluate(corpus(1), {"small": columns()["small"]}, plan=replace(plan, searches=searches))
+
+
+def test_each_splitter_is_a_row_in_each_search_and_sizes_are_searched_the_first_way() -> None:
+    report = searched({"sparse": SPARSE, "hybrid": HYBRID}, replace(PLAN, sizes=(40,)))
+    assert [(row.name, row.column, row.search) for row in report.rows][:4] == [
+        ("small (sparse)", "small", "sparse"),
+        ("small (sparse) at 40", "small", "sparse"),
+        ("small (sparse) at equal size", "small", "sparse"),
+        ("small (hybrid)", "small", "hybrid"),
+    ]
+    assert [row.mode for row in report.rows][:4] == ["sparse", "sparse", "sparse", "hybrid"]
+    alone = evaluate(
+        corpus(1), {"small": columns()["small"]}, plan=replace(BARE, options=HYBRID)
+    ).row("small")
+    assert report.row("small (hybrid)").outcomes == alone.outcomes
+
+
+def test_the_report_says_what_another_search_makes_and_that_a_lexical_model_knows_no_meaning() -> (
+    None
+):
+    report = searched({"sparse": SPARSE, "hybrid": HYBRID})
+    first, second = (report.row(f"small ({mode})").mean for mode in ("sparse", "hybrid"))
+    effect = next(one for one in report.effects if one.of == "hybrid search")
+    assert effect.over == "sparse search"
+    assert effect.gap.mean == pytest.approx(second - first)
+    assert effect.words in report.said
+    said = "Dense and hybrid search compared words here, as the offline lexical model"
+    assert said in " ".join(report.said)
+    assert said not in " ".join(searched({"sparse": SPARSE}).said)
+
+
+def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once() -> None:
+    reverse = Reverse()
+    report = searched({"": HYBRID, "Reverse": replace(HYBRID, rerank=reverse)})
+    plain, turned = report.row("small"), report.row("small (Reverse)")
+    assert turned.means["mrr"] < plain.means["mrr"]
+    assert turned.outcomes != plain.outcomes
+    assert len(reverse.calls) == len(report.questions)
+    assert max(reverse.calls) <= 50
+    [effect] = [one for one in report.effects if one.of == "Reverse search"]
+    assert effect.over == "the search alone"
+
+
+@pytest.mark.parametrize(
+    ("reranker", "words"),
+    [
+        (Raising(), "the reranker Raising failed: ValueError; run it alone to see where it fails"),
+        (Inventing(), "the reranker Inventing returned 1 nodes that it was not given"),
+    ],
+)
+def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
+    reranker: BaseNodePostprocessor, words: str
+) -> None:
+    report = searched({"": SPARSE, "bad": replace(SPARSE, rerank=reranker)})
+    error = report.row("small (bad)").error or ""
+    assert error.startswith(words)
+    assert "sk-secret" not in error
+    assert report.row("small").error is None
+    assert [one.of for one in report.effects] == ["reading sentences"]
+
+
+@pytest.mark.parametrize(
+    ("path", "words"),
+    [
+        (f"{HERE}:corpus", "no import path"),
+        (f"{HERE}:Dataset", "is no BaseNodePostprocessor; name a class that is one"),
+        (f"{HERE}:Missing", "has no 'Missing'"),
+        (f"{HERE}:Reverse(calls=1)", "cannot be made"),
+    ],
+)
+def test_what_is_no_reranker_is_refused(path: str, words: str) -> None:
+    with pytest.raises(ConfigurationError, match=words):
+        reranker_at(path)
+
+
+def test_what_asks_by_itself_is_one_row_and_measured_as_it_answers() -> None:
+    dataset: Dataset = corpus(1)
+    index = VectorStoreIndex.from_documents(dataset.documents, embed_model=MockEmbedding(8))
+    given = {"index": index, "small": get_parser("sentence")}
+    plan = replace(BARE, searches={"sparse": SPARSE, "hybrid": HYBRID})
+    report = evaluate(dataset, given, plan=plan)
+    assert [row.name for row in report.rows] == ["index", "small (sparse)", "small (hybrid)"]
+    row = report.row("index")
+    assert (row.mode, row.granularity, row.whole) == ("own", "chunks", None)
+
+
+def test_a_reranked_run_whose_owner_has_left_goes_no_further() -> None:
+    interrupt = Interrupt()
+
+    def leave(question: str, hits: Any) -> Any:
+        assert question
+        interrupt.set()
+        return hits
+
+    with interruptible(interrupt), pytest.raises(CancelledError):
+        searched({"": SPARSE, "leaves": replace(SPARSE, rerank=leave)})
