@@ -245,7 +245,9 @@ def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_h
 def test_of_two_sentences_with_a_word_the_short_one_weighs_more_as_bm25_has_it() -> None:
     letters, counts = np.array([100.0, 300.0, 200.0]), np.array([[1.0], [1.0], [0.0]])
     spans = [Span(0, 100), Span(101, 401), Span(402, 602)]
-    units = Units(np.zeros(3, np.intp), spans, letters, counts, {"": "en"}, np.zeros(3, bool))
+    units = Units(
+        np.zeros(3, np.intp), spans, letters, counts, {"": "en"}, *[np.zeros(3, bool)] * 2
+    )
     alone = (
         MultiWidthScorer(units).scores(0) / 2
     )  # the widest window is that of the unit alone, too

@@ -20,6 +20,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from rag_nodes.query.gaps import gaps_of
 from rag_nodes.query.locations import (
     document_of,
+    headings_of,
     pages_of,
     part_of,
     slice_of,
@@ -140,8 +141,13 @@ class _Text:
         self._gaps = gaps_of(pieces)
         self._bridged_spans: dict[TextRun, list[Span]] = {}
         self.runs = joined_runs(
-            TextRun(one.document, one.span.start, one.text + self._white_space_after(one))
-            for _, one in pieces
+            TextRun(
+                one.document,
+                one.span.start,
+                one.text + self._white_space_after(one),
+                headings_of(hit.read, 0),
+            )
+            for hit, one in pieces
         )
 
     def _white_space_after(self, passage: Ranked) -> str:

@@ -107,6 +107,10 @@ GROWTH_IN_TRANSCRIPTS = 0.5
 """The same in transcripts, where an answer goes on over several turns."""
 
 
+_LISTED = 1e-6
+"""Factor of the scores of reference lists: they come behind everything else, in their own order."""
+
+
 class Read(NamedTuple):
     """A passage of a run that is worth reading, by its characters in the run's document.
 
@@ -150,6 +154,7 @@ class PassageRanker:
             spread = scores.std() if scores.std() > _ALIKE else scores.mean()
             scores += spread * self._pull
             scores -= scores.min()
+        scores[self._units.listed] *= _LISTED
         return self._packed(scores, budget)
 
     def _pulled(self, similarity: Similarity) -> Floats | None:
@@ -169,7 +174,9 @@ class PassageRanker:
         largest = np.array(of_runs)[units.runs]
         if not largest.any():
             return None
-        weights = similarity_weights(coverage(units.counts, units.runs), largest)
+        weights = similarity_weights(
+            coverage(units.counts * ~units.listed[:, None], units.runs), largest
+        )
         pull: Floats = weights * (near - near.mean()) / spread
         return pull
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
+from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -16,6 +17,11 @@ from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.languages import content_words, guess_language, stemmed
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import BY_LINE, Packer
+from rag_nodes.text.passages.references import (
+    are_entries,
+    asks_for_references,
+    is_reference_heading,
+)
 from rag_nodes.text.passages.speakers import Speakers, is_transcript
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.words import words
@@ -27,11 +33,12 @@ if TYPE_CHECKING:
 
 
 class TextRun(NamedTuple):
-    """Retrieved text without a gap, from `start` of its document on."""
+    """Retrieved text without a gap, from `start` of its document on, and the headings above it."""
 
     document: str
     start: int
     text: str
+    headings: tuple[str, ...] = ()
 
 
 def joined_runs(pieces: Iterable[TextRun]) -> list[TextRun]:
@@ -173,6 +180,7 @@ class Units(NamedTuple):
         counts: how often each unit has each word of the question.
         languages: language of each document, by its id.
         transcripts: True for units of a document that is a transcript.
+        listed: True for entries of a reference list that the question does not ask for.
     """
 
     runs: NDArray[np.intp]
@@ -181,6 +189,7 @@ class Units(NamedTuple):
     counts: Floats
     languages: dict[str, str]
     transcripts: NDArray[np.bool_]
+    listed: NDArray[np.bool_]
 
 
 class _Terms(dict[str, int]):
@@ -219,11 +228,14 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     sizes: list[int] = []
     own: list[tuple[int, int]] = []
     above: list[tuple[int, int]] = []
+    listed: list[bool] = []
+    are_lists: dict[tuple[str, ...], bool] = {}
     for number, run in enumerate(runs):
         language = languages[run.document]
         known = terms[language]
         packer = Packer(run.text, language=language)
         headings, speakers = packer.headings, Speakers(run.text)
+        under_heading: list[bool] = []
         for unit, span in enumerate(units_in(packer), start=len(spans)):
             text = run.text[span.start : span.end]
             if found := known.of(text):
@@ -233,11 +245,20 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
                 above += [(unit, term) for term in found]
             spans.append(span)
             sizes.append(letters(text))
+            below = headings.path_at(span.end - 1) or run.headings
+            if below not in are_lists:
+                are_lists[below] = is_reference_heading(below)
+            under_heading.append(are_lists[below])
+        texts_of_run = [span.of(run.text) for span in spans[len(numbers) :]]
+        listed += map(or_, under_heading, are_entries(texts_of_run))
         numbers += [number] * (len(spans) - len(numbers))
     texts: dict[str, list[str]] = {}
     for run in runs:
         texts.setdefault(run.document, []).append(run.text)
     transcripts = {document for document, own in texts.items() if is_transcript(own)}
+    entries = (spans[at].of(runs[numbers[at]].text) for at, own in enumerate(listed) if own)
+    if asks_for_references(question, entries):
+        listed = [False] * len(spans)
     shape = len(spans), len(asked)
     return Units(
         np.array(numbers, np.intp),
@@ -246,6 +267,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         _counted(own, shape) + HEADING * _counted(above, shape),
         languages,
         np.array([runs[number].document in transcripts for number in numbers], bool),
+        np.array(listed, bool),
     )
 
 

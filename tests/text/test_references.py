@@ -1,0 +1,138 @@
+"""Reference lists are read behind all else, unless a question asks for them."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from rag_nodes.text.passages import PassageRanker, TextRun
+from rag_nodes.text.passages.references import (
+    are_entries,
+    asks_for_references,
+    is_reference_heading,
+)
+from rag_nodes.text.passages.units import units_of
+
+ENTRIES = [
+    "1. Karpukhin, V.; Oguz, B. Dense passage retrieval of harbour ferries. J. Boats 2020, 3, 7-9.",
+    "2. Brown, T.; Lee, K. Ferry fares and harbour dues in dense traffic. J. Boats 2019, 8, 1-4.",
+    "3. Grave, E. A survey of ferry retrieval. https://example.org/ferry 2017.",
+]
+BODY = (
+    "# Boats\n\nThe harbour office counts each boat that passes. Every ferry is entered in a book."
+    "\n\nSoup is sold on deck. It is hot."
+)
+QUESTION = "How are ferries retrieved from dense harbour traffic?"
+
+
+def paper(heading: str = "## References", entries: str = "\n".join(ENTRIES)) -> str:
+    return f"{BODY}\n\n{heading}\n\n{entries}\n\n# Appendix\n\nThe book of the ferry is green."
+
+
+def order(question: str, text: str, **above: tuple[str, ...]) -> list[bool]:
+    """Return for each passage, best first, if it is of the reference list."""
+    runs = [TextRun("paper", 0, text, **above)]
+    return [
+        any(entry[3:20] in one.span.of(text) for entry in ENTRIES)
+        for one in PassageRanker(question, runs).passages(1000)
+        if one.score > 0
+    ]
+
+
+@pytest.mark.parametrize(
+    "heading",
+    [
+        "References",
+        "7. References",
+        "VII References:",
+        "Appendix B. References",
+        "BIBLIOGRAPHY",
+        "Literaturverzeichnis",
+        "Literatur",
+        "Références",
+        "Referencias",
+        "参考文献",
+        "Works Cited",
+        "Список литературы",
+    ],
+)
+def test_headings_of_reference_lists_are_known(heading: str) -> None:
+    assert is_reference_heading(("Boats", heading))
+    assert is_reference_heading((heading, "Books"))
+
+
+@pytest.mark.parametrize(
+    "heading", ["Reference", "API reference", "Cultural references", "Literature review", "Sources"]
+)
+def test_other_headings_are_none(heading: str) -> None:
+    assert not is_reference_heading(("Boats", heading))
+
+
+@pytest.mark.parametrize("heading", ["## References", "## 9 Bibliography", "Some more lines"])
+def test_the_list_is_read_last_with_a_heading_or_by_the_look_of_its_entries(heading: str) -> None:
+    found = order(QUESTION, paper(heading))
+    assert True in found
+    assert found == sorted(found)
+
+
+def test_what_follows_the_list_is_read_before_it() -> None:
+    text = paper()
+    read = PassageRanker("Which ferry?", [TextRun("paper", 0, text)]).passages(1000)
+    places = {one.span.of(text)[:8]: rank for rank, one in enumerate(read)}
+    assert places["# Append"] < places["1. Karpu" if "1. Karpu" in places else "## Refer"]
+
+
+def test_a_list_whose_heading_was_not_retrieved_is_known_by_the_headings_of_its_chunk() -> None:
+    titles = "Harbour traffic of ferries, dense and retrieved. A book.\n\nFerries of the harbour."
+    runs = [TextRun("paper", 0, BODY), TextRun("paper", 900, titles, ("Boats", "References"))]
+    units = units_of(QUESTION, runs)
+    assert units.listed.tolist() == (units.runs == 1).tolist()
+
+
+@pytest.mark.parametrize(
+    "question",
+    [
+        "How were ferries retrieved in 2019?",
+        "Which reference treats dense harbour traffic?",
+        "Who is cited on ferries?",
+        "What did Karpukhin write of ferries?",
+        "Welche Literatur nennt das Paper zu ferries?",
+    ],
+)
+def test_a_year_an_author_or_a_word_for_references_asks_for_the_list(question: str) -> None:
+    assert order(question, paper())[0]
+
+
+def test_only_authors_count_as_names_and_no_words_of_titles() -> None:
+    entries = [
+        "Danqi Chen, Adam Fisch, and Antoine Bordes. 2017.",
+        "Reading Wikipedia to answer open-domain questions.",
+        '[4] A. Smith and B. Jones, "Green Ferries," Journal of Boats, 2018.',
+        ENTRIES[1],
+    ]
+    for name in ("Chen", "Bordes", "Smith", "Jones", "Brown"):
+        assert asks_for_references(f"What did {name} find?", entries)
+    for name in ("Wikipedia", "Ferries", "Green", "Journal", "brown"):
+        assert not asks_for_references(f"What of {name}?", entries)
+
+
+def test_a_single_numbered_line_with_a_year_is_no_list() -> None:
+    steps = ["1. Open the valve.", "2. In 2019 the U.S. changed pages 3-4 of it.", "3. Shut it."]
+    assert are_entries(steps) == [False] * 3
+    assert are_entries(ENTRIES) == [True] * 3
+
+
+def test_documents_that_are_all_references_are_ranked_as_before() -> None:
+    text = "\n".join(ENTRIES)
+    [first, *_] = PassageRanker("ferry fares", [TextRun("list", 0, text)]).passages(40)
+    assert "Ferry fares" in first.span.of(text)
+
+
+@given(st.lists(st.text(max_size=80), max_size=6))
+def test_any_texts_are_told_apart(texts: list[str]) -> None:
+    assert len(are_entries(texts)) == len(texts)
+    asks_for_references("Who is Ann?", texts)
+
+
+def test_a_long_entry_of_capitals_takes_no_long_time() -> None:
+    assert not asks_for_references("Who is Ann?", ["A" * 50_000 + "a" * 50_000 + " x"])
+    assert not asks_for_references("Who is Ann?", ["Bo, " * 30_000 + "x"])
