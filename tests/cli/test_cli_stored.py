@@ -298,3 +298,21 @@ def test_status_tells_collections_of_a_class_apart_by_their_options(
     said = command("status", "--store", tmp_path / "two").stdout
     assert "chunk_size 200 · chunk_overlap 0 · unit tokens" in said
     assert "chunk_size 1000 · chunk_overlap 200 · unit characters" in said
+
+
+def test_doctor_shows_which_languages_a_model_knows_without_a_store(command: Command) -> None:
+    model = ("--embedding", "llama_index.core:MockEmbedding", "--embedding-option", "embed_dim=4")
+    shown = command("doctor", "--languages", *model, "--store", "GONE")
+    assert shown.code == 0
+    # All texts get the same vector, so the first answer is the nearest to every question.
+    assert "does not know English: 1 of 8 answers found" in shown.stdout
+    assert "does not know Chinese: 1 of 8 answers found" in shown.stdout
+    assert "wrong" not in shown.stdout
+    told = command("doctor", "--languages", *model, "--json").json["languages"]
+    assert told["German"] == {"right": 1, "asked": 8}
+
+
+def test_doctor_says_that_a_model_without_meaning_knows_no_language(command: Command) -> None:
+    refused = command("doctor", "--languages", "--embedding", "lexical")
+    assert refused.code == 2
+    assert "name a neural model with --embedding" in refused.stderr

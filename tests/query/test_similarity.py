@@ -13,8 +13,7 @@ from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.models import Models
 from rag_nodes.query import similarity as tests_of_models
-from rag_nodes.query.language_pairs import NAMES, PAIRS
-from rag_nodes.query.similarity import counted_by, counted_in, knows
+from rag_nodes.query.similarity import NAMES, PAIRS, counted_by, counted_in, knows
 from rag_nodes.store import Hit
 from rag_nodes.text.languages import content_words, stemmed
 
@@ -113,7 +112,7 @@ def test_six_of_eight_right_answers_are_enough(
 ) -> None:
     pairs = PAIRS["en"]
     strangers = [(f"question {n}", pairs[n][1]) for n in range(right, 8)]
-    monkeypatch.setitem(tests_of_models.PAIRS, "en", (*pairs[:right], *strangers))
+    monkeypatch.setitem(PAIRS, "en", [*pairs[:right], *strangers])
     assert knows(models, "en") is known
 
 

@@ -158,9 +158,20 @@ OPERATIONS: tuple[Operation, ...] = (
         "doctor",
         "stored:doctor",
         "Check a store for damage and suggest fixes.",
-        examples=("doctor", "doctor --store http://localhost:6333"),
-        usual=("store",),
-        settings=(*STORE, "ledger"),
+        examples=(
+            "doctor",
+            "doctor --store http://localhost:6333",
+            "doctor --languages --embedding openai",
+        ),
+        usual=("languages", "store", "embedding"),
+        settings=(
+            *STORE,
+            "ledger",
+            "embedding",
+            "embedding_model",
+            "embedding_options",
+            "api_base",
+        ),
     ),
     Operation(
         "read",

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from rag_nodes.core.errors import command
+from rag_nodes.core.errors import ConfigurationError, command
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
         Removed,
         Trouble,
     )
+    from rag_nodes.query.similarity import Answered
 
 _DOCUMENTS_NAMED = 5
 """Documents up to which all are named."""
@@ -96,6 +97,9 @@ class DoctorRequest(Request):
     wrong, else with 0.
     """
 
+    languages: bool = False
+    """Show which languages the embedding model knows, by 16 short texts each, and no store."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored(Result):
@@ -141,11 +145,16 @@ class Gone(Result):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Examined(Result):
-    """Findings in a store; it is `sound` if nothing is wrong."""
+    """Findings in a store; it is `sound` if nothing is wrong.
+
+    If languages were tested instead, the result of each language, by the name of the `embedding`.
+    """
 
     store: str
     sound: bool
     findings: Sequence[Trouble]
+    embedding: str = ""
+    languages: Mapping[str, Answered] = field(default_factory=dict)
 
 
 def status(request: StatusRequest, run: Run) -> Stored:
@@ -235,11 +244,13 @@ def clear(request: ClearRequest, run: Run) -> Gone:
     )
 
 
-def doctor(request: DoctorRequest, run: Run) -> Examined:  # noqa: ARG001 - as all are called
-    """Check everything in the store."""
+def doctor(request: DoctorRequest, run: Run) -> Examined:
+    """Check everything in the store, or the languages of the embedding model."""
     from rag_nodes.pipeline.upkeep import examined
 
     store = run.settings.store
+    if request.languages:
+        return _languages(run)
     must_exist(store)
     run.emit(Doing("Looking at the store"))
     findings = []
@@ -249,6 +260,26 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:  # noqa: ARG001 - as a
     sound = not any(finding.is_wrong for finding in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
     return Examined(outcome=outcome, store=store, sound=sound, findings=findings)
+
+
+def _languages(run: Run) -> Examined:
+    """Test the embedding model of the settings in each language."""
+    from rag_nodes.models import choose_models
+    from rag_nodes.query.preparing import translated
+    from rag_nodes.query.similarity import NAMES, tested
+
+    models = choose_models(run.settings.model_copy(update={"llm": "extractive"}))
+    name = models.embedding_name
+    if not models.embeds_meaning:
+        raise ConfigurationError(
+            f"{name} compares words and knows no language; name a neural model with --embedding"
+        )
+    run.emit(Doing("Testing the embedding model"))
+    try:
+        languages = {word: tested(models, language) for language, word in NAMES.items()}
+    except Exception as error:
+        raise translated(error, models.embedding, name) from error
+    return Examined(store="", sound=True, findings=(), embedding=name, languages=languages)
 
 
 def _opened(collections: Sequence[HeldCollection]) -> ExitCode:

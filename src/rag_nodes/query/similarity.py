@@ -7,12 +7,14 @@ language if it finds the right answer for most of the questions.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import time
 from functools import partial
+from importlib.resources import files
 from math import isfinite
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -20,7 +22,6 @@ from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.keys import words_of
 from rag_nodes.core.processes import unless_interrupted
 from rag_nodes.models import failure_of
-from rag_nodes.query.language_pairs import NAMES, PAIRS
 from rag_nodes.text.passages import LEAST_WEIGHT
 
 if TYPE_CHECKING:
@@ -31,6 +32,16 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 
+_LANGUAGES: dict[str, Any] = json.loads(
+    (files("rag_nodes.query") / "language_pairs.json").read_text(encoding="utf-8")
+)
+PAIRS: dict[str, list[tuple[str, str]]] = {
+    language: [(question, answer) for question, answer in each["pairs"]]
+    for language, each in _LANGUAGES.items()
+}
+"""Eight questions and their answers, which share no content word, by ISO 639-1 code."""
+NAMES: dict[str, str] = {language: each["name"] for language, each in _LANGUAGES.items()}
+"""English names of these languages."""
 _FEWEST_NODES = 3
 _ENOUGH = 6
 """Questions whose answer a model must find to know a language."""

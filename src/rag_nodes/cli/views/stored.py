@@ -155,6 +155,12 @@ def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[Rende
         # Our messages begin with the place, which stands above already.
         yield plain(f"  {one_line(finding.what.removeprefix(f'{finding.where}: '))}")
         yield plain(f"  {one_line(finding.remedy)}", "dim")
+    for language, answered in found.languages.items():
+        verb = "knows" if answered.is_enough else "does not know"
+        count = f"{answered.right} of {answered.asked} answers found"
+        yield plain(f"{found.embedding} {verb} {language}: {count}")
+    if found.languages:
+        return
     wrong = sum(finding.is_wrong for finding in found.findings)
     yield plain(f"{near(found.store)}: {f'{wrong} wrong' if wrong else 'nothing is wrong'}", "dim")
 
