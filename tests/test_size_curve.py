@@ -18,8 +18,9 @@ def test_the_readme_shows_what_its_command_says_first() -> None:
     assert SCRIPT["with_decision"](page, SCRIPT["decision"]()) == page, (
         "run scripts/docs/make_size_curve.py"
     )
-    assert "\n> Sure, for these documents: " in page
-    assert " Take retrieval " in page
+    said = page.replace("\n> ", " ")
+    assert " retrieval" in said
+    assert " Reading sentences instead of whole chunks: +" in said
 
 
 def test_the_picture_has_a_curve_of_every_parser_and_its_point_at_each_size() -> None:
@@ -37,7 +38,8 @@ def test_the_picture_has_a_curve_of_every_parser_and_its_point_at_each_size() ->
 def test_the_picture_shows_what_is_measured_of_a_parser_at_its_own_size_and_two_others() -> None:
     plan = EvaluationPlan(sizes=(min(SIZES), max(SIZES)), target=None)
     drawn = size_curve(SCRIPT["measured"](plan, {"heading": get_parser("heading")}))
-    points = re.findall(r"heading[^<]* tokens a chunk", drawn)
+    assert 'data-column="heading, sentences"' in drawn
+    points = re.findall(r"heading(?: at|, whole)[^<]* tokens a chunk", drawn)
     assert len(points) == 3
     picture = SCRIPT["PICTURE"].read_text(encoding="utf-8")
     assert all(f">{one}<" in picture for one in points), "run scripts/docs/make_size_curve.py"

@@ -12,6 +12,7 @@ from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 from rag_nodes.core.errors import CancelledError, ConfigurationError
 from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
@@ -146,3 +147,9 @@ def test_a_reranked_run_whose_owner_has_left_goes_no_further() -> None:
 
     with interruptible(interrupt), pytest.raises(CancelledError):
         searched({"": SPARSE, "leaves": replace(SPARSE, rerank=leave)})
+
+
+def test_every_search_stands_among_the_questions_that_differ_and_is_named() -> None:
+    report = searched({"sparse": SPARSE, "hybrid": HYBRID})
+    assert [row.name for row in matrix(report).rows] == ["small (sparse)", "small (hybrid)"]
+    assert report.search == "sparse and hybrid search"

@@ -8,14 +8,14 @@ import numpy as np
 
 from rag_nodes.evaluation.leads import DRAWS, Swaps
 from rag_nodes.evaluation.tables import Effect
-from rag_nodes.evaluation.wording import ends
+from rag_nodes.evaluation.wording import ends, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
-    from rag_nodes.evaluation.report import Row
+    from rag_nodes.evaluation.report import EvaluationReport, Row
 
     Floats = NDArray[np.float64]
 
@@ -24,6 +24,18 @@ NO_MEANING = (
     "name an embedding model with --embedding to measure them."
 )
 """Sentence for searches by an embedding that says the same as the words."""
+
+
+def reading_of(report: EvaluationReport) -> str:
+    """Say what was read for the recall of a report; "" if that is of whole chunks alone."""
+    read = [row.column for row in report.rows if row.granularity == "sentences"]
+    if not read:
+        return ""
+    selected = "is that of selected sentences, as `rag-nodes ask` reads them"
+    if report.settings.granularity == "sentences":
+        return f"Recall {selected}; beside it is that of whole chunks, in which sizes are compared."
+    whose = f"Recall of {some_of(list(dict.fromkeys(read)))}"
+    return f"{whose} {selected}; all other recall is that of whole chunks."
 
 
 def effects_of(

@@ -238,8 +238,8 @@ class EvaluationReport:
         for row in self.rows:
             if not row.error:
                 columns[row.mode or self.settings.mode][row.column] = None
-        if len(columns) <= 1:
-            return f"{next(iter(columns), self.settings.mode)} search"
+        if len({*map(tuple, columns.values())}) <= 1:
+            return f"{' and '.join(columns) or self.settings.mode} search"
         return "; ".join(f"{mode} search by {', '.join(each)}" for mode, each in columns.items())
 
     def of_role(self, role: str) -> list[Row]:

@@ -55,7 +55,7 @@ class AskRequest(FollowUps, Searching, OfText):
     ] = None
     """Collection of --store to search, instead of naming parser and corpus; `status` lists them."""
     rerank: Annotated[str | None, OWNER, Flag(metavar="MODULE:CLASS")] = None
-    """Node postprocessor of LlamaIndex that ranks the chunks again, as LLMRerank(top_n=20)."""
+    """Reranker of LlamaIndex that puts the chunks into another order."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show."""
 

@@ -51,7 +51,7 @@ class Searches(Request):
     )
     """BM25 (sparse), embeddings (dense), or both (hybrid); several are compared."""
     rerank: Annotated[list[str], Flag(metavar="MODULE:CLASS")] = Field(default_factory=list)
-    """Reranker of LlamaIndex, module:LLMRerank(top_n=20), beside the search alone."""
+    """Reranker of LlamaIndex, which is compared with the search alone."""
 
     def searches(self, options: QueryOptions, llm: LLM | None) -> dict[str, QueryOptions]:
         """Return the ways to search by name; one without a name if nothing is compared."""

@@ -168,14 +168,14 @@ def _mean(rating: Rating, form: str) -> str:
 
 def _procedure(report: EvaluationReport) -> str:
     """Return the method behind the intervals, in words."""
+    from rag_nodes.evaluation.effects import reading_of
     from rag_nodes.evaluation.wording import LEGEND
 
     settings = report.settings
     words = f"{settings.models}, {report.search}; mean and read are tokens; "
     words += f"intervals of {settings.measure}."
-    if "sentences" in settings.granularity:
-        words += " Recall is that of selected sentences, as `rag-nodes ask` reads them; beside it "
-        words += "is that of whole chunks, in which sizes are compared."
+    if reading := reading_of(report):
+        words += f" {reading}"
     if not report.by_drafts:
         words += f" {LEGEND}; {settings.draws:,} random swaps, seed {settings.seed}."
     return words

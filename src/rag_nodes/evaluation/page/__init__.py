@@ -9,6 +9,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.effects import reading_of
 from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
@@ -104,7 +105,8 @@ def matrix(report: EvaluationReport) -> Matrix:
     """What each strategy found, question by question."""
     own = [row for row in report.of_role("own") if not row.error]
     ranked = sorted(own, key=lambda row: (row.name == report.decision.take, row.mean))
-    best = {row.column: row.name for row in ranked}  # of each strategy, or the one that is taken
+    # Of each strategy in each search, or the one that is taken.
+    best = {(row.column, row.search): row.name for row in ranked}
     rows = [row for row in own if row.name in best.values()]
     rows.sort(key=lambda row: row.name != report.decision.take)
     outcomes = [{one.question: one for one in row.outcomes} for row in rows]
@@ -141,6 +143,7 @@ def html_of(report: EvaluationReport) -> str:
             budgets=[f"recall@{budget}" for budget in report.settings.budgets],
             whole=[f"chunks@{budget}" for budget in report.settings.budgets],
             by_sentences=any(row.granularity == "sentences" for row in report.rows),
+            reading=reading_of(report).replace("`", ""),
             legend=LEGEND,
             counted=counted,
             found_alike=found_alike,
