@@ -468,6 +468,9 @@ def test_modes_and_rerankers_are_rows_beside_each_other(
     assert "Hybrid search instead of sparse search: " in said
     rows = command(*asked, "--rerank", REVERSE, "--json").json["rows"]
     assert [row["name"] for row in rows] == ["heading", "heading (Reverse)"]
+    [alone] = command(*asked, "--mode", "hybrid", "--json").json["rows"]
+    assert (alone["name"], alone["mode"], alone["search"]) == ("heading", "hybrid", "")
+    assert "searched" not in alone["parser"]
     refused = command(*asked, "--rerank", "llama_index.core.schema:TextNode")
     assert refused.code == 2
     assert "is no BaseNodePostprocessor; name a class that is one" in refused.stderr

@@ -166,7 +166,8 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
     dataset = asked_of(request, run, request.seed)
     models = run.models(answers=bool(judging or request.rerank))
     searches = request.searches(plan.options, models.llm)
-    plan = replace(plan, options=next(iter(searches.values())), searches=searches)
+    compared = searches if len(searches) > 1 else {}
+    plan = replace(plan, options=next(iter(searches.values())), searches=compared)
     parsers = {} if stored and not typed else run.parsers(request.parsers, models)
     columns: Mapping[str, object] = {**parsers, **stored}
     gates.check_comparable(columns, dataset.questions)
