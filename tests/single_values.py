@@ -12,6 +12,8 @@ from llama_index.core.schema import Document
 
 from rag_nodes import (
     Comparison,
+    Dataset,
+    EvaluationPlan,
     Filter,
     QueryOptions,
     Question,
@@ -19,6 +21,7 @@ from rag_nodes import (
     RagNodesRetriever,
     RecursiveNodeParser,
     aingest,
+    evaluate,
     get_parser,
     ingest,
     ingest_documents,
@@ -28,6 +31,7 @@ from rag_nodes import (
 from rag_nodes.apps import build_app, page
 from rag_nodes.cli import main
 from rag_nodes.core.settings import Settings
+from rag_nodes.evaluation import Passage
 from rag_nodes.evaluation.compare import ComparisonStream
 from rag_nodes.evaluation.engines import StoredCollection, offered_columns
 from rag_nodes.parsers import offered
@@ -36,6 +40,7 @@ from rag_nodes.pipeline.upkeep import Inventory, documents_named
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.readers import Exclusion, listed
 from rag_nodes.text.extracts import extract
+from rag_nodes.text.spans import Span
 
 SPLITTER = "llama_index.core.node_parser:SentenceSplitter"
 TEXTS_BY_ID = {
@@ -80,6 +85,13 @@ class World:
 
     def read(self, result: Any) -> list[tuple[str, str]]:
         return [(str(one.path), one.document.text) for one in result]
+
+    def decided(self, in_use: Any) -> list[str]:
+        question = Question("1", "What moves?", ((Passage("a", Span(8, 34)),),))
+        dataset = Dataset("pumps", tuple(self.documents), (question,))
+        columns = {"words": self.parser, "whole": get_parser("page")}
+        plan = EvaluationPlan(target=None, sizes=())
+        return [evaluate(dataset, columns, plan=plan, in_use=in_use).decision.words]
 
     def ingested(self, report: Any) -> list[tuple[str, str]]:
         return [(one.path, one.status) for one in report.files]
@@ -245,6 +257,7 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
                 "default", one, inventory.documents("default", inventory.collections("default"))
             ),
         ),
+        "evaluate(in_use)": ("words", world.decided),
         "extract(passages)": (
             "The red pump moves water.",
             lambda one: extract("What moves water?", one),

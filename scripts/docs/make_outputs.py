@@ -26,7 +26,7 @@ _COMMAND = re.compile(
 )
 _PASSING = re.compile(
     r"\d{4}-\d\d-\d\d \d\d:\d\d"  # a moment
-    r"|\d[\d,.]* (?:ms|s|KB|MB|GB)\b"  # how long, how large
+    r"|\d[\d,.]*\s(?:ms|s|KB|MB|GB)\b"  # how long, how large
     r"|(?<=\S)[^\S\n]+|─+"  # columns are as wide as what stands in them
     r"|\n+(?=\S)"  # lines end where there is no room; one that begins with blanks is a row below
 )

@@ -58,8 +58,7 @@ def decision() -> str:
     columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
     report = measured(EvaluationPlan(sizes=()), columns)
     found, effects = report.decision, (one.words for one in report.effects)
-    # The time that a search takes differs from run to run.
-    said = " ".join(filter(None, (found.certainty, found.words, found.cost, *effects)))
+    said = " ".join(filter(None, (found.certainty, found.words, *effects)))
     return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
 
 

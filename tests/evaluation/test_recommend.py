@@ -50,7 +50,7 @@ def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationRep
     assert decision.words.startswith(f"Proposed: {decision.take} (")
     assert found.said[:2] == (decision.certainty, decision.words)
     behind = "recursive at 300, token-overlap at 300 and LlamaIndex SentenceSplitter are behind"
-    assert behind in found.verdict[0]
+    assert any(behind in sentence for sentence in found.verdict)
     assert "A search took " in found.said[2]
 
 

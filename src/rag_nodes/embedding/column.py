@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-import time
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from llama_index.core.schema import BaseNode, MetadataMode
@@ -15,7 +13,7 @@ from rag_nodes.core.metadata import DECISION, START_CHAR
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.build import behind_parser, identify, is_ready, lacks_vector, tokens_of
 from rag_nodes.embedding.failures import HOPELESS, noted, said
-from rag_nodes.embedding.report import STAGES, Counts
+from rag_nodes.embedding.report import Counts, SplitDocument, timed
 from rag_nodes.embedding.requests import EmbeddedTokens
 from rag_nodes.parsers.parent_child import is_leaf, parents_first
 
@@ -26,7 +24,7 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document, TransformComponent
 
     from rag_nodes.embedding.build import Parse
-    from rag_nodes.embedding.report import Stage
+    from rag_nodes.embedding.report import ColumnLog, Stage
     from rag_nodes.embedding.requests import Embedded
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
@@ -46,52 +44,6 @@ def counts_of(nodes: Sequence[BaseNode]) -> Counts:
         largest=max(tokens, default=0),
         unplaced=sum(START_CHAR not in chunk.metadata for chunk in chunks),
     )
-
-
-@dataclass(slots=True, eq=False)
-class SplitDocument:
-    """A document as one parser split it.
-
-    Attributes:
-        label: name of the document, for people.
-        saved: tokens of chunks that had their vectors already.
-        choice: strategy that a parser chose for this document, and the reason.
-        error: first reason why a chunk cannot be found.
-    """
-
-    label: str
-    saved: int = field(default=0, kw_only=True)
-    choice: str | None = field(default=None, kw_only=True)
-    error: str | None = field(default=None, kw_only=True)
-
-    def fail(self, error: str) -> None:
-        """Keep the reason why a chunk cannot be found, unless there is an earlier one."""
-        self.error = self.error or error
-
-
-@dataclass(slots=True, eq=False)
-class ColumnLog:
-    """Record of one parser's work.
-
-    Attributes:
-        errors: all errors, in order.
-        stopped: reason why the parser gave up, since every further document would fail alike.
-        seconds: by the clock, by stage.
-    """
-
-    errors: list[str] = field(default_factory=list)
-    stopped: str | None = None
-    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
-
-
-@contextmanager
-def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
-    """Add the time of the block to a stage."""
-    started = time.perf_counter()
-    try:
-        yield
-    finally:
-        seconds[stage] += time.perf_counter() - started
 
 
 Owner = TypeVar("Owner", bound=SplitDocument)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.core.metadata import FILE_PATH, READ_WARNINGS, SOURCE, TOTAL_PAGES, page_name
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Iterator
 
     from llama_index.core.schema import Document
 
@@ -278,3 +280,49 @@ def summed(costs: Iterable[float | None]) -> float | None:
     """Return the sum of costs; None when one of them is unknown."""
     known = list(costs)
     return None if None in known else sum(cost or 0.0 for cost in known)
+
+
+@dataclass(slots=True, eq=False)
+class SplitDocument:
+    """A document as one parser split it.
+
+    Attributes:
+        label: name of the document, for people.
+        saved: tokens of chunks that had their vectors already.
+        choice: strategy that a parser chose for this document, and the reason.
+        error: first reason why a chunk cannot be found.
+    """
+
+    label: str
+    saved: int = field(default=0, kw_only=True)
+    choice: str | None = field(default=None, kw_only=True)
+    error: str | None = field(default=None, kw_only=True)
+
+    def fail(self, error: str) -> None:
+        """Keep the reason why a chunk cannot be found, unless there is an earlier one."""
+        self.error = self.error or error
+
+
+@dataclass(slots=True, eq=False)
+class ColumnLog:
+    """Record of one parser's work.
+
+    Attributes:
+        errors: all errors, in order.
+        stopped: reason why the parser gave up, since every further document would fail alike.
+        seconds: by the clock, by stage.
+    """
+
+    errors: list[str] = field(default_factory=list)
+    stopped: str | None = None
+    seconds: dict[str, float] = field(default_factory=lambda: dict.fromkeys(STAGES, 0.0))
+
+
+@contextmanager
+def timed(seconds: dict[str, float], stage: str) -> Iterator[None]:
+    """Add the time of the block to a stage."""
+    started = time.perf_counter()
+    try:
+        yield
+    finally:
+        seconds[stage] += time.perf_counter() - started

@@ -38,7 +38,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
-    from rag_nodes.embedding.column import SplitDocument, SplittingColumn
+    from rag_nodes.embedding.column import SplittingColumn
+    from rag_nodes.embedding.report import SplitDocument
     from rag_nodes.models import Models
 
 logger = logging.getLogger(__name__)

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.columns import Searched, Variant, placed_in, variants_of
 from rag_nodes.evaluation.engines import StoredCollection, finds
@@ -53,7 +54,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     progress: Callable[[Step], None] | None = None,
     judge: Judging | None = None,
     executor: Executor | Literal["auto"] | None = None,
-    in_use: Collection[str] = (),
+    in_use: str | Collection[str] = (),
 ) -> EvaluationReport:
     """Find out which way of cutting finds the answers, by how much, and whether it is the size.
 
@@ -132,7 +133,10 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         [*left_out, *found.left_out],
         judgement,
         lambda name: _use_of(of[name], given),
-        [*in_use, *(one.name for one in variants if isinstance(one.parser, StoredCollection))],
+        [
+            *several(in_use),
+            *(one.name for one in variants if isinstance(one.parser, StoredCollection)),
+        ],
     )
 
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.embedding import FileColumn, FileOutcome, ParserOutcome, Progress
-from rag_nodes.embedding.column import timed
-from rag_nodes.embedding.report import STAGES, StepCounts
+from rag_nodes.embedding.report import STAGES, StepCounts, timed
 from rag_nodes.models.prices import cost_of
 from rag_nodes.pipeline.report import IngestReport
 

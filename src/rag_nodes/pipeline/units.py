@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.core.keys import without_keys, words_of
 from rag_nodes.core.metadata import SOURCE_HASH
-from rag_nodes.embedding.column import ColumnLog, SplitDocument
 from rag_nodes.embedding.failures import missing_extra
-from rag_nodes.embedding.report import DocumentFacts
+from rag_nodes.embedding.report import ColumnLog, DocumentFacts, SplitDocument
 from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument
 from rag_nodes.readers import blank_page, blank_pages
 

@@ -18,8 +18,14 @@ from rag_nodes.core.errors import StoreError
 from rag_nodes.core.metadata import page_name
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.build import is_ready, lacks_vector, tokens_of
-from rag_nodes.embedding.column import ColumnLog, SplitDocument, SplittingColumn
-from rag_nodes.embedding.report import FileColumn, ParserOutcome, StepCounts
+from rag_nodes.embedding.column import SplittingColumn
+from rag_nodes.embedding.report import (
+    ColumnLog,
+    FileColumn,
+    ParserOutcome,
+    SplitDocument,
+    StepCounts,
+)
 from rag_nodes.embedding.requests import Embedded, embed
 from rag_nodes.models.prices import cost_of
 from rag_nodes.parsers.parent_child import is_leaf
