@@ -22,7 +22,7 @@ from rag_nodes.text.passages import (
     joined_runs,
 )
 from rag_nodes.text.passages.scorer import MultiWidthScorer
-from rag_nodes.text.passages.speakers import is_transcript
+from rag_nodes.text.passages.speakers import Speakers, is_transcript
 from rag_nodes.text.passages.units import Units, units_of
 from rag_nodes.text.spans import Span
 
@@ -339,8 +339,9 @@ def meeting(turns: int = 12, names: tuple[str, ...] = ("Ann", "Ben"), other: int
 def test_a_text_is_a_transcript_if_most_lines_begin_with_one_of_few_names(
     lines: list[str], expected: bool
 ) -> None:
-    assert is_transcript(["\n\n".join(lines)]) is expected
-    assert is_transcript(["\n".join(lines[:3]), "\n".join(lines[3:])]) is expected
+    assert is_transcript([Speakers("\n\n".join(lines))]) is expected
+    parts = ("\n".join(lines[:3]), "\n".join(lines[3:]))
+    assert is_transcript(map(Speakers, parts)) is expected
 
 
 def test_an_answer_goes_on_over_the_turns_of_a_transcript_and_of_nothing_else(

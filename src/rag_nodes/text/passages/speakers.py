@@ -30,8 +30,10 @@ class Speakers:
 
     def __init__(self, text: str) -> None:
         labels = list(_LABEL.finditer(text))
-        names = {label.group(1) for label in labels}
-        self._labels = labels if len(labels) >= max(_FEWEST, 2 * len(names)) else []
+        self.text = text
+        self.names = [label.group(1) for label in labels]
+        is_enough = len(labels) >= max(_FEWEST, 2 * len(set(self.names)))
+        self._labels = labels if is_enough else []
         self._starts = [label.start() for label in self._labels]
 
     def at(self, offset: int) -> tuple[str, ...]:
@@ -41,16 +43,16 @@ class Speakers:
         return (label.group(1),) if label and label.end() <= offset else ()
 
 
-def is_transcript(texts: Iterable[str]) -> bool:
+def is_transcript(parts: Iterable[Speakers]) -> bool:
     """Return True if what was retrieved of a document is a transcript.
 
     This is stricter than what `Speakers` asks for, because transcripts are read in longer passages:
     terms and keys with a colon must not make one of a manual or a trial report.
     """
-    text = "\n".join(texts)
-    names = [label.group(1) for label in _LABEL.finditer(text)]
+    parts = list(parts)
+    names = [name for part in parts for name in part.names]
     different = len(set(names))
     fewest = max(_TRANSCRIPT_LABELS, 2 * different)
     if different < _TRANSCRIPT_NAMES or len(names) < fewest:
         return False
-    return len(names) >= _TRANSCRIPT_SHARE * len(_LINE.findall(text))
+    return len(names) >= _TRANSCRIPT_SHARE * sum(len(_LINE.findall(part.text)) for part in parts)

@@ -230,43 +230,45 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     above: list[tuple[int, int]] = []
     listed: list[bool] = []
     are_lists: dict[tuple[str, ...], bool] = {}
+    spoken: dict[str, list[Speakers]] = {}
     for number, run in enumerate(runs):
         language = languages[run.document]
         known = terms[language]
         packer = Packer(run.text, language=language)
         headings, speakers = packer.headings, Speakers(run.text)
+        spoken.setdefault(run.document, []).append(speakers)
+        texts: list[str] = []
         under_heading: list[bool] = []
         for unit, span in enumerate(units_in(packer), start=len(spans)):
             text = run.text[span.start : span.end]
             if found := known.of(text):
                 own += [(unit, term) for term in found]
-            over = (*headings.path_at(span.start), *speakers.at(span.start))
+            texts.append(text)
+            path = headings.path_at(span.start)
+            over = (*path, *speakers.at(span.start))
             if over and (found := known.above(over)):
                 above += [(unit, term) for term in found]
             spans.append(span)
             sizes.append(letters(text))
-            below = headings.path_at(span.end - 1) or run.headings
-            if below not in are_lists:
-                are_lists[below] = is_reference_heading(below)
-            under_heading.append(are_lists[below])
-        texts_of_run = [span.of(run.text) for span in spans[len(numbers) :]]
-        listed += map(or_, under_heading, are_entries(texts_of_run))
+            path = path or run.headings
+            if path not in are_lists:
+                are_lists[path] = is_reference_heading(path)
+            under_heading.append(are_lists[path])
+        listed += map(or_, under_heading, are_entries(texts))
         numbers += [number] * (len(spans) - len(numbers))
-    texts: dict[str, list[str]] = {}
-    for run in runs:
-        texts.setdefault(run.document, []).append(run.text)
-    transcripts = {document for document, own in texts.items() if is_transcript(own)}
+    transcripts = {document for document, parts in spoken.items() if is_transcript(parts)}
     entries = (spans[at].of(runs[numbers[at]].text) for at, own in enumerate(listed) if own)
     if asks_for_references(question, entries):
         listed = [False] * len(spans)
     shape = len(spans), len(asked)
+    numbers_of_runs = np.array(numbers, np.intp)
     return Units(
-        np.array(numbers, np.intp),
+        numbers_of_runs,
         spans,
         np.array(sizes, float),
         _counted(own, shape) + HEADING * _counted(above, shape),
         languages,
-        np.array([runs[number].document in transcripts for number in numbers], bool),
+        np.array([run.document in transcripts for run in runs], bool)[numbers_of_runs],
         np.array(listed, bool),
     )
 
