@@ -25,6 +25,7 @@ class Polyglot(BaseEmbedding):
 
     known: tuple[str, ...] = ("en",)
     _requests: list[int] = PrivateAttr(default_factory=list)
+    _questions: list[str] = PrivateAttr(default_factory=list)
     _failures: list[Exception] = PrivateAttr(default_factory=list)
     _reached: Any = PrivateAttr(default=None)
     _answer: Any = PrivateAttr(default=None)
@@ -46,6 +47,7 @@ class Polyglot(BaseEmbedding):
         return [self._get_text_embedding(text) for text in texts]
 
     def _get_query_embedding(self, query: str) -> list[float]:
+        self._questions.append(query)
         return self._get_text_embedding(query)
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
@@ -81,9 +83,12 @@ def test_every_language_with_pairs_has_a_name() -> None:
     assert PAIRS.keys() == NAMES.keys()
 
 
-def test_a_model_is_asked_once_for_sixteen_texts(models: Models, polyglot: Polyglot) -> None:
+def test_a_model_is_asked_once_and_embeds_questions_as_questions(
+    models: Models, polyglot: Polyglot
+) -> None:
     assert [knows(models, "en") for _ in range(3)] == [True] * 3
-    assert polyglot._requests == [16]
+    assert polyglot._requests == [8]
+    assert polyglot._questions == [question for question, _ in PAIRS["en"]]
 
 
 def test_each_language_is_tested(models: Models) -> None:
@@ -133,7 +138,7 @@ def test_a_failed_request_is_logged_once_without_its_text_and_repeated_later(
     polyglot._failures.append(ValueError("token sk-secret-key"))
     with caplog.at_level(logging.WARNING):
         assert [knows(models, "en") for _ in range(3)] == [False] * 3
-    assert polyglot._requests == [16]
+    assert polyglot._requests == [8]
     [message] = [record.getMessage() for record in caplog.records]
     assert "English" in message
     assert "sk-secret" not in message
@@ -157,7 +162,7 @@ def test_threads_that_ask_at_the_same_time_make_one_request(
     for thread in threads:
         thread.join()
     assert results == [True] * 4
-    assert polyglot._requests == [16]
+    assert polyglot._requests == [8]
 
 
 def test_a_cancelled_question_does_not_wait_for_the_test(
@@ -179,7 +184,7 @@ def test_a_cancelled_question_does_not_wait_for_the_test(
     assert outcomes == ["cancelled"]
     polyglot._answer.set()
     assert knows(models, "en")
-    assert polyglot._requests == [16]
+    assert polyglot._requests == [8]
 
 
 def test_a_model_that_tells_no_meaning_is_not_asked(offline: Models) -> None:

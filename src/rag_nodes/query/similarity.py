@@ -145,7 +145,7 @@ _TESTS: dict[tuple[str, type, str], _Test] = {}
 
 
 def knows(models: Models, language: str) -> bool:
-    """Return True if an embedding model knows a language; the first call makes one request.
+    """Return True if an embedding model knows a language; the first call asks the model.
 
     Raises:
         CancelledError: see `interruptible`.
@@ -164,14 +164,17 @@ def knows(models: Models, language: str) -> bool:
 
 
 def tested(models: Models, language: str) -> Answered:
-    """Embed the questions and answers of a language in one request, and count the right ones.
+    """Embed the questions and answers of a language, and count the questions that find theirs.
+
+    Questions are embedded as questions, since many models embed these in another way than texts.
 
     Raises:
         Exception: as the model raises it, or because its vectors are no vectors.
     """
     pairs = PAIRS[language]
-    texts = [question for question, _ in pairs] + [answer for _, answer in pairs]
-    vectors = np.array(models.embedding.get_text_embedding_batch(texts), float)
-    vectors /= np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), np.finfo(float).tiny)
-    nearest = (vectors[: len(pairs)] @ vectors[len(pairs) :].T).argmax(1)
+    answers = models.embedding.get_text_embedding_batch([answer for _, answer in pairs])
+    questions = [models.embedding.get_query_embedding(question) for question, _ in pairs]
+    vectors = np.array([questions, answers], float)
+    vectors /= np.maximum(np.linalg.norm(vectors, axis=2, keepdims=True), np.finfo(float).tiny)
+    nearest = (vectors[0] @ vectors[1].T).argmax(1)
     return Answered(int((nearest == np.arange(len(pairs))).sum()), len(pairs))
