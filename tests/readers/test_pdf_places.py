@@ -211,7 +211,7 @@ def test_a_page_is_drawn_in_a_child_and_is_what_this_process_would_draw(
 def test_a_page_that_takes_too_long_or_is_not_there_is_refused(
     pool: ReaderPool, ferry: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with pytest.raises(errors.CorruptFileError, match="no page 2"):
+    with pytest.raises(errors.PageMissingError, match="no page 2"):
         pool.draw(ferry, 2, "", LIMITS, 130)
     bomb = " ".join(f"a{number} b" for number in range(40_000))
     monkeypatch.setattr("rag_nodes.readers.isolation.PAGE_SECONDS", 0.3)

@@ -20,6 +20,8 @@
     │   ├── EncryptedFileError
     │   ├── NoTextLayerError          scanned pages, no text in them
     │   ├── NoPagesError
+    │   ├── PageMissingError          it has no page of this number
+    │   ├── FileChangedError          it is not the file that was ingested any more
     │   ├── FileTooLargeError
     │   │   └── ReadMemoryError       reading it takes more memory than the limit
     │   ├── ReadTimeoutError          reading it takes longer than the limit
@@ -205,6 +207,20 @@ class NoPagesError(ReadError):
 
     reason = "the file has no pages"
     remedy = "export or download it again"
+
+
+class PageMissingError(ReadError):
+    """The file has no page of this number."""
+
+    reason = "it has no such page"
+    remedy = "check the number, counted from 1 in the order of the file"
+
+
+class FileChangedError(ReadError):
+    """The file is another than the one that was ingested, so places in it are not known."""
+
+    reason = "the file has changed since it was ingested"
+    remedy = "ingest it again"
 
 
 class FileTooLargeError(ReadError):

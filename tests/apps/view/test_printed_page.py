@@ -4,7 +4,6 @@ import re
 
 import pytest
 
-from rag_nodes.apps.view.page import PdfSurface
 from rag_nodes.apps.view.rails import (
     HEIGHT,
     STRIP,
@@ -13,8 +12,8 @@ from rag_nodes.apps.view.rails import (
     page_notches,
     page_rails,
 )
-from rag_nodes.readers.pdf.picture import PagePicture
-from rag_nodes.readers.pdf.places import Glyphs
+from rag_nodes.readers.pdf.places import Glyphs, PrintedPage
+from rag_nodes.readers.pdf.surface import PdfSurface
 from rag_nodes.text.alignment import align
 from rag_nodes.text.spans import Span
 
@@ -34,7 +33,7 @@ def page(*lines: tuple[float, float, str], text: str | None = None) -> PdfSurfac
     glyphs = Glyphs("".join(said for _, _, said in lines), boxes, numbers)
     text = " ".join(said for _, _, said in lines) if text is None else text
     places = align(text, glyphs.text, glyphs.lines)
-    return PdfSurface(PagePicture(b"png", WIDTH, 800, glyphs, places), text, START)
+    return PdfSurface(PrintedPage(WIDTH, 800, glyphs), places, text, START)
 
 
 def piece(number: int, start: int, end: int, **more: object) -> DrawnChunk:

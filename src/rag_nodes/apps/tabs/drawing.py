@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import base64
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.schema import MetadataMode
+from markupsafe import Markup
 
 from rag_nodes.apps.markup import count, in_a_line, place, render
 from rag_nodes.apps.view.cut_map import HEIGHT, WIDTH, box_of, flags_of, ruler, strip_of
-from rag_nodes.apps.view.page import PdfSurface
 from rag_nodes.apps.view.rails import (
     STRIP,
     DrawnChunk,
@@ -34,12 +35,12 @@ from rag_nodes.core.metadata import (
     TOKEN_COUNT,
     remarks,
 )
+from rag_nodes.readers.pdf.surface import PdfSurface
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
-    from markupsafe import Markup
 
     from rag_nodes.apps.visitors.cuts import Shown
     from rag_nodes.readers.pdf.picture import KeptPages, PagePicture
@@ -163,7 +164,7 @@ def _cuts_here(shown: Shown, strategy: str) -> str:
 
 
 def _printed(shown: Shown, picture: PagePicture) -> Markup:
-    surface = PdfSurface(picture, shown.span.of(shown.text), shown.span.start)
+    surface = PdfSurface(picture.page, picture.places, shown.span.of(shown.text), shown.span.start)
     strategies = shown.cuts.strategies
     columns = [shown.here(one) for one in strategies]
     here = shown.here(shown.strategy)
@@ -174,7 +175,7 @@ def _printed(shown: Shown, picture: PagePicture) -> Markup:
         page=f"{shown.page:,}",
         box=f"{-pad:.0f} 0 {picture.width + 2 * pad:.1f} {picture.height:.1f}",
         is_wide=picture.width > picture.height,
-        image=surface.image(),
+        image=_image(picture),
         chunks=[
             {"number": one.number, "cls": _tint(shown, one), "path": _path(surface, one.span)}
             for one in here
@@ -208,6 +209,14 @@ def _printed(shown: Shown, picture: PagePicture) -> Markup:
             for run in surface.runs()
             if run.box[2] - run.box[0] >= 0.2 * (run.box[3] - run.box[1])
         ],
+    )
+
+
+def _image(picture: PagePicture) -> Markup:
+    """Return the picture of the page, for an SVG whose units are points."""
+    data = base64.b64encode(picture.png).decode()
+    return Markup('<image width="{}" height="{}" href="data:image/png;base64,{}"></image>').format(
+        picture.width, picture.height, data
     )
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.apps.view.page import PdfSurface
     from rag_nodes.readers.pdf.places import Box, Glyphs
+    from rag_nodes.readers.pdf.surface import PdfSurface
     from rag_nodes.text.edges import Inside
     from rag_nodes.text.spans import Span
 
@@ -78,15 +78,15 @@ def page_rails(surface: PdfSurface, columns: Sequence[Sequence[DrawnChunk]]) -> 
         surface: the page.
         columns: the chunks of each strategy.
     """
-    flows = _flows(surface.picture.glyphs, sorted(set(surface.placed(surface.span))))
+    flows = _flows(surface.page.glyphs, sorted(set(surface.placed(surface.span))))
     parts: dict[tuple[int, str], list[str]] = {}
     for column, pieces in enumerate(columns):
         for piece in pieces:
             at = sorted(surface.placed(piece.span))
             for low, high, flow in _by_flow(at, flows):
-                first, last = surface.picture.glyphs.boxes[low], surface.picture.glyphs.boxes[high]
+                first, last = surface.page.glyphs.boxes[low], surface.page.glyphs.boxes[high]
                 top, bottom = _height(first, flow, 0), _height(last, flow, 2)
-                x, width = _lane(column, len(columns), flow, flows, surface.picture.width)
+                x, width = _lane(column, len(columns), flow, flows, surface.page.width)
                 path = _bar(x, width, top, bottom)
                 parts.setdefault((column, _cls(piece)), []).append(path)
     return [Rail(column, cls, "".join(paths)) for (column, cls), paths in parts.items()]
@@ -94,9 +94,9 @@ def page_rails(surface: PdfSurface, columns: Sequence[Sequence[DrawnChunk]]) -> 
 
 def padding(surface: PdfSurface) -> float:
     """Points that a page needs on both sides of it for the rails: none where its margins do."""
-    boxes = [surface.picture.glyphs.boxes[at] for at in surface.placed(surface.span)]
+    boxes = [surface.page.glyphs.boxes[at] for at in surface.placed(surface.span)]
     left = min((box[0] for box in boxes), default=0.0)
-    right = surface.picture.width - max((box[2] for box in boxes), default=0.0)
+    right = surface.page.width - max((box[2] for box in boxes), default=0.0)
     return 0.0 if min(left, right) >= STRIP + GAP else STRIP
 
 
@@ -107,7 +107,7 @@ def page_notches(surface: PdfSurface, columns: Sequence[Sequence[DrawnChunk]]) -
         for piece in pieces:
             begins = surface.span.start <= piece.span.start < surface.span.end
             if begins and piece.cut and (at := surface.placed(piece.span)):
-                left, top, _, bottom = surface.picture.glyphs.boxes[at[0]]
+                left, top, _, bottom = surface.page.glyphs.boxes[at[0]]
                 notches.append(Notch(column, piece.cut, left, top, bottom - top))
     return notches
 

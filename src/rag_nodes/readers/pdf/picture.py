@@ -10,10 +10,8 @@ import threading
 from collections import OrderedDict
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rag_nodes.core.errors import CorruptFileError, ReadMemoryError
 from rag_nodes.readers.base import Limits
-from rag_nodes.readers.pdf.extract import first_line, is_out_of_memory, opened
-from rag_nodes.readers.pdf.places import Glyphs, page_glyphs
+from rag_nodes.readers.pdf.places import Glyphs, PrintedPage, opened_page, printed_page
 from rag_nodes.text.alignment import align
 
 if TYPE_CHECKING:
@@ -41,6 +39,11 @@ class PagePicture(NamedTuple):
     height: float
     glyphs: Glyphs
     places: list[int]
+
+    @property
+    def page(self) -> PrintedPage:
+        """Size and characters of the page."""
+        return PrintedPage(self.width, self.height, self.glyphs)
 
     def pack(self) -> dict[str, Any]:
         """The same as what JSON can hold."""
@@ -80,22 +83,15 @@ def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -
     Raises:
         ReadError: the file cannot be opened, has no such page, or MuPDF cannot draw it.
     """
-    with opened(path, limits) as document:
-        if not 1 <= number <= document.page_count:
-            raise CorruptFileError(path, f"it has no page {number}")
-        try:
-            page = document[number - 1]
-            width, height = float(page.rect.width), float(page.rect.height)
-            pixels = min(dpi / POINTS, MOST_PIXELS / max(width, height, 1.0))
-            # Not by `dpi=`, which knows no fractions.
-            drawn = page.get_pixmap(matrix=type(page.rotation_matrix)(pixels, pixels), alpha=False)
-            glyphs = page_glyphs(page)
-            png = bytes(drawn.tobytes("png"))
-        except Exception as error:  # MuPDF raises classes of its own
-            if is_out_of_memory(error):
-                raise ReadMemoryError(path) from error
-            raise CorruptFileError(path, f"page {number}: {first_line(error)}") from error
-    return PagePicture(png, width, height, glyphs, align(text, glyphs.text, glyphs.lines))
+    with opened_page(path, number, limits) as page:
+        printed = printed_page(page)
+        longer = max(printed.width, printed.height, 1.0)
+        pixels = min(dpi / POINTS, MOST_PIXELS / longer)
+        # Not by `dpi=`, which knows no fractions.
+        drawn = page.get_pixmap(matrix=type(page.rotation_matrix)(pixels, pixels), alpha=False)
+        png = bytes(drawn.tobytes("png"))
+    places = align(text, printed.glyphs.text, printed.glyphs.lines)
+    return PagePicture(png, *printed, places)
 
 
 class KeptPages:

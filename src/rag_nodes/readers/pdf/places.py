@@ -6,12 +6,24 @@ Which of them a text is shown by, `rag_nodes.text.alignment.align` finds.
 from __future__ import annotations
 
 import re
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.readers.pdf.extract import LIGATURES, SYMBOL_BULLETS, text_flags
+from rag_nodes.core.errors import CorruptFileError, PageMissingError, ReadMemoryError
+from rag_nodes.readers.pdf.extract import (
+    LIGATURES,
+    SYMBOL_BULLETS,
+    first_line,
+    is_out_of_memory,
+    opened,
+    text_flags,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+    from pathlib import Path
+
+    from rag_nodes.readers.base import Limits
 
 Box = tuple[float, float, float, float]
 """Left, top, right, bottom in points, y downwards."""
@@ -29,6 +41,42 @@ class Glyphs(NamedTuple):
     text: str
     boxes: list[Box]
     lines: list[int]
+
+
+class PrintedPage(NamedTuple):
+    """A page as it is turned for reading: width and height in points, and its characters."""
+
+    width: float
+    height: float
+    glyphs: Glyphs
+
+
+@contextmanager
+def opened_page(path: Path, number: int, limits: Limits) -> Iterator[Any]:
+    """Open a page of a PDF, counted from 1, with PyMuPDF.
+
+    Raises:
+        ReadError: the file cannot be opened, has no such page, or MuPDF cannot read it.
+    """
+    with opened(path, limits) as document:
+        if not 1 <= number <= document.page_count:
+            raise PageMissingError(path, _pages_in_words(number, document.page_count))
+        try:
+            yield document[number - 1]
+        except Exception as error:  # MuPDF raises classes of its own
+            if is_out_of_memory(error):
+                raise ReadMemoryError(path) from error
+            raise CorruptFileError(path, f"page {number}: {first_line(error)}") from error
+
+
+def _pages_in_words(number: int, count: int) -> str:
+    pages = "only one page" if count == 1 else f"{count:,} pages"
+    return f"it has no page {number:,}, as it has {pages}"
+
+
+def printed_page(page: Any) -> PrintedPage:
+    """Return size and characters of a page of PyMuPDF."""
+    return PrintedPage(float(page.rect.width), float(page.rect.height), page_glyphs(page))
 
 
 def page_glyphs(page: Any) -> Glyphs:

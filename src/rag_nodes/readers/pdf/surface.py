@@ -1,23 +1,19 @@
-"""A printed page of a document, and where the characters of its text are on it."""
+"""The text of a document on one of its printed pages: boxes of spans, runs of characters."""
 
 from __future__ import annotations
 
-import base64
 from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
-
-from markupsafe import Markup
 
 from rag_nodes.readers.pdf.places import boxes_of
 from rag_nodes.text.alignment import letters_of
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
-    from rag_nodes.readers.pdf.picture import PagePicture
-    from rag_nodes.readers.pdf.places import Box
+    from rag_nodes.readers.pdf.places import Box, PrintedPage
 
 LEAST_PLACED = 0.8
 """Share of the letters of a piece below which it counts as not found: no guess is drawn."""
@@ -35,20 +31,22 @@ class PdfSurface:
     """A printed page.
 
     Args:
-        picture: of the page, with the places of `text` on it.
-        text: what the document says there.
+        page: size and characters of the page.
+        places: for each character of `text` the position of its glyph on the page, -1 for none.
+        text: text of the document on this page.
         start: offset of the text in the document.
     """
 
-    def __init__(self, picture: PagePicture, text: str, start: int) -> None:
-        self.picture = picture
+    def __init__(self, page: PrintedPage, places: Sequence[int], text: str, start: int = 0) -> None:
+        self.page = page
+        self.places = places
         self.text = text
         self.span = Span(start, start + len(text))
 
     def placed(self, span: Span) -> list[int]:
         """Positions of the glyphs that show what a span has on this page; none below 80 %."""
         low, high = self._within(span)
-        places = self.picture.places[low:high]
+        places = self.places[low:high]
         letters = letters_of(self.text[low:high])
         found = sum(places[at] >= 0 for at in letters)
         return [at for at in places if at >= 0] if found >= LEAST_PLACED * len(letters) else []
@@ -60,11 +58,11 @@ class PdfSurface:
 
     def boxes(self, span: Span) -> list[Box]:
         """What a span covers of this page, in points; nothing where it is not found."""
-        return boxes_of(self.placed(span), self.picture.glyphs)
+        return boxes_of(self.placed(span), self.page.glyphs)
 
     def runs(self) -> Iterator[PlacedText]:
         """The text of the page in pieces that can be selected, in the order of the text."""
-        places, lines = self.picture.places, self.picture.glyphs.lines
+        places, lines = self.places, self.page.glyphs.lines
         shown = [at for at, on in enumerate(places) if on >= 0]
         starts = [
             at
@@ -78,17 +76,10 @@ class PdfSurface:
         for start, after in pairwise([*starts, len(self.text)]):
             end = shown[bisect_right(shown, after - 1) - 1] + 1
             glyphs = [one for one in places[start:end] if one >= 0]
-            boxes = [self.picture.glyphs.boxes[one] for one in glyphs]
+            boxes = [self.page.glyphs.boxes[one] for one in glyphs]
             left, top, right, bottom = zip(*boxes, strict=True)
             box = (min(left), min(top), max(right), max(bottom))
             yield PlacedText(self.text[start:end], self.span.start + start, box)
-
-    def image(self) -> Markup:
-        """The picture of the page, for an SVG whose units are points."""
-        data = base64.b64encode(self.picture.png).decode()
-        return Markup(
-            '<image width="{}" height="{}" href="data:image/png;base64,{}"></image>'
-        ).format(self.picture.width, self.picture.height, data)
 
     def _within(self, span: Span) -> tuple[int, int]:
         low, high = (min(max(at - self.span.start, 0), len(self.text)) for at in span)
