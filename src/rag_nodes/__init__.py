@@ -57,7 +57,7 @@ if TYPE_CHECKING:
         SentencePostprocessor,
         ask,
     )
-    from rag_nodes.readers import RagNodesReader, read, read_all
+    from rag_nodes.readers import RagNodesReader, locate, read, read_all
     from rag_nodes.server import launch
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
 
@@ -121,6 +121,7 @@ __all__ = [
     "leaf_nodes",
     "load_dataset",
     "load_parser",
+    "locate",
     "open_store",
     "read",
     "read_all",
@@ -157,7 +158,7 @@ _HOMES = {
         "SentencePostprocessor",
         "ask",
     ),
-    "readers": ("RagNodesReader", "read", "read_all"),
+    "readers": ("RagNodesReader", "locate", "read", "read_all"),
     "server": ("launch",),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
 }

@@ -220,6 +220,8 @@ def told(operation: Operation, there: Path, out: Path) -> Request:
         "output": out / "made.json",
         "target": str(out / "copy"),
         "yes": True,
+        "page": 1,
+        **({"text": "How hot?"} if operation.name == "locate" else {}),
     }
     fields = operation.request.model_fields
     return operation.request.model_validate({k: v for k, v in given.items() if k in fields})

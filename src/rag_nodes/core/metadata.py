@@ -35,6 +35,8 @@ FILE_NAME = _hidden("file_name")
 SOURCE_HASH = _hidden("source_hash")
 """SHA-256 of the document's text, hex (str). On stored nodes it is that of text, pages and metadata
 together, and decides re-ingest."""
+FILE_HASH = _hidden("file_hash")
+"""SHA-256 of the bytes of a PDF, hex (str): places on its pages are those of this file only."""
 TITLE = _hidden("title")
 """Title of the document, where the file states one (str)."""
 DESCRIPTION = _hidden("description")

@@ -113,6 +113,7 @@ OPERATIONS: tuple[Operation, ...] = (
             'ask "Who approves a change?" --retrieval-only --top-k 5',
             'ask "Who approves a change?" -p heading --corpus contracts --json',
             'ask "Who approves a change?" --collection handbook --mode dense',
+            'ask "Who approves a change?" --boxes --json',
         ),
         usual=("parser", "corpus", "store", "budget", "filter"),
         settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
@@ -193,6 +194,13 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("parser", "full"),
         settings=MODELS,
         surfaces=SERVED,
+    ),
+    Operation(
+        "locate",
+        "boxes:locate",
+        "Show where a PDF prints a text: a box for each line, in points from the upper left.",
+        examples=('locate report.pdf --page 3 --text "The chief engineer approves a change."',),
+        usual=("page", "text", "within"),
     ),
     Operation(
         "docs",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 from pydantic import Field
 
 from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, RagNodesError
-from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Result
+from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Only, Result, as_plain
+from rag_nodes.operations.boxes import boxes_of
 from rag_nodes.operations.comparing import NO_DOCUMENT, FollowUps, Question, compare_sent
 from rag_nodes.operations.fields import (
     AS_PARSER,
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query import Answer
+    from rag_nodes.readers import PlacedBox
     from rag_nodes.store import Store
 
 
@@ -58,6 +60,8 @@ class AskRequest(FollowUps, Searching, OfText):
     """Reranker of LlamaIndex that puts the chunks into another order."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show."""
+    boxes: Annotated[bool, Only(("cli", "rest"))] = False
+    """Also show where PDFs print what is cited: a box for each line, in points."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -66,7 +70,8 @@ class Asked(Result):
 
     `collection` is "" where documents were sent along, `document_tokens`, of those that were read
     from, 0 where nobody knows, `incomplete` why some could not be searched; the text of an answer
-    that has `grown` was told piece by piece.
+    that has `grown` was told piece by piece. `boxes` are those of each citation, None if nobody
+    asked for them.
     """
 
     reply: ClassVar[str] = "replies:AskedReply"
@@ -77,6 +82,7 @@ class Asked(Result):
     document_tokens: int = 0
     incomplete: str | None = None
     grown: bool = False
+    boxes: Sequence[Sequence[PlacedBox]] | None = None
 
     @property
     def reduction(self) -> float | None:
@@ -91,10 +97,18 @@ class Asked(Result):
             "collection": self.collection,
             "models": self.models,
             **self.answer.as_dict(),
+            **self._citations(),
             "incomplete": self.incomplete,
             "document_tokens": self.document_tokens or None,
             "context_reduction": self.reduction,
         }
+
+    def _citations(self) -> dict[str, Any]:
+        """Return the citations with their boxes, if somebody asked for these."""
+        if self.boxes is None:
+            return {}
+        pairs = zip(self.answer.citations, self.boxes, strict=True)
+        return {"citations": [{**one.as_dict(), "boxes": as_plain(box)} for one, box in pairs]}
 
 
 def ask(request: AskRequest, run: Run) -> Asked:
@@ -143,6 +157,7 @@ def ask(request: AskRequest, run: Run) -> Asked:
         collection=collection,
         document_tokens=_tokens_of(run, store.location, collection, answer),
         grown=run.streams,
+        boxes=boxes_of(answer.citations, run) if request.boxes else None,
     )
 
 
@@ -163,6 +178,7 @@ def _ask_sent(request: AskRequest, run: Run) -> Asked:
         models=report.models,
         incomplete=column.statistics.error,
         grown=run.streams,
+        boxes=boxes_of(column.answer.citations, run) if request.boxes else None,
     )
 
 

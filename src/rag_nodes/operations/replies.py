@@ -12,6 +12,7 @@ from pydantic import ConfigDict, Field, create_model
 
 from rag_nodes.evaluation.compare import Column, ComparisonReport
 from rag_nodes.operations.base import Reply
+from rag_nodes.operations.boxes import BoxReply
 from rag_nodes.query import Answer, Citation, Hit
 from rag_nodes.query.types import Mark
 
@@ -82,7 +83,7 @@ class StatisticsReply(Reply):
 
 _HIDDEN = {
     Answer: {"sources", "left_out_tokens", "budget"},
-    Citation: {"source"},
+    Citation: {"source", "node"},
     Column: {"parser"},
     ComparisonReport: {"files", "schema_version"},
 }
@@ -91,7 +92,12 @@ _MODELS: dict[Any, Any] = {Hit: HitReply}
 """Replies by what they are of; a dataclass that is not here gets one that has its docstring."""
 _SECTION = re.compile(r"^Attributes:\n((?:(?: .*)?\n?)+)", re.MULTILINE)
 _ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {5,}.*)*)", re.MULTILINE)
-_OUTSIDE = {"Answer": Answer, "ParserOutcome": StatisticsReply, "FileOutcome": object}
+_OUTSIDE = {
+    "Answer": Answer,
+    "ParserOutcome": StatisticsReply,
+    "FileOutcome": object,
+    "TextNode": object,
+}
 """Classes in hints that a module imports for type checkers alone."""
 
 
@@ -148,11 +154,25 @@ ComparedReply = _model(ComparisonReport)
 """One question, answered by every parser."""
 
 
+CitationReply: Any = _MODELS[Citation]
+
+
+class LocatedCitationReply(CitationReply):  # type: ignore[misc] # made at run time
+    """A source the answer names, with its boxes if they were asked for."""
+
+    model_config = ConfigDict(use_attribute_docstrings=True)
+
+    boxes: list[BoxReply] | None = None
+    """A box for each printed line of the quote; null unless asked for, empty for what is no PDF."""
+
+
 class AskedReply(AnswerReply):  # type: ignore[misc] # made at run time
     """An answer with its evidence, and what was asked."""
 
     model_config = ConfigDict(use_attribute_docstrings=True)
 
+    citations: tuple[LocatedCitationReply, ...]
+    """The cited sources only, in order of first mention."""
     parser: str
     """How the documents are cut."""
     models: str

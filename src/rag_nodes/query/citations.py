@@ -230,6 +230,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         start=None if base is None else base + start,
         end=None if base is None else base + end,
         quote=node.text[start:end],
+        node=node,
     )
 
 

@@ -2,14 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rag_nodes.readers import node_boxes
 from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
+    from llama_index.core.schema import TextNode
+
     from rag_nodes.core.errors import RagNodesError
+    from rag_nodes.readers import PlacedBox
 
 
 class Mark(NamedTuple):
@@ -100,6 +106,7 @@ class Citation:
         start: document offset of the cited passage; None when unknown.
         end: document offset one past it.
         quote: the cited passage, exactly as in the document.
+        node: the node whose text holds the quote; None if it is not known.
     """
 
     number: int
@@ -112,10 +119,37 @@ class Citation:
     start: int | None
     end: int | None
     quote: str
+    node: TextNode | None = field(default=None, repr=False, compare=False)
+
+    def boxes(self, path: str | Path | None = None) -> list[PlacedBox]:
+        """Return a box for each printed line of the quote, in PDF points from the upper left.
+
+        They are computed on request: the PDF is opened, and one page of it is looked at in a child
+        process. Those of a quote over several pages come in the order of the pages.
+
+        Args:
+            path: the PDF, if it is not at `source` any more.
+
+        Returns:
+            None if the page of the quote is not known, or does not show 80 % of its letters.
+
+        Raises:
+            UnsupportedFileError: the document is no PDF.
+            FileMissingError: the PDF is gone.
+            FileChangedError: the PDF is not the one that was read.
+            ReadError: the PDF cannot be opened for another reason.
+        """
+        if self.node is None:
+            return []
+        base = self.node.start_char_idx
+        known = base is not None and self.start is not None
+        start = self.start - base if known else self.node.text.find(self.quote)  # type: ignore[operator]
+        return node_boxes(self.node, start, start + len(self.quote), path) if start >= 0 else []
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        return {**asdict(self), "heading_path": list(self.heading_path)}
+        names = (item.name for item in fields(self) if item.name != "node")
+        return {name: _plain(getattr(self, name)) for name in names}
 
 
 @dataclass(frozen=True, slots=True)

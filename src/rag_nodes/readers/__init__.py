@@ -30,6 +30,8 @@ from rag_nodes.readers.files import (
     readings,
 )
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
+from rag_nodes.readers.locating import locate, node_boxes
+from rag_nodes.readers.pdf.quotes import PlacedBox
 from rag_nodes.readers.walk import ListedFile, Skipped
 
 if TYPE_CHECKING:
@@ -43,6 +45,7 @@ __all__ = [
     "FilePages",
     "Limits",
     "ListedFile",
+    "PlacedBox",
     "RagNodesReader",
     "ReadResult",
     "Reader",
@@ -53,6 +56,8 @@ __all__ = [
     "build_document",
     "document_id",
     "listed",
+    "locate",
+    "node_boxes",
     "pages_of_one_file",
     "read",
     "read_all",

@@ -123,7 +123,7 @@ def readings(
     """
     path = Path(path)
     with typed_errors(path):
-        size = _checked_size(path, limits)
+        size = checked_size(path, limits)
         if not needs_child(path, size) or not isolate:
             yield from read_here(path, limits)
             return
@@ -252,8 +252,8 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
         yield failure
 
 
-def _checked_size(path: Path, limits: Limits) -> int:
-    """Bytes of a file that may be read; raises ReadError where it may not."""
+def checked_size(path: Path, limits: Limits) -> int:
+    """Return the bytes of a file that may be read; raises ReadError if it may not."""
     if not path.exists():
         raise FileMissingError(path)
     known = path.stat()

@@ -40,6 +40,7 @@ from rag_nodes.core.processes import (
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.kinds import libraries_of, read_here, typed_errors
 from rag_nodes.readers.pdf.picture import PagePicture, draw_page
+from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox, locate_quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -113,6 +114,21 @@ class ReaderPool:
         with self._leases.take(_doing(path)):
             (drawn,) = self._results(path, limits, PAGE_SECONDS, asked, PagePicture.unpack)
         return drawn
+
+    def locate(
+        self, path: Path, number: int, quote: PageQuote, file_hash: str | None, limits: Limits
+    ) -> list[PlacedBox]:
+        """Find the boxes of a quote on a page of a PDF, counted from 1.
+
+        See `rag_nodes.readers.pdf.quotes.locate_quote`; of time it has `PAGE_SECONDS`.
+
+        Raises:
+            ReadError: of the same kinds as of `read`.
+            CancelledError: see `interruptible`.
+        """
+        asked = {"quote": {"number": number, "quote": quote, "file_hash": file_hash}}
+        with self._leases.take(_doing(path)):
+            return list(self._results(path, limits, PAGE_SECONDS, asked, PlacedBox.unpack))
 
     def _results(
         self,
@@ -188,6 +204,12 @@ def _answers(asked: dict[str, Any], note: Callable[[bytes], None]) -> Iterator[b
         if page := asked.get("page"):
             with typed_errors(path):
                 yield to_json(draw_page(path, limits=limits, **page).pack())
+            return
+        if asked_quote := asked.get("quote"):
+            with typed_errors(path):
+                quote = PageQuote(*asked_quote.pop("quote"))
+                for box in locate_quote(path, limits=limits, quote=quote, **asked_quote):
+                    yield to_json(box)
             return
         for outcome in read_here(path, limits):
             yield to_json(pack(outcome))

@@ -17,6 +17,7 @@ from starlette.responses import HTMLResponse, JSONResponse
 
 from rag_nodes import IDENTITY
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import FILE_HASH
 from rag_nodes.models import choose_models
 from rag_nodes.operations import OPERATIONS, Operation
 from rag_nodes.operations.base import model_for
@@ -256,11 +257,17 @@ def _files_of(form: FormData, most: int) -> list[tuple[str | None, BinaryIO]]:
 def _read(
     session: Session, files: Sequence[tuple[str | None, BinaryIO]], most: int
 ) -> list[UploadedFile]:
-    """Read files into the session; nothing of them stays on the disk."""
+    """Read files into the session; nothing of them stays on the disk, and PDFs in memory."""
     received: list[tuple[UploadedFile, Document | None]] = []
+    pdfs: dict[str, bytes] = {}
     with tempfile.TemporaryDirectory(prefix="rag_nodes_") as folder:
         for position, (name, stream) in enumerate(files):
             path = save(stream, name, Path(folder, str(position)))
-            received += received_of(path, session.read)
-    session.take([one for _, one in received if one is not None], most=most)
+            rows = list(received_of(path, session.read))
+            received += rows
+            for document in filter(None, (one for _, one in rows)):
+                if file_hash := document.metadata.get(FILE_HASH):
+                    pdfs[file_hash] = path.read_bytes()
+    documents = [one for _, one in received if one is not None]
+    session.take(documents, most=most, files=pdfs)
     return [row for row, _ in received]

@@ -12,14 +12,17 @@ from rag_nodes.core.errors import (
     ConfigurationError,
 )
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
+from rag_nodes.readers import node_boxes
 from rag_nodes.store.filters import Filter, Where, all_of
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
+    from pathlib import Path
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.readers import PlacedBox
     from rag_nodes.store.fusion import Scores
 
     Nodes = Callable[[Sequence[str]], dict[str, TextNode]]
@@ -160,6 +163,14 @@ class Hit:
     def distance(self) -> float | None:
         """Cosine distance of question and node, one minus the similarity."""
         return None if self.similarity is None else 1 - self.similarity
+
+    def boxes(self, path: str | Path | None = None) -> list[PlacedBox]:
+        """Return a box for each printed line of the text that was found, see `Citation.boxes`.
+
+        Args:
+            path: the PDF, if it is not where it was when it was read.
+        """
+        return node_boxes(self.found, 0, len(self.found.text), path)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""

@@ -11,6 +11,7 @@ VIEWS = {
     "evaluate": "evaluation:measured_view",
     "ingest": "ingest:ingested_view",
     "list": "stored:listed_view",
+    "locate": "boxes:located_view",
     "parsers": "documents:parsers_view",
     "questions check": "evaluation:check_view",
     "questions draft": "evaluation:drafts_view",

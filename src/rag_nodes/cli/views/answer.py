@@ -13,6 +13,7 @@ from rich.rule import Rule
 from rich.table import Table
 from rich.text import Text
 
+from rag_nodes.cli.views.boxes import cited_boxes
 from rag_nodes.cli.views.ingest import embedding_spent, files_view
 from rag_nodes.cli.views.text import (
     COLOURS,
@@ -75,6 +76,8 @@ def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[R
     yield from _remarks(answer)
     for part in filter(None, (_sources(answer), _chunks(answer, request.chunks, cli.output.width))):
         yield from (Text(""), *part)
+    if asked.boxes is not None:
+        yield from (Text(""), *cited_boxes(answer.citations, asked.boxes))
     if asked.reduction is not None and asked.reduction > 0:
         read = f"{answer.context_tokens:,} of the {counted(asked.document_tokens, 'token')}"
         cli.note(f"Read {read} of these documents, {asked.reduction:.0%} less.", "dim")

@@ -34,6 +34,8 @@ MOST_CHARACTERS = 20_000_000
 """Characters of all documents times rows: all of them are cut, embedded and searched."""
 FILE_SECONDS = 30.0
 """Seconds that reading a file may take at most; large ones get more."""
+MAX_KEPT_BYTES = 20 * 1024**2
+"""Bytes of a visitor's PDFs that are kept in memory, for the boxes of what is cited."""
 MEMORY = ":memory:"
 """The store of whoever leaves nothing behind."""
 LARGEST = 100_000

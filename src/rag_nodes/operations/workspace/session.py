@@ -20,7 +20,7 @@ from rag_nodes.core.errors import (
 from rag_nodes.core.processes import Interrupt, current_interrupt, interruptible, unless_interrupted
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
-from rag_nodes.operations.workspace.limits import FILE_SECONDS, MEMORY
+from rag_nodes.operations.workspace.limits import FILE_SECONDS, MAX_KEPT_BYTES, MEMORY
 from rag_nodes.store import ServerOptions, open_store
 from rag_nodes.text.words import forget_texts
 
@@ -60,6 +60,7 @@ class Session:
 
     Attributes:
         location: folder or URL of its store.
+        files: PDFs that were sent, by the hash of their bytes.
     """
 
     def __init__(
@@ -78,6 +79,7 @@ class Session:
         self._over = False
         self._store: Store | None = None
         self._documents: list[Document] = []
+        self.files: dict[str, bytes] = {}
         self._index: DocumentIndex | None = None
         self._vectors: VectorCache | None = None
         self._comparison: Comparison | None = None
@@ -168,12 +170,19 @@ class Session:
         )
         return read_all([path], limits=limits)
 
-    def take(self, documents: Sequence[Document], *, most: int) -> None:
+    def take(
+        self,
+        documents: Sequence[Document],
+        *,
+        most: int,
+        files: Mapping[str, bytes] | None = None,
+    ) -> None:
         """Add documents; the next question cuts them.
 
         Args:
             documents: what was read.
             most: documents the session may hold.
+            files: their PDFs by the hash of their bytes, kept up to `MAX_KEPT_BYTES`.
 
         Raises:
             DatasetTooLargeError: there would be more.
@@ -185,6 +194,9 @@ class Session:
                     f"a session holds at most {most} documents; send fewer, or begin another"
                 )
             self._documents += documents
+            for name, content in (files or {}).items():
+                if sum(map(len, self.files.values())) + len(content) <= MAX_KEPT_BYTES:
+                    self.files[name] = content
             if self._index is not None:
                 self._index.close()
             self._index = None
@@ -294,7 +306,7 @@ class Session:
             if opened is not None:
                 opened.close()
         self._store, self._index = None, None
-        self._comparison, self._documents = None, []
+        self._comparison, self._documents, self.files = None, [], {}
 
     def _drop_unused(self, comparison: Comparison) -> None:
         """Options that were left behind leave no chunks."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -12,7 +13,7 @@ from rag_nodes.core.errors import (
     EmptyFileError,
     MisnamedFileError,
 )
-from rag_nodes.core.metadata import BLANK_PAGES
+from rag_nodes.core.metadata import BLANK_PAGES, FILE_HASH
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.readers.pdf.fonts import font_headings
@@ -52,8 +53,9 @@ def read_pdf(path: str | Path, limits: Limits) -> Reading:
     For the errors of each kind of bad PDF, see `extract`.
     """
     path = Path(path)
-    _check_header(path)
-    return _doubted(compose(extract(path, limits)))
+    check_header(path)
+    reading = _doubted(compose(extract(path, limits)))
+    return replace(reading, facts={**reading.facts, FILE_HASH: hash_of(path)})
 
 
 def compose(extracted: Extracted) -> Reading:
@@ -92,7 +94,13 @@ def _doubted(reading: Reading) -> Reading:
     return replace(reading, warnings=(*reading.warnings, warning))
 
 
-def _check_header(path: Path) -> None:
+def hash_of(path: str | Path) -> str:
+    """Return the SHA-256 of the bytes of a file."""
+    with Path(path).open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def check_header(path: Path) -> None:
     """Tell files of other kinds from damaged PDFs; PyMuPDF would open many of them."""
     with path.open("rb") as file:
         head = file.read(SEARCHED)

@@ -1,0 +1,131 @@
+"""Boxes of quotes and of nodes' texts on the printed pages of their PDFs.
+
+They are computed on request from the quote and the page: nothing is stored, and the document is not
+read again. So a node of any splitter can be located if it knows its file and its page.
+"""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import ConfigurationError, UnsupportedFileError
+from rag_nodes.readers.files import checked_size
+from rag_nodes.readers.isolation import pool
+from rag_nodes.readers.kinds import typed_errors
+from rag_nodes.readers.pdf.picture import LIMITS
+from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox
+from rag_nodes.text.spans import PageMap, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from llama_index.core.schema import TextNode
+
+MARGIN = 400
+"""Characters around a quote that tell its place from others that say the same."""
+
+
+def locate(path: str | Path, page: int, quote: str, *, within: str = "") -> list[PlacedBox]:
+    """Return a box for each printed line of a quote on a page of a PDF.
+
+    Args:
+        path: a PDF.
+        page: number of the page, counted from 1 in the order of the file.
+        quote: cited text, as a reader or splitter has it: line ends, hyphens at line ends,
+            ligatures and Markdown may differ from the page.
+        within: text around the quote, such as that of its node. It tells the quote from others of
+            the same words; if it holds the quote more than once, the first counts.
+
+    Returns:
+        Boxes in PDF points with the origin at the upper left corner, in the order of the page.
+        None if the page does not show the quote: where less than 80 % of its letters are found,
+        or where its words stand in other sentences, nothing is guessed.
+
+    Raises:
+        ConfigurationError: `within` does not hold the quote.
+        FileMissingError: there is no such file.
+        UnsupportedFileError: the file is no PDF.
+        PageMissingError: it has no such page.
+        EncryptedFileError: it asks for a password.
+        ReadError: it cannot be read for another reason.
+        MissingExtraError: PyMuPDF is not installed.
+
+    Examples:
+        >>> from rag_nodes import locate
+        >>> [box] = locate("examples/corpus/ferry.pdf", 1, "About this manual")
+        >>> box.page, round(box.left), round(box.top)
+        (1, 61, 73)
+    """
+    start = within.find(quote) if within else 0
+    if start < 0:
+        raise ConfigurationError(
+            "`within` does not hold the quote; pass the text it was taken from"
+        )
+    return _located(Path(path), page, within or quote, Span(start, start + len(quote)), None)
+
+
+def node_boxes(
+    node: TextNode, start: int, end: int, path: str | Path | None = None
+) -> list[PlacedBox]:
+    """Return a box for each printed line of characters `start:end` of a node's text.
+
+    Args:
+        node: a node that knows its page: of our parsers, or with the `page_label` of LlamaIndex's
+            readers.
+        start: offset of the first character in `node.text`.
+        end: offset one past the last.
+        path: the file, if it is not where it was when it was read; None for that place.
+
+    Returns:
+        See `locate`; those of a text over several pages in their order. None for a node that does
+        not know on which page the characters are.
+
+    Raises:
+        FileChangedError: the file is not the one that was read.
+        ReadError: see `locate`.
+        MissingExtraError: PyMuPDF is not installed.
+    """
+    metadata = node.metadata
+    file = Path(path or metadata.get(keys.SOURCE) or metadata.get(keys.FILE_PATH) or "")
+    file_hash = metadata.get(keys.FILE_HASH)
+    return [
+        box
+        for page, part in _pages(node)
+        if (shared := Span(max(start, part.start), min(end, part.end))).length > 0
+        for box in _located(
+            file, page, part.of(node.text), Span(*(at - part.start for at in shared)), file_hash
+        )
+    ]
+
+
+def _pages(node: TextNode) -> Iterator[tuple[int, Span]]:
+    """Yield the pages of a node that are known, each with the characters of its text on it."""
+    metadata, length, base = node.metadata, len(node.text), node.start_char_idx
+    pages = PageMap.of(metadata)
+    if pages is None or base is None:
+        first = metadata.get(keys.PAGE_START) or keys.page_number(metadata.get(keys.PAGE_LABEL))
+        if first is not None and metadata.get(keys.PAGE_END, first) == first:
+            yield int(first), Span(0, length)
+        return
+    edges = [base, *pages.breaks_within(base, base + length), base + length]
+    for start, end in pairwise(edges):
+        if start < end:
+            yield pages.page_of(start), Span(start - base, end - base)
+
+
+def _located(
+    path: Path, page: int, text: str, span: Span, file_hash: str | None
+) -> list[PlacedBox]:
+    """Return the boxes of a span of the text of a page, of which only its surroundings are sent."""
+    with typed_errors(path):
+        if path.suffix.lower() != ".pdf":
+            raise UnsupportedFileError(
+                path, "only a PDF has printed pages", "name a PDF, or cite by the offsets"
+            )
+        checked_size(path, LIMITS)
+        first, last = max(0, span.start - MARGIN), span.end + MARGIN
+        quote = PageQuote(text[first:last], span.start - first, span.end - first)
+        return pool.locate(path, page, quote, file_hash, LIMITS)
