@@ -1,4 +1,4 @@
-"""One request, by command line, REST and MCP: one document, of which strangers see a part."""
+"""One request, by command line and REST: one document, of which strangers see a part."""
 
 import json
 from pathlib import Path
@@ -8,7 +8,6 @@ import pytest
 from fixtures_app import offline_settings
 
 from rag_nodes.operations import named
-from rag_nodes.operations.base import Surface
 from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.parsers import offered
@@ -41,7 +40,6 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
     ("name", "told"),
     [
         ("chunk", {"parser": "fixed:chunk_size=40,chunk_overlap=5"}),
-        ("ask", {"question": "What colour is it?", "parser": "fixed", "retrieval_only": True}),
         ("compare", {"question": "What colour is it?", "parsers": ["fixed", "heading"]}),
         ("compare", {"question": "How high?", "parsers": ["heading"], "retrieval_only": True}),
         ("compare", {"question": "How high?", "parsers": ["fixed"], "granularity": "sentences"}),
@@ -55,21 +53,14 @@ def test_the_same_request_gives_the_same_document(
     settings = offline_settings().model_copy(update={"store": ":memory:"})
     served = ServedOperations.of(settings, offered(), ServerLimits())
 
-    def replied(surface: Surface) -> Any:
-        asked = request_of(operation, surface, {**told, "text": TEXT})
-        return served.perform(operation, surface, asked, lambda _: None)
-
-    if name == "ask":  # of a store on the command line
-        document = replied("rest")
-    else:
-        where = {"file": path} if name == "chunk" else {"paths": [path]}
-        run = Run(settings)
-        found = operation.function(operation.request.model_validate(told | where), run)
-        run.close()
-        ids = document_id(path.resolve()), text_document(TEXT).id_
-        plain = json.dumps(found.as_dict(), default=str)
-        document = json.loads(plain.replace(*ids).replace('"text.md"', '"text"'))
-    for surface in ("rest", "mcp"):
-        reply = replied(surface)
-        assert reply
-        assert differing(reply, document) == []
+    where = {"file": path} if name == "chunk" else {"paths": [path]}
+    run = Run(settings)
+    found = operation.function(operation.request.model_validate(told | where), run)
+    run.close()
+    ids = document_id(path.resolve()), text_document(TEXT).id_
+    plain = json.dumps(found.as_dict(), default=str)
+    document = json.loads(plain.replace(*ids).replace('"text.md"', '"text"'))
+    asked = request_of(operation, "rest", {**told, "text": TEXT})
+    reply = served.perform(operation, "rest", asked, lambda _: None)
+    assert reply
+    assert differing(reply, document) == []

@@ -9,9 +9,8 @@ from typing import Any
 
 import httpx
 import pytest
-from app_server import hanging_up, listening
+from app_server import listening
 from fixtures_app import offline_settings
-from hostile_parsers import HangingNodeParser
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
 from mcp.types import CallToolResult
@@ -20,7 +19,6 @@ from starlette.applications import Starlette
 
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
-from rag_nodes.operations import run
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
 from rag_nodes.server.gate import Access, Gate
@@ -87,28 +85,12 @@ async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
         tools = (await session.list_tools()).tools
         unknown = await session.call_tool("nothing", {})
     assert (about.name, about.version) == ("rag_nodes", version("rag-nodes"))
-    assert {tool.name for tool in tools} == {"ask", "chunk", "compare"}
+    assert {tool.name for tool in tools} == {"ask"}
     for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.readOnlyHint is True
         assert tool.annotations.destructiveHint is False
     assert unknown.isError
-
-
-async def test_an_agent_cuts_asks_and_compares_a_text_of_its_own(address: str) -> None:
-    question = "What colour is the machine?"
-    async with _connected(address) as session:
-        cut = _data(await session.call_tool("chunk", {"text": TEXT, "parser": "sentence"}))
-        asked = _data(await session.call_tool("ask", {"question": question, "text": TEXT}))
-        given = {"question": question, "text": TEXT, "parsers": ["fixed", "heading"]}
-        compared = _data(await session.call_tool("compare", given))
-    assert [TEXT[one["start"] : one["end"]] for one in cut["chunks"]] == [
-        one["text"] for one in cut["chunks"]
-    ]
-    assert "red" in asked["text"]
-    citation = asked["citations"][0]
-    assert TEXT[citation["start"] : citation["end"]] == citation["quote"]
-    assert [column["name"] for column in compared["columns"]] == ["fixed", "heading"]
 
 
 async def test_an_agents_question_stands_alone_unless_it_brings_the_earlier_question(
@@ -120,11 +102,9 @@ async def test_an_agents_question_stands_alone_unless_it_brings_the_earlier_ques
         await session.call_tool("ask", {**asked, "question": earlier})
         alone = _data(await session.call_tool("ask", asked))
         following = _data(await session.call_tool("ask", {**asked, "follow_up": earlier}))
-        of_a_text = {**asked, "text": TEXT, "follow_up": earlier}
-        followed = _data(await session.call_tool("ask", of_a_text))
         unknown = await session.call_tool("ask", {**asked, "follow_up": True})
     assert alone["question"] == "How tall?"
-    assert following["question"] == followed["question"] == f"{earlier} How tall?"
+    assert following["question"] == f"{earlier} How tall?"
     assert "give the earlier question as follow_up" in str(unknown.content)
 
 
@@ -158,51 +138,18 @@ async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(tmp_pa
 
 async def test_wrong_arguments_are_an_error_the_agent_can_read(address: str) -> None:
     wrong: list[dict[str, Any]] = [
-        {"text": "a", "parser": "nonsense"},
-        {"text": "a", "parser": {"name": "semantic", "options": {"embed_model": "x"}}},
-        {"text": "a", "parser": "fixed:chunk_size=1,chunk_overlap=0"},
-        {"text": "a", "file": "/etc/passwd"},
-        {"text": "a", "limit": 10**9},
+        {"question": "a", "parser": "nonsense"},
+        {"question": "a", "parser": {"name": "semantic", "options": {"embed_model": "x"}}},
+        {"question": "a", "parser": "fixed:chunk_size=1,chunk_overlap=0"},
+        {"question": "a", "file": "/etc/passwd"},
+        {"question": "a", "text": "b"},
+        {"question": "a", "budget": 10**9},
         {},
     ]
     async with _connected(address) as session:
-        replies = [await session.call_tool("chunk", arguments) for arguments in wrong]
+        replies = [await session.call_tool("ask", arguments) for arguments in wrong]
     for reply in replies:
         assert reply.isError
         said = str(reply.content)
         assert "Traceback" not in said
         assert "pydantic" not in said
-
-
-async def test_an_agent_hears_how_far_its_comparison_is(address: str) -> None:
-    arguments = {"text": TEXT, "question": "What colour?", "parsers": ["fixed", "heading"]}
-    heard: list[tuple[float, float | None, str | None]] = []
-
-    async def hear(done: float, total: float | None, message: str | None) -> None:
-        heard.append((done, total, message))
-
-    async with _connected(address) as session:
-        _data(await session.call_tool("compare", arguments, progress_callback=hear))
-    assert [words for *_, words in heard[-2:]] == ["embed: heading", "store: heading"]
-    assert heard[-1][:2] == (1, 1)
-
-
-def test_an_agent_that_left_ends_the_parser_that_works_for_it(
-    address: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    parser = HangingNodeParser()
-    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    arguments = {"text": TEXT, "question": "What colour?"}
-    call = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": "ask", "arguments": arguments},
-    }
-    headers = {
-        "Authorization": f"Bearer {TOKEN}",
-        "Accept": "application/json, text/event-stream",
-    }
-    with hanging_up(address, call, headers):
-        parser.wait_until_started()
-    parser.wait_until_cancelled()

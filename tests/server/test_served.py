@@ -39,7 +39,7 @@ SENT: dict[str, Any] = {
     "question": "What colour is the machine?",
 }
 """What a stranger sends, of which each operation takes what it has a field for."""
-SERVED = [(one, surface) for one in OPERATIONS for surface in one.surfaces if surface != "cli"]
+SERVED = [(one, "rest") for one in OPERATIONS if "rest" in one.surfaces]
 every_served = pytest.mark.parametrize(
     ("operation", "surface"), SERVED, ids=lambda one: getattr(one, "name", one)
 )
@@ -129,7 +129,9 @@ def test_what_agents_pay_for_each_tool_stays_small(served: ServedOperations) -> 
 
 def _asked(served: ServedOperations, surface: Surface, **more: Any) -> tuple[Any, list[Any]]:
     """The reply to a question without a text, and the events on the way."""
-    return _done(served, named("ask"), surface, text=None, **more)
+    asked = request_of(named("ask"), surface, {"question": SENT["question"], **more})
+    events: list[Any] = []
+    return served.perform(named("ask"), surface, asked, events.append), events
 
 
 @pytest.fixture
@@ -235,7 +237,7 @@ def test_more_text_than_one_visitor_may_have_worked_on_is_refused(
 
 def test_a_number_of_thousands_of_digits_is_refused_in_own_words() -> None:
     with pytest.raises(ConfigurationError, match="budget: ") as caught:
-        request_of(named("ask"), "mcp", {"text": TEXT, "question": "Who?", "budget": "9" * 5000})
+        request_of(named("ask"), "rest", {"text": TEXT, "question": "Who?", "budget": "9" * 5000})
     assert len(str(caught.value)) < 400
 
 

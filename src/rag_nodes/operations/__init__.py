@@ -29,8 +29,8 @@ STORE = ("store", "store_options")
 """Settings that choose the store."""
 ANSWERS = ("temperature", "max_output_tokens")
 """Settings of the model that answers."""
-SERVED: tuple[Surface, ...] = ("cli", "rest", "mcp")
-"""Surfaces of what strangers may ask for, too."""
+SERVED: tuple[Surface, ...] = ("cli", "rest")
+"""Surfaces of what visitors of a server can request, too."""
 _COMPLETED = "What was stored stays valid; run the same command again to complete it."
 _REMOVED = "What was removed is gone; run the same command again to remove the rest."
 _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
@@ -117,7 +117,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("parser", "corpus", "store", "budget", "filter"),
         settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
-        surfaces=SERVED,
+        surfaces=(*SERVED, "mcp"),
         surplus="Put the question in quotes. Only stored documents are asked; to ask files, type "
         '`rag-nodes compare FILE --ask "QUESTION" --parser retrieval`.',
     ),

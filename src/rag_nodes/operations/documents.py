@@ -152,9 +152,9 @@ class ChunkRequest(OfText):
     parser: ParserToUse = ParserSpec(name=DEFAULT_PARSER)
     full: Annotated[bool, OWNER] = False
     """Show the whole text of each."""
-    first: Annotated[int, Only(("rest", "mcp")), Field(ge=0, le=10_000_000)] = 0
+    first: Annotated[int, Only(("rest",)), Field(ge=0, le=10_000_000)] = 0
     """Index of the first chunk to show."""
-    limit: Annotated[int, Only(("rest", "mcp")), Field(ge=1, le=1000)] = 100
+    limit: Annotated[int, Only(("rest",)), Field(ge=1, le=1000)] = 100
     """Chunks to show."""
 
     @model_validator(mode="after")

@@ -312,6 +312,6 @@ class OfText(Request):
     """A text in the place of documents, for those who have no files here."""
 
     text: Annotated[
-        str | None, Only(("rest", "mcp")), visitors(max_length=MOST_TEXT, pattern=NOT_BLANK)
+        str | None, Only(("rest",)), visitors(max_length=MOST_TEXT, pattern=NOT_BLANK)
     ] = None
     """Plain text or Markdown, in the place of documents that were sent before."""

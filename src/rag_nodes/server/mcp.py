@@ -8,13 +8,10 @@ from __future__ import annotations
 
 import json
 import logging
-from contextlib import suppress
 from functools import partial
 from importlib.metadata import version
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import anyio
-import anyio.from_thread
 from mcp.server.lowlevel import Server
 from mcp.server.streamable_http_manager import StreamableHTTPSessionManager
 from mcp.server.transport_security import TransportSecuritySettings
@@ -29,11 +26,9 @@ from rag_nodes.operations.base import model_for
 from rag_nodes.server.failures import public
 from rag_nodes.server.limits import address_of, ended_by_leaving
 from rag_nodes.server.schemas import named_parsers, schema_of, shortened
-from rag_nodes.server.served import Milestones, request_of
+from rag_nodes.server.served import request_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from rag_nodes.server.served import ServedOperations
 
 PATH = "/mcp"
@@ -67,8 +62,7 @@ def make_mcp(served: ServedOperations) -> Tools:
     server: Server[Any, Any] = Server(
         "rag_nodes",
         version=version("rag-nodes"),
-        instructions=f"{IDENTITY} The tools split texts, answer questions from them with "
-        "citations, and compare the answers of several parsers.",
+        instructions=f"{IDENTITY} The tool answers from stored documents, with citations.",
     )
 
     @server.list_tools()  # type: ignore[no-untyped-call, untyped-decorator]
@@ -80,7 +74,8 @@ def make_mcp(served: ServedOperations) -> Tools:
         if name not in offered:
             return _refused(f"unknown tool {name!r}; choose one of: {', '.join(offered)}")
         try:
-            return _result(await _done(served, offered[name], arguments, server.request_context))
+            request = server.request_context.request
+            return _result(await _done(served, offered[name], arguments, request))
         except RagNodesError as error:
             return _refused("; ".join(public(error)[1:]))
         except Exception as error:  # noqa: BLE001 - the agent is told what its server can say
@@ -90,8 +85,6 @@ def make_mcp(served: ServedOperations) -> Tools:
     manager = StreamableHTTPSessionManager(
         server,
         stateless=True,
-        # Events, unlike one JSON document, can tell of progress before the result.
-        json_response=False,
         max_request_body_size=served.limits.body_bytes,
         # `Gate` has looked at host and origin already.
         security_settings=TransportSecuritySettings(enable_dns_rebinding_protection=False),
@@ -100,37 +93,14 @@ def make_mcp(served: ServedOperations) -> Tools:
 
 
 async def _done(
-    served: ServedOperations, operation: Operation, arguments: dict[str, Any], context: Any
+    served: ServedOperations, operation: Operation, arguments: dict[str, Any], request: Any
 ) -> dict[str, Any]:
     """Do it in a thread as long as the agent waits."""
-    request = context.request
     asked = request_of(operation, "mcp", arguments)
-    work = partial(served.perform, operation, "mcp", asked, _telling(context))
+    work = partial(served.perform, operation, "mcp", asked, lambda _: None)
     async with ended_by_leaving(request):
         with served.workers.place(address_of(request)):
             return await served.workers.thread(work)
-
-
-def _telling(context: Any) -> Callable[[object], None]:
-    """What tells an agent that asked for it, from any thread, how far the work is."""
-    token = context.meta.progressToken if context.meta else None
-
-    def tell(event: Any) -> None:
-        if token is None or not hasattr(event, "done"):
-            return
-        words = f"{event.stage}: {event.name}"
-        # An agent that has left ends the work in another way.
-        with suppress(anyio.BrokenResourceError, anyio.ClosedResourceError):
-            anyio.from_thread.run(
-                context.session.send_progress_notification,
-                token,
-                event.done,
-                event.total,
-                words,
-                str(context.request_id),
-            )
-
-    return Milestones(tell)
 
 
 def _tool(operation: Operation, parsers: tuple[str, ...]) -> Tool:
