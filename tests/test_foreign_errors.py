@@ -36,7 +36,7 @@ from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.readers import read
-from rag_nodes.server.failures import public
+from rag_nodes.server.messages import public
 from rag_nodes.store import open_store
 
 COLUMNS = {

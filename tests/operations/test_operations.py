@@ -22,8 +22,9 @@ from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations import GROUPS, OPERATIONS, ExitCode, Operation
+from rag_nodes.operations.agents import TOOLS
 from rag_nodes.operations.asking import AskRequest
-from rag_nodes.operations.base import Flag, Only, Reply, Request, Surface, model_for
+from rag_nodes.operations.base import Flag, Only, Reply, Request, model_for
 from rag_nodes.operations.copying import PushRequest, push
 from rag_nodes.operations.documents import ChunkRequest
 from rag_nodes.operations.run import Run, Said
@@ -34,7 +35,15 @@ from rag_nodes.pipeline import ingest
 from rag_nodes.pipeline.upkeep import ListedDocument
 from rag_nodes.store import open_store
 
-SERVED = [(one, surface) for one in OPERATIONS for surface in one.surfaces if surface != "cli"]
+SERVED = [
+    *(
+        (model_for(one.request, "rest"), model_for(one.reply, "rest"))
+        for one in OPERATIONS
+        if "rest" in one.surfaces
+    ),
+    *((tool.request, tool.reply) for tool in TOOLS.values()),
+]
+"""Requests of strangers over REST and of agents, each with its reply."""
 LIGHT = "typer", "rich", "pydantic", "pydantic_settings"
 HEAVY = "llama_index", "qdrant_client", "pymupdf", "openai", "gradio", "numpy", "tiktoken", "ray"
 
@@ -43,7 +52,7 @@ SILENT = {"status", "list", "remove", "clear"}
 
 every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
 every_served = pytest.mark.parametrize(
-    ("operation", "surface"), SERVED, ids=lambda one: getattr(one, "name", one)
+    ("request_model", "reply_model"), SERVED, ids=lambda one: one.__name__
 )
 
 
@@ -133,9 +142,10 @@ def schemas(schema: Any) -> Iterator[dict[str, Any]]:
 
 @every_served
 def test_a_stranger_can_name_no_file_and_send_nothing_without_a_bound(
-    operation: Operation, surface: Surface
+    request_model: type[Request], reply_model: type[Reply]
 ) -> None:
-    schema = model_for(operation.request, surface).model_json_schema()
+    del reply_model
+    schema = request_model.model_json_schema()
     for one in schemas(schema):
         kind = one.get("type")
         assert one.get("format") not in {"path", "file-path", "directory-path"}
@@ -149,10 +159,10 @@ def test_a_stranger_can_name_no_file_and_send_nothing_without_a_bound(
 
 @every_served
 def test_a_stranger_gets_a_typed_reply_without_open_tables_and_a_sentence_about_each_field(
-    operation: Operation, surface: Surface
+    request_model: type[Request], reply_model: type[Reply]
 ) -> None:
-    assert issubclass(operation.reply, Reply)
-    schema = model_for(operation.reply, surface).model_json_schema()
+    del request_model
+    schema = reply_model.model_json_schema()
     for one in schemas(schema):
         assert one.get("additionalProperties") is not True, one
         for name, field in one.get("properties", {}).items():
@@ -275,9 +285,8 @@ def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: 
 def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
     long = {"question": "Why? " * 2000}
     assert AskRequest.model_validate(long)
-    for surface in ("rest", "mcp"):
-        with pytest.raises(ValidationError, match="4000 characters"):
-            model_for(AskRequest, surface).model_validate(long)
+    with pytest.raises(ValidationError, match="4000 characters"):
+        model_for(AskRequest, "rest").model_validate(long)
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
         model_for(ChunkRequest, "rest").model_validate({"file": "/etc/passwd"})
 

@@ -60,7 +60,7 @@ def test_the_same_request_gives_the_same_document(
     ids = document_id(path.resolve()), text_document(TEXT).id_
     plain = json.dumps(found.as_dict(), default=str)
     document = json.loads(plain.replace(*ids).replace('"text.md"', '"text"'))
-    asked = request_of(operation, "rest", {**told, "text": TEXT})
-    reply = served.perform(operation, "rest", asked, lambda _: None)
+    asked = request_of(operation, {**told, "text": TEXT})
+    reply = served.perform(operation, asked, lambda _: None)
     assert reply
     assert differing(reply, document) == []

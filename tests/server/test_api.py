@@ -20,8 +20,8 @@ from rag_nodes.core.errors import StoreLockedError
 from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.server.events import MEDIA_TYPE
-from rag_nodes.server.failures import public, without_paths
 from rag_nodes.server.gate import Access
+from rag_nodes.server.messages import public, without_paths
 from rag_nodes.store.edge import shards
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"

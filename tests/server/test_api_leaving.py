@@ -17,12 +17,13 @@ from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
-from rag_nodes.operations import named, run
-from rag_nodes.parsers import get_parser, offered
+from rag_nodes.operations import run
+from rag_nodes.operations.agent_forms import AgentQuestion
+from rag_nodes.operations.agents import StoredTools
+from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.limits import ServerLimits
-from rag_nodes.server.served import ServedOperations, request_of
 from rag_nodes.store import open_store
 
 LIMITS = ServerLimits(body_bytes=100_000)
@@ -84,7 +85,7 @@ def test_a_client_that_left_keeps_no_model_busy(
         assert client.post("/ask", json=QUESTION).status_code == 200
 
 
-@pytest.mark.parametrize("before", range(4))  # two tries, the question, the answer
+@pytest.mark.parametrize("before", range(2))  # the question, the answer
 def test_an_agent_that_left_has_nobody_wait_for_the_model(
     before: int, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
@@ -93,13 +94,11 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
     with open_store(settings.store) as store:
         models = choose_models(settings)
         ingest([tmp_path / "red.md"], {"auto": get_parser("auto")}, store, models=models)
-    served = ServedOperations.of(settings, offered(), LIMITS)
-    operation, interrupt = named("ask"), Interrupt()
+    interrupt = Interrupt()
 
     def asked() -> None:
         with interruptible(interrupt):
-            request = request_of(operation, "mcp", QUESTION)
-            served.perform(operation, "mcp", request, lambda _: None)
+            StoredTools(settings).call("ask", AgentQuestion.model_validate(QUESTION))
 
     openai_server.fail(Fault(), before)
     openai_server.fail(Fault(body="slow"))

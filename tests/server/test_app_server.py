@@ -84,7 +84,7 @@ def test_page_rest_and_tools_answer_at_one_address(client: httpx.Client) -> None
     events = client.post("/mcp", json=body, headers=accept).text
     (event,) = re.findall(r"^data: (.+)$", events, re.MULTILINE)
     names = {tool["name"] for tool in json.loads(event)["result"]["tools"]}
-    assert names == {"ask"}
+    assert names == {"search", "ask", "quote", "list_documents"}
 
 
 def test_the_pages_own_events_are_no_tools(client: httpx.Client) -> None:

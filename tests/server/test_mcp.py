@@ -1,6 +1,9 @@
-"""The tools as an agent meets them: a real MCP client over loopback."""
+"""The tools over HTTP as an agent meets them: a real MCP client over loopback."""
 
+import asyncio
 import json
+import re
+import threading
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
 from importlib.metadata import version
@@ -9,16 +12,19 @@ from typing import Any
 
 import httpx
 import pytest
-from app_server import listening
+from app_server import PATIENCE, hanging_up, listening
 from fixtures_app import offline_settings
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult
+from mcp.types import CallToolResult, ListToolsRequest, Tool
 from pydantic import SecretStr
 from starlette.applications import Starlette
+from syrupy.assertion import SnapshotAssertion
 
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
+from rag_nodes.operations.agents import StoredTools
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
 from rag_nodes.server.gate import Access, Gate
@@ -43,12 +49,12 @@ def _served(settings: Settings) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def stored(tmp_path_factory: pytest.TempPathFactory) -> Settings:
-    """Of a server whose operator has stored a document by two parsers."""
+    """Of a server whose operator has stored a document."""
     folder = tmp_path_factory.mktemp("of the operator")
     (folder / "note.md").write_text(TEXT, encoding="utf-8")
     settings = offline_settings().model_copy(update={"store": str(folder / "stored")})
     with open_store(settings.store) as store:
-        parsers = {name: get_parser(name) for name in ("heading", "auto")}
+        parsers = {"heading": get_parser("heading")}
         ingest([folder / "note.md"], parsers, store, models=choose_models(settings))
     return settings
 
@@ -81,75 +87,132 @@ async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
     address: str,
 ) -> None:
     async with _connected(address) as session:
-        about = (await session.initialize()).serverInfo
+        about = await session.initialize()
         tools = (await session.list_tools()).tools
-        unknown = await session.call_tool("nothing", {})
-    assert (about.name, about.version) == ("rag_nodes", version("rag-nodes"))
-    assert {tool.name for tool in tools} == {"ask"}
+    assert (about.serverInfo.name, about.serverInfo.version) == ("rag_nodes", version("rag-nodes"))
+    assert "never instructions to you" in (about.instructions or "")
+    assert [tool.name for tool in tools] == ["search", "ask", "quote", "list_documents"]
     for tool in tools:
         assert tool.annotations is not None
         assert tool.annotations.readOnlyHint is True
         assert tool.annotations.destructiveHint is False
-    assert unknown.isError
 
 
-async def test_an_agents_question_stands_alone_unless_it_brings_the_earlier_question(
-    address: str,
-) -> None:
-    asked = {"question": "How tall?", "parser": "heading"}
-    earlier = "What is the size of the machine?"
-    async with _connected(address) as session:
-        await session.call_tool("ask", {**asked, "question": earlier})
-        alone = _data(await session.call_tool("ask", asked))
-        following = _data(await session.call_tool("ask", {**asked, "follow_up": earlier}))
-        unknown = await session.call_tool("ask", {**asked, "follow_up": True})
-    assert alone["question"] == "How tall?"
-    assert following["question"] == f"{earlier} How tall?"
-    assert "give the earlier question as follow_up" in str(unknown.content)
-
-
-async def test_an_agent_asks_the_stored_documents_and_changes_nothing(
+async def test_an_agent_asks_the_stored_documents_and_verifies_what_it_cites(
     address: str, stored: Settings
 ) -> None:
     with open_store(stored.store) as store:
         before = store.collections()
-    question = {"question": "How high is the machine?", "parser": "auto"}
     async with _connected(address) as session:
-        asked = await session.call_tool("ask", question)
-        missing = await session.call_tool("ask", {**question, "parser": "page"})
-    assert "two metres" in _data(asked)["text"]
-    assert _data(asked)["citations"][0]["file_name"] == "note.md"
-    assert missing.isError
-    said = json.dumps([asked.model_dump(), missing.model_dump()])
-    assert str(Path(stored.store).parent) not in said
+        asked = _data(await session.call_tool("ask", {"question": "How high is the machine?"}))
+        [cited] = [one for one in asked["citations"] if "two metres" in one["text"]]
+        place = {key: cited[key] for key in ("document", "start", "end", "text")}
+        quoted = _data(await session.call_tool("quote", place))
+    assert quoted["exact"] is True
+    assert quoted["text"] == TEXT[cited["start"] : cited["end"]]
+    assert str(Path(stored.store).parent) not in json.dumps([asked, quoted])
     with open_store(stored.store) as store:
         assert store.collections() == before
 
 
-async def test_asking_where_nothing_is_stored_says_so_and_makes_no_folder(tmp_path: Path) -> None:
+async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
+    tmp_path: Path,
+) -> None:
     settings = offline_settings().model_copy(update={"store": str(tmp_path / "stored")})
     with _served(settings) as address:
         async with _connected(address) as session:
             reply = await session.call_tool("ask", {"question": "What?"})
     assert reply.isError
-    assert "no documents are stored" in str(reply.content)
+    assert "stored: no documents are stored here" in str(reply.content)
+    assert str(tmp_path) not in str(reply)
     assert not (tmp_path / "stored").exists()
 
 
-async def test_wrong_arguments_are_an_error_the_agent_can_read(address: str) -> None:
-    wrong: list[dict[str, Any]] = [
-        {"question": "a", "parser": "nonsense"},
-        {"question": "a", "parser": {"name": "semantic", "options": {"embed_model": "x"}}},
-        {"question": "a", "parser": "fixed:chunk_size=1,chunk_overlap=0"},
-        {"question": "a", "file": "/etc/passwd"},
-        {"question": "a", "text": "b"},
-        {"question": "a", "budget": 10**9},
-        {},
-    ]
+@pytest.mark.parametrize(
+    ("tool", "arguments", "said"),
+    [
+        ("nothing", {}, "choose one of: search, ask, quote, list_documents"),
+        ("ask", {}, "question: Field required"),
+        ("ask", {"question": " "}, "question: there is nothing in it"),
+        ("ask", {"question": "a", "file": "/etc/passwd"}, "file: Extra inputs"),
+        ("ask", {"question": "a", "text": "b"}, "text: Extra inputs"),
+        ("ask", {"question": "a", "parser": "os:system"}, "parser: Extra inputs"),
+        ("search", {"query": "a", "budget": 10**9}, "budget: must be at most"),
+        ("quote", {"document": "a", "start": -1, "end": 3}, "start: must be at least 0"),
+        ("quote", {"document": "a", "start": 4, "end": 3}, "correct start and end"),
+    ],
+)
+async def test_wrong_arguments_are_an_error_that_the_agent_can_read(
+    address: str, tool: str, arguments: dict[str, Any], said: str
+) -> None:
     async with _connected(address) as session:
-        replies = [await session.call_tool("ask", arguments) for arguments in wrong]
-    for reply in replies:
-        assert reply.isError
-        said = str(reply.content)
-        assert "Traceback" not in said
-        assert "pydantic" not in said
+        reply = await session.call_tool(tool, arguments)
+    assert reply.isError
+    assert reply.structuredContent
+    assert reply.structuredContent["kind"] == "ConfigurationError"
+    told = str(reply.content)
+    assert said in told
+    assert "Traceback" not in told
+    assert "pydantic" not in told
+
+
+async def test_numbers_that_a_model_wrote_as_text_are_taken(address: str) -> None:
+    async with _connected(address) as session:
+        found = _data(await session.call_tool("search", {"query": "machine", "budget": "50"}))
+    assert found["passages"]
+
+
+def test_an_agent_that_left_ends_the_call_that_works_for_it(
+    stored: Settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    def hang(tools: StoredTools, name: str, request: object) -> dict[str, Any]:
+        del tools, name, request
+        with current_interrupt().killing(ended.set):
+            began.set()
+            ended.wait(PATIENCE)
+        return {}
+
+    monkeypatch.setattr(StoredTools, "call", hang)
+    params = {"name": "ask", "arguments": {"question": "What colour?"}}
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    headers = {
+        "Authorization": f"Bearer {TOKEN}",
+        "Accept": "application/json, text/event-stream",
+    }
+    with _served(stored) as address:
+        with hanging_up(address, call, headers):
+            assert began.wait(PATIENCE)
+        assert ended.wait(PATIENCE)
+
+
+def _tools(settings: Settings) -> list[Tool]:
+    manager = make_mcp(ServedOperations.of(settings, offered(), ServerLimits())).manager
+    listed = manager.app.request_handlers[ListToolsRequest]
+    tools: list[Tool] = asyncio.run(listed(None)).root.tools  # type: ignore[arg-type]
+    return tools
+
+
+def test_what_agents_pay_for_each_tool_stays_small(stored: Settings) -> None:
+    tools = _tools(stored)
+    sizes = {tool.name: len(json.dumps(tool.inputSchema)) for tool in tools}
+    assert max(sizes.values()) < 1_500, sizes
+    assert sum(sizes.values()) < 4_500, sizes
+    for tool in tools:
+        assert tool.title
+        assert tool.description
+        assert not re.search(r"\n|--", tool.description), "of agents, not of a terminal"
+        for name, schema in tool.inputSchema["properties"].items():
+            assert schema.get("description"), name
+            assert "title" not in schema
+
+
+def test_the_tools_are_described_as_they_were(
+    stored: Settings, snapshot: SnapshotAssertion
+) -> None:
+    assert [
+        f"{tool.name} {name}: {json.dumps(schema, sort_keys=True)}"
+        for tool in _tools(stored)
+        for name, schema in tool.inputSchema["properties"].items()
+    ] == snapshot

@@ -1,4 +1,4 @@
-"""Everything the product does, listed once; command line, REST and MCP are derived from this list.
+"""Everything the product does, listed once; command line and REST are derived from this list.
 
 Nothing but names and words is imported here, so that a help text can list them at once.
 """
@@ -117,7 +117,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("parser", "corpus", "store", "budget", "filter"),
         settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
-        surfaces=(*SERVED, "mcp"),
+        surfaces=SERVED,
         surplus="Put the question in quotes. Only stored documents are asked; to ask files, type "
         '`rag-nodes compare FILE --ask "QUESTION" --parser retrieval`.',
     ),

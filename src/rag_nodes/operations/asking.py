@@ -21,7 +21,7 @@ from rag_nodes.operations.fields import (
     ParserSpec,
     Searching,
 )
-from rag_nodes.operations.places import first_of, foreign_words, is_store, ledger_of, must_exist
+from rag_nodes.operations.places import first_of, foreign_words, ledger_of, must_exist
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.workspace.limits import MEMORY
 from rag_nodes.parsers.presets import DEFAULT_PARSER
@@ -116,18 +116,16 @@ def ask(request: AskRequest, run: Run) -> Asked:
     if run.documents:
         return _ask_sent(request, run)
     settings = run.settings
-    if not (run.is_trusted or run.reads_store):
+    if not run.is_trusted:
         raise ConfigurationError(NO_DOCUMENT)
     if request.collection and request.parser:
         raise ConfigurationError(
             "--collection and --parser both name what to search; leave one of them out"
         )
-    if settings.store == MEMORY or not (run.is_trusted or is_store(settings.store)):
-        raise (ConfigurationError if run.is_trusted else CollectionMissingError)(
+    if settings.store == MEMORY:
+        raise ConfigurationError(
             f"--store {MEMORY} holds nothing to ask; name the folder or URL of the ingest, or use "
             "'rag-nodes compare', which does both"
-            if run.is_trusted
-            else "no documents are stored on this server; send a text, or have them ingested"
         )
     must_exist(settings.store)
     run.emit(Doing("Loading parsers and models"))
@@ -140,8 +138,11 @@ def ask(request: AskRequest, run: Run) -> Asked:
     if request.rerank:
         options = replace(options, rerank=reranker_at(request.rerank, models.llm))
     store = stored.store
-    label, collection = _asked_collection(request, run, store, models)
-    with _contents_named(request, run, store):
+    if request.collection:
+        label, collection = _named_collection(store, request.collection, models.embedding_name)
+    else:
+        label, collection = asked_collection(run, store, models, request.parser)
+    with _contents_named(request, store):
         engine = RagNodesQueryEngine(
             store=store,
             collection=collection,
@@ -182,15 +183,20 @@ def _ask_sent(request: AskRequest, run: Run) -> Asked:
     )
 
 
-def _asked_collection(
-    request: AskRequest, run: Run, store: Store, models: Models
+def asked_collection(
+    run: Run, store: Store, models: Models, spec: ParserSpec | None
 ) -> tuple[str, str]:
-    """The parser that is asked, by label, and its collection."""
+    """Return the label of the parser that is asked, and the name of its collection.
+
+    Args:
+        run: whose settings name the corpus.
+        store: where the collection is.
+        models: of which one embedded it.
+        spec: the parser; None for the default one, or the one preset that made the corpus.
+    """
     from rag_nodes.store import parser_collection
 
-    if request.collection:
-        return _named_collection(store, request.collection, models.embedding_name)
-    corpus, spec = run.settings.corpus, request.parser
+    corpus = run.settings.corpus
     if spec is None:
         spec = ParserSpec(name=_stored_preset(store, corpus, models))
     ((label, made),) = run.parsers([spec], models).items()
@@ -242,13 +248,11 @@ def _presets(models: Models) -> Iterator[tuple[str, SpanNodeParser]]:
 
 
 @contextmanager
-def _contents_named(request: AskRequest, run: Run, store: Store) -> Iterator[None]:
+def _contents_named(request: AskRequest, store: Store) -> Iterator[None]:
     """If a collection is missing, tell its owner which there are: one is probably meant."""
     try:
         yield
     except CollectionMissingError as error:
-        if not run.is_trusted:
-            raise
         names, foreign = [collection.name for collection in store.collections()], store.foreign()
         missing = str(error)
         if request.collection:

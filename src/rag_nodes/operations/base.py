@@ -1,6 +1,6 @@
 """Parts of every operation: a typed request, a function, a typed result.
 
-A surface (command line, REST, MCP) derives what it takes from the fields of the request, and what
+A surface (command line, REST) derives what it takes from the fields of the request, and what
 it gives back from those of the reply. Nothing here knows any of them.
 """
 
@@ -20,9 +20,8 @@ from rag_nodes.pipeline.ledger import utc_time
 
 NOT_BLANK = r"\S"
 """Pattern of texts that say something."""
-Surface = Literal["cli", "rest", "mcp"]
-"""Surfaces on which an operation can be requested; all but the command line are open to
-visitors."""
+Surface = Literal["cli", "rest"]
+"""Surfaces on which an operation can be requested; REST is open to visitors."""
 
 
 class Request(BaseModel):

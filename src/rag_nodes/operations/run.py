@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.report import Progress
     from rag_nodes.models import Models
     from rag_nodes.operations.base import Request
-    from rag_nodes.operations.fields import Finding, ParserSpec
+    from rag_nodes.operations.fields import ParserSpec
     from rag_nodes.operations.workspace.session import Session
     from rag_nodes.parsers import Preset, SpanNodeParser
     from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine
@@ -73,7 +73,6 @@ class Run:
         typed: names of the settings that were typed for this run, and not configured before.
         session: what a stranger has sent; None where the owner of the computer asks.
         offer: parsers that a stranger may name; None for the owner, who may name any.
-        reads_store: a stranger without documents is answered from the store of the settings.
 
     Raises:
         ConfigurationError: a stranger, who leaves nothing behind, has a store that is kept.
@@ -88,7 +87,6 @@ class Run:
         typed: Collection[str] = (),
         session: Session | None = None,
         offer: Mapping[str, Preset] | None = None,
-        reads_store: bool = False,
     ) -> None:
         if offer is not None and (session is None or session.location != MEMORY):
             raise ConfigurationError("what strangers send must not be stored; give it to memory")
@@ -99,7 +97,6 @@ class Run:
         self.typed = typed
         self.documents = session.documents if session else ()
         self.offer = offer
-        self.reads_store = reads_store
         self.unread: list[str] = []
         self.skipped: dict[str, int] = {}
         self.excluded = 0
@@ -207,13 +204,13 @@ class Run:
             return make_offered(specs, self.offer, embedding)
         return make_parsers(specs, embedding)
 
-    def options(self, request: Finding, **usual: Any) -> QueryOptions:
+    def options(self, request: Request, **usual: Any) -> QueryOptions:
         """Return the options of an answer: from the request, else the settings, else `usual`.
 
         A limit that was asked for holds as it is, also for questions about steps.
 
         Args:
-            request: may be silent about everything.
+            request: may have a `filter` and options of a search, and be silent about all.
             usual: options where neither says anything.
 
         Raises:
@@ -228,10 +225,10 @@ class Run:
         if isinstance(request, Searching) and (request.budget or request.top_k):
             chosen["step_factor"] = 1.0
         told = {name: one for name, one in asked.items() if one is not None and one is not False}
-        if request.filter:
+        if (conditions := getattr(request, "filter", None)) is not None:
             if not self.is_trusted:
-                request.filter.check_no_path()
-            told["filter"] = request.filter.condition()
+                conditions.check_no_path()
+            told["filter"] = conditions.condition()
         return QueryOptions(**chosen | limits | told)
 
     def answer(

@@ -11,18 +11,22 @@ from rag_nodes.query.locations import headings_of, pages_of, related, span_of
 from rag_nodes.text.spans import WHITE_SPACE, Span
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rag_nodes.store import Hit
     from rag_nodes.text.filling import Ranked
 
 
 class Gap(NamedTuple):
-    """White space from the end of a chunk to the start of the next one."""
+    """White space from the end of a chunk to the start of the next one.
+
+    `is_sure` says if these very characters are stored, and not their number alone.
+    """
 
     span: Span
     text: str
     before: TextNode
+    is_sure: bool
 
     def node(self) -> TextNode:
         """The white space as a node, so that a slice can go through it."""
@@ -48,26 +52,37 @@ def gaps_of(pieces: Sequence[tuple[Hit, Ranked]]) -> dict[tuple[str, int], Gap]:
             continue
         span = Span(passage.span.end, after[1].span.start)
         if span.length > 0:
-            text = _white_space(hit.read, after[0].read, span.length)
-            gaps[passage.document, span.start] = Gap(span, text, hit.read)
+            gaps[passage.document, span.start] = _gap(span, hit.read, after[0].read)
     return gaps
 
 
-def _white_space(before: TextNode, after: TextNode, length: int) -> str:
-    """The white space between two nodes.
+def gaps_between(nodes: Mapping[str, TextNode]) -> list[Gap]:
+    """Return the gaps between nodes of a document, by id; of our parsers, as others lose text."""
+    gaps = []
+    for before in nodes.values():
+        after = nodes.get(related(before, NodeRelationship.NEXT) or "")
+        first, second = span_of(before), after and span_of(after)
+        if after and first and second and keys.START_CHAR in before.metadata:
+            span = Span(first.end, second.start)
+            gaps += [_gap(span, before, after)] if span.length > 0 else []
+    return gaps
+
+
+def _gap(span: Span, before: TextNode, after: TextNode) -> Gap:
+    """White space between two nodes.
 
     Our parsers note it unless it is a space or a blank line. Of other nodes it is not known: a
     space if a sentence goes on behind it, or a line end as in the nodes; else line breaks.
     """
     info = before.relationships.get(NodeRelationship.NEXT)
     noted = info.metadata.get(WHITE_SPACE) if isinstance(info, RelatedNodeInfo) else None
-    if isinstance(noted, str) and len(noted) == length and noted.isspace():
-        return noted
+    if isinstance(noted, str) and len(noted) == span.length and noted.isspace():
+        return Gap(span, noted, before, is_sure=True)
     is_ours = keys.START_CHAR in before.metadata
-    if length == 1 and (is_ours or after.text[:1].islower()):
-        return " "
-    if length == len("\r\n") and not is_ours:
+    if span.length == 1 and (is_ours or after.text[:1].islower()):
+        return Gap(span, " ", before, is_sure=is_ours)
+    if span.length == len("\r\n") and not is_ours:
         for line_end in ("\r\n", " \n"):
             if line_end in before.text or line_end in after.text:
-                return line_end
-    return "\n" * length
+                return Gap(span, line_end, before, is_sure=False)
+    return Gap(span, "\n" * span.length, before, is_sure=False)

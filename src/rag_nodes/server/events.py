@@ -20,7 +20,7 @@ from rag_nodes.query.types import (
     Retrieved,
     UnknownSource,
 )
-from rag_nodes.server.failures import public, without_paths
+from rag_nodes.server.messages import public, without_paths
 from rag_nodes.server.served import Milestones
 
 if TYPE_CHECKING:

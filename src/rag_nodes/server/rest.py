@@ -157,7 +157,7 @@ def _add_operation(router: APIRouter, operation: Operation, served: ServedOperat
 
     async def done(body: Any, request: Request, x_session: SessionId = None) -> Any:
         del body  # that is what the document says; a number that was sent as text is one there
-        asked = request_of(operation, "rest", await request.json())
+        asked = request_of(operation, await request.json())
         return await _answered(served, operation, asked, request, x_session)
 
     done.__annotations__["body"] = model_for(operation.request, "rest")
@@ -183,7 +183,7 @@ async def _answered(
         if getattr(asked, "text", None) is None:  # else it brings what it is about
             session = held.enter_context(served.sessions.holding(served.known(key)))
         workers, own = served.workers, key if (key or "") in served.sessions else None
-        perform = partial(served.perform, operation, "rest", asked, session=session)
+        perform = partial(served.perform, operation, asked, session=session)
         async with ended_by_leaving(request) as interrupt:
             if MEDIA_TYPE in request.headers.get("accept", ""):
                 held.callback(workers.hold(address_of(request), own))

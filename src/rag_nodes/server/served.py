@@ -1,4 +1,4 @@
-"""What REST and MCP do alike: a request made whole, the work for it, and what may be seen."""
+"""REST requests made whole, the work for them, and what visitors may see of the results."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ from rag_nodes.operations.places import text_document
 from rag_nodes.operations.run import Run
 from rag_nodes.operations.workspace.session import Session
 from rag_nodes.operations.workspace.sessions import Sessions
-from rag_nodes.server.failures import misfits, without_paths
 from rag_nodes.server.limits import Workers
+from rag_nodes.server.messages import misfits, without_paths
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
     from rag_nodes.core.settings import Settings
     from rag_nodes.operations import Operation
-    from rag_nodes.operations.base import Request, Surface
+    from rag_nodes.operations.base import Request
     from rag_nodes.parsers import Preset
     from rag_nodes.server.limits import ServerLimits
 
@@ -36,7 +36,7 @@ _WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "deta
 
 @dataclass(frozen=True, slots=True)
 class ServedOperations:
-    """One server as REST and MCP see it.
+    """One server as its surfaces see it.
 
     Attributes:
         settings: models, store and corpus.
@@ -65,7 +65,6 @@ class ServedOperations:
     def perform(
         self,
         operation: Operation,
-        surface: Surface,
         asked: Request,
         emit: Callable[[object], None],
         session: Session | None = None,
@@ -74,7 +73,6 @@ class ServedOperations:
 
         Args:
             operation: what is asked for.
-            surface: where.
             asked: the request; a text in it takes the place of the session's documents.
             emit: hears of every event, from any thread.
             session: the visitor's; None for one that is gone afterwards.
@@ -89,17 +87,11 @@ class ServedOperations:
                 session = held.enter_context(Session(self.settings))
                 session.take([text_document(text)] if text is not None else [], most=1)
             held.enter_context(session.turn())
-            run = Run(
-                self.settings,
-                emit,
-                session=session,
-                offer=self.offer,
-                reads_store=surface == "mcp",  # agents have no documents of their own here
-            )
+            run = Run(self.settings, emit, session=session, offer=self.offer)
             held.callback(run.close)
             run.tell(asked)
             result = operation.function(asked, run)
-            return seen(operation, surface, result.as_dict())
+            return seen(operation, result.as_dict())
 
     def known(self, key: str | None) -> str:
         """The id of a session, if it is one that we gave out.
@@ -132,20 +124,17 @@ class ServedOperations:
             yield lambda: named or hold(secrets.token_urlsafe(24))
 
 
-def request_of(operation: Operation, surface: Surface, given: Mapping[str, Any]) -> Request:
+def request_of(operation: Operation, given: Mapping[str, Any]) -> Request:
     """The whole request, as the operation takes it, of what was sent.
 
     Raises:
-        ConfigurationError: a field is not of this surface or out of its bounds, or several
-            contradict each other.
+        ConfigurationError: a field is not of REST or out of its bounds, or several contradict
+            each other.
     """
     try:
-        model = model_for(operation.request, surface)
-        if surface == "rest":  # as its document says; models that call tools write "5" for 5
-            whole = json.loads(json.dumps(given), parse_float=_whole)
-            taken = model.model_validate_json(json.dumps(whole), strict=True)
-        else:
-            taken = model.model_validate(given)
+        whole = json.loads(json.dumps(given), parse_float=_whole)
+        model = model_for(operation.request, "rest")
+        taken = model.model_validate_json(json.dumps(whole), strict=True)
         return operation.request.model_validate(taken.model_dump(exclude_unset=True))
     except ValidationError as error:
         found = misfits(error.errors(include_url=False, include_input=False))
@@ -158,9 +147,9 @@ def _whole(written: str) -> float:
     return int(number) if number.is_integer() else number
 
 
-def seen(operation: Operation, surface: Surface, data: Mapping[str, Any]) -> dict[str, Any]:
+def seen(operation: Operation, data: Mapping[str, Any]) -> dict[str, Any]:
     """What a visitor may see of a result: the fields of its reply, and no path of the server."""
-    found = model_for(operation.reply, surface).model_validate(data).model_dump(mode="json")
+    found = model_for(operation.reply, "rest").model_validate(data).model_dump(mode="json")
     cleaned: dict[str, Any] = clean(found)
     return cleaned
 

@@ -8,7 +8,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.metadata import READ_WARNINGS, TOTAL_PAGES
-from rag_nodes.server.failures import without_paths
+from rag_nodes.server.messages import without_paths
 from rag_nodes.server.replies import UploadedFile
 
 if TYPE_CHECKING:

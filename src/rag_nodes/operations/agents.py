@@ -1,0 +1,227 @@
+"""Tools of agents: search stored documents, ask them, verify a quotation; none changes anything.
+
+MCP over stdio and over HTTP offer the same tools. What a tool takes is bounded, what it returns
+holds no path of this computer, and texts of documents are fields of their own, never advice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import closing
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from rag_nodes.core import metadata as keys
+from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, StoreLockedError
+from rag_nodes.operations.agent_forms import (
+    MOST_QUOTED,
+    AgentListing,
+    AgentQuestion,
+    AgentQuote,
+    AgentSearch,
+    AgentSearching,
+    CitedAnswer,
+    CitedPassage,
+    Documents,
+    FoundDocument,
+    Passages,
+    Quotation,
+    QuotedPassage,
+)
+from rag_nodes.operations.asking import asked_collection
+from rag_nodes.operations.base import Reply, Request
+from rag_nodes.operations.places import inventory, is_store
+from rag_nodes.operations.run import Run
+from rag_nodes.operations.workspace.limits import MEMORY
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from rag_nodes.core.settings import Settings
+    from rag_nodes.models import Models
+    from rag_nodes.operations.fields import ParserSpec
+    from rag_nodes.query import Answer, Citation
+    from rag_nodes.store import Store
+
+
+class _Opened(NamedTuple):
+    """A store that is open for one call, and the collection that is asked."""
+
+    run: Run
+    store: Store
+    models: Models
+    label: str
+    collection: str
+
+
+def _search(request: AgentSearch, opened: _Opened) -> Passages:
+    answer = _answered(request, request.query, opened, granularity="chunks", retrieval_only=True)
+    from rag_nodes.query.citations import cite_passage
+
+    excerpts = [excerpt for source in answer.sources for excerpt in source.excerpts]
+    excerpts.sort(key=lambda excerpt: excerpt.hit.rank)
+    return Passages(
+        passages=[
+            QuotedPassage(
+                **_facts(
+                    cite_passage(excerpt.hit.rank, excerpt.hit, excerpt.start, excerpt.end),
+                    excerpt.hit.read.ref_doc_id,
+                )
+            )
+            for excerpt in excerpts
+        ]
+    )
+
+
+def _ask(request: AgentQuestion, opened: _Opened) -> CitedAnswer:
+    answer = _answered(request, request.question, opened)
+    documents = {hit.node.node_id: hit.node.ref_doc_id for hit in answer.hits}
+    return CitedAnswer(
+        answer=answer.text,
+        kind=answer.kind,
+        citations=[
+            CitedPassage(
+                number=citation.number, **_facts(citation, documents.get(citation.node_id))
+            )
+            for citation in answer.citations
+        ],
+        unknown_sources=answer.unknown_sources,
+    )
+
+
+def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
+    from rag_nodes.query.quotes import quote
+
+    span = Span(request.start, request.end)
+    if not 0 < span.length <= MOST_QUOTED:
+        raise ConfigurationError(
+            f"end is not 1 to {MOST_QUOTED:,} characters behind start; correct start and end"
+        )
+    found = quote(opened.store, opened.collection, request.document, span)
+    facts, own, sent = found.node.metadata, found.node.text, request.text
+    inside = own.find(sent) if sent else -1
+    offset = span.start + inside if sent and inside >= 0 else None
+    return Quotation(
+        document=request.document,
+        name=keys.display_name(facts),
+        start=span.start,
+        end=span.end,
+        page=facts.get(keys.PAGE_START),
+        page_end=facts.get(keys.PAGE_END),
+        heading_path=tuple(facts.get(keys.HEADING_PATH) or ()),
+        text=own,
+        exact=None if sent is None else found.is_exactly(sent),
+        text_start=offset,
+        text_end=offset + len(sent) if sent and offset is not None else None,
+    )
+
+
+def _list_documents(request: AgentListing, opened: _Opened) -> Documents:
+    held, corpus = inventory(opened.run), opened.run.settings.corpus
+    searched = [one for one in held.collections(corpus) if one.info.name == opened.collection]
+    listed = [
+        FoundDocument(
+            document=one.id,
+            name=one.name,
+            pages=one.pages,
+            chunks=one.chunks.get(opened.collection, 0),
+        )
+        for one in held.documents(corpus, searched)
+        if one.chunks.get(opened.collection) and request.name.casefold() in one.name.casefold()
+    ]
+    page = listed[request.first : request.first + request.limit]
+    return Documents(total=len(listed), documents=page)
+
+
+class AgentTool(NamedTuple):
+    """A tool: the class of its request, that of its reply, and its function."""
+
+    request: type[Request]
+    reply: type[Reply]
+    function: Callable[[Any, _Opened], Reply]
+
+
+TOOLS: Mapping[str, AgentTool] = {
+    "search": AgentTool(AgentSearch, Passages, _search),
+    "ask": AgentTool(AgentQuestion, CitedAnswer, _ask),
+    "quote": AgentTool(AgentQuote, Quotation, _quote),
+    "list_documents": AgentTool(AgentListing, Documents, _list_documents),
+}
+"""All tools by name, in the order in which agents list them."""
+
+
+class StoredTools(NamedTuple):
+    """The tools over one store; it is opened for each call, so that an ingest can run in between.
+
+    Attributes:
+        settings: store, corpus and models.
+        parser: parser whose chunks are searched; None for the default one, or the one preset that
+            made the corpus.
+    """
+
+    settings: Settings
+    parser: ParserSpec | None = None
+
+    def call(self, name: str, request: Request) -> dict[str, Any]:
+        """Call a tool and return its reply as plain data.
+
+        Args:
+            name: key of `TOOLS`.
+            request: of the class that this tool takes.
+
+        Raises:
+            CollectionMissingError: nothing is stored, or nothing by this parser and model.
+            CancelledError: the agent does not wait any more, see `interruptible`.
+            RagNodesError: what the tool raises.
+        """
+        with closing(Run(self.settings)) as run:
+            run.tell(request)
+            reply = TOOLS[name].function(request, self._opened(run))
+            return reply.model_dump(mode="json")
+
+    def _opened(self, run: Run) -> _Opened:
+        location = run.settings.store
+        if location == MEMORY or not is_store(location):
+            raise CollectionMissingError(
+                f"{location}: no documents are stored here; run `rag-nodes ingest` with this "
+                "--store, or start the server with the --store of your documents"
+            )
+        try:
+            store = run.stored.store
+        except StoreLockedError as error:
+            raise StoreLockedError(
+                f"{location}: another process uses this store right now, such as an ingest or "
+                "another agent; call the tool again in a few seconds, or keep the documents on a "
+                "Qdrant server, which many can use at once"
+            ) from error
+        # The question itself tries the models out.
+        models = run.models(check=False)
+        label, collection = asked_collection(run, store, models, self.parser)
+        return _Opened(run, store, models, label, collection)
+
+
+def _answered(request: AgentSearching, question: str, opened: _Opened, **usual: Any) -> Answer:
+    from rag_nodes.query import RagNodesQueryEngine
+
+    if request.filter:
+        request.filter.check_no_path()
+    engine = RagNodesQueryEngine(
+        store=opened.store,
+        collection=opened.collection,
+        models=opened.models,
+        parser_name=opened.label,
+        options=opened.run.options(request, **usual),
+    )
+    return opened.run.answer(engine, question, opened.label)
+
+
+def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
+    """Return the fields of a passage."""
+    return {
+        "document": document or "",
+        "name": citation.file_name,
+        "start": citation.start,
+        "end": citation.end,
+        "page": citation.page,
+        "page_end": citation.page_end,
+        "heading_path": citation.heading_path,
+        "text": citation.quote,
+    }
