@@ -54,6 +54,20 @@ TOO_LONG = Fault(400, "context_length_exceeded", "This model's maximum context l
 UNKNOWN_MODEL = Fault(404, "model_not_found", "The model does not exist")
 
 
+@dataclass(frozen=True)
+class ToolCall:
+    """A call of a tool that a model wants."""
+
+    name: str
+    arguments: dict[str, Any]
+
+    def message(self) -> dict[str, Any]:
+        """The message that asks for it."""
+        function = {"name": self.name, "arguments": json.dumps(self.arguments)}
+        call = {"id": f"call-{self.name}", "type": "function", "function": function}
+        return {"role": "assistant", "content": None, "tool_calls": [call]}
+
+
 @dataclass
 class Recorded:
     """One request as it arrived."""
@@ -68,7 +82,8 @@ class OpenAIServer:
 
     `embedded` are the texts whose vectors were sent as they should be.
 
-    Chats are answered with `answer`, which may be a function of the prompt.
+    Chats are answered with `answer`, which may be a function of the prompt; with a `ToolCall` only
+    if they are not streamed.
     """
 
     def __init__(self) -> None:
@@ -90,7 +105,7 @@ class OpenAIServer:
         self.embedded: list[str] = []
         self.faults = deque()
         self.dimension = DIMENSION
-        self.answer: str | Callable[[str], str] = ANSWER
+        self.answer: str | Callable[[str], str | ToolCall] = ANSWER
         self.release()
 
     def release(self) -> None:
@@ -123,7 +138,7 @@ class OpenAIServer:
         with self._arrived:
             assert self._arrived.wait_for(lambda: len(self.asked(path)) >= count, timeout=60)
 
-    def answer_to(self, body: dict[str, Any]) -> str:
+    def answer_to(self, body: dict[str, Any]) -> str | ToolCall:
         """What a chat is answered."""
         if isinstance(self.answer, str):
             return self.answer
@@ -268,10 +283,12 @@ def _vector(text: str, length: int) -> list[float]:
 
 
 def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONResponse:
-    content = "" if fault.body == "empty" else server.answer_to(body)
-    message = {"role": "assistant", "content": content}
-    choices = [{"index": 0, "message": message, "finish_reason": "stop"}]
-    answer = {
+    answer = "" if fault.body == "empty" else server.answer_to(body)
+    is_call = isinstance(answer, ToolCall)
+    message = answer.message() if is_call else {"role": "assistant", "content": answer}
+    reason = "tool_calls" if is_call else "stop"
+    choices = [{"index": 0, "message": message, "finish_reason": reason}]
+    reply = {
         "id": "chat-1",
         "object": "chat.completion",
         "created": 0,
@@ -279,11 +296,11 @@ def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONRespo
         "choices": [] if fault.body == "no-choices" else choices,
         "usage": {"prompt_tokens": 1, "completion_tokens": 1, "total_tokens": 2},
     }
-    return JSONResponse(answer)
+    return JSONResponse(reply)
 
 
 async def _events(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> AsyncIterator[str]:
-    pieces = [] if fault.body == "empty" else _pieces(server.answer_to(body))
+    pieces = [] if fault.body == "empty" else _pieces(str(server.answer_to(body)))
     for position, piece in enumerate(pieces):
         if fault.body == "cut" and position == len(pieces) // 2:
             raise ConnectionAbortedError("made to break off")

@@ -11,7 +11,7 @@ from typer.core import TyperCommand, TyperGroup
 from rag_nodes import IDENTITY
 from rag_nodes.cli.invocation import Invocation, show_settings
 from rag_nodes.cli.program import PROGRAM
-from rag_nodes.operations import GROUPS, MODELS, OPERATIONS, STORE, Operation
+from rag_nodes.operations import ANSWERS, GROUPS, MODELS, OPERATIONS, STORE, Operation
 
 APP = Operation(
     "app",
@@ -23,8 +23,19 @@ APP = Operation(
     interrupted="The app has ended.",
     package="rag_nodes.cli",
 )
-"""The one command that is no operation, as it shows them all."""
-COMMANDS = {one.name: one for one in (*OPERATIONS, APP)}
+"""The command that serves the page and REST; no operation, as it shows them all."""
+MCP = Operation(
+    "mcp",
+    "agents:mcp",
+    "Give an agent tools to search, ask and quote your stored documents (MCP over stdio).",
+    examples=("mcp --store rag_nodes_data", "mcp --store http://localhost:6333 --corpus contracts"),
+    usual=("store", "corpus", "parser"),
+    settings=(*STORE, "ledger", "corpus", *ANSWERS, *MODELS),
+    interrupted="The agent has no tools any more.",
+    package="rag_nodes.cli",
+)
+"""The command that serves the tools of agents, which show the store in another way."""
+COMMANDS = {one.name: one for one in (*OPERATIONS, APP, MCP)}
 """All commands by name, in the order in which help lists them."""
 
 _MODELS = (

@@ -12,6 +12,7 @@ VIEWS = {
     "ingest": "ingest:ingested_view",
     "list": "stored:listed_view",
     "locate": "boxes:located_view",
+    "mcp": "agents:served",
     "parsers": "documents:parsers_view",
     "questions check": "evaluation:check_view",
     "questions draft": "evaluation:drafts_view",
