@@ -1,9 +1,9 @@
-"""`build_pipeline`: an `IngestionPipeline` with an extractor, a docstore, a cache and two workers.
+"""`build_pipeline`: a pipeline with an extractor, a docstore, a cache and two workers.
 
     python examples/ingestion_pipeline.py [preset]
 
-It is LlamaIndex's own, so `arun`, `persist` and `load` are as you know them. The second run finds
-the document in the docstore and does nothing.
+It is an `IngestionPipeline` of LlamaIndex, so `arun`, `persist` and `load` are as you know them.
+The second run finds the document in the docstore and does nothing.
 """
 
 import asyncio
@@ -13,12 +13,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core.extractors import BaseExtractor
-from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+from llama_index.core.ingestion import DocstoreStrategy
 from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from stand_ins import EMBEDDING, documents, preset_or
 
-from rag_nodes import build_pipeline
+from rag_nodes import AtomicIngestionPipeline, build_pipeline
 
 
 class Numbers(BaseExtractor):
@@ -29,7 +29,7 @@ class Numbers(BaseExtractor):
         return [{"numbers": re.findall(r"\d+", node.get_content())} for node in nodes]
 
 
-def pipeline_of(preset: str) -> IngestionPipeline:
+def pipeline_of(preset: str) -> AtomicIngestionPipeline:
     """The pipeline, as it is made for every run."""
     return build_pipeline(
         preset,

@@ -12,7 +12,12 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from rag_nodes.core.errors import RagNodesError
-    from rag_nodes.embedding import EmbeddingGuard, SectionSummary, build_pipeline
+    from rag_nodes.embedding import (
+        AtomicIngestionPipeline,
+        EmbeddingGuard,
+        SectionSummary,
+        build_pipeline,
+    )
     from rag_nodes.evaluation.compare import Comparison, ComparisonReport
     from rag_nodes.evaluation.dataset import Dataset, Question
     from rag_nodes.evaluation.importers import load_dataset
@@ -72,6 +77,7 @@ IDENTITY = (
 __all__ = [
     "PRESETS",
     "Answer",
+    "AtomicIngestionPipeline",
     "AutoNodeParser",
     "Citation",
     "Comparison",
@@ -130,7 +136,12 @@ __all__ = [
 
 _HOMES = {
     "evaluation.compare": ("Comparison", "ComparisonReport"),
-    "embedding": ("EmbeddingGuard", "SectionSummary", "build_pipeline"),
+    "embedding": (
+        "AtomicIngestionPipeline",
+        "EmbeddingGuard",
+        "SectionSummary",
+        "build_pipeline",
+    ),
     "core.errors": ("RagNodesError",),
     "evaluation": (
         "Dataset",

@@ -23,6 +23,7 @@ from rag_nodes.embedding.report import (
 )
 
 if TYPE_CHECKING:
+    from rag_nodes.embedding.atomic import AtomicIngestionPipeline
     from rag_nodes.embedding.build import build_pipeline
     from rag_nodes.embedding.embedded import EmbeddedText, embedded_as
     from rag_nodes.embedding.guard import EmbeddingGuard
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.user import UserTransformations, identity_of
 
 __all__ = [
+    "AtomicIngestionPipeline",
     "ColumnStatus",
     "Counts",
     "DocumentFacts",
@@ -53,6 +55,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
     __getattr__ = lazy_getattr(
         __name__,
         {
+            "atomic": ["AtomicIngestionPipeline"],
             "build": ["build_pipeline"],
             "embedded": ["EmbeddedText", "embedded_as"],
             "guard": ["EmbeddingGuard"],

@@ -1,4 +1,4 @@
-"""`build_pipeline`: documents to embedded chunks, as an `IngestionPipeline` of LlamaIndex.
+"""`build_pipeline`: documents to embedded chunks, as an `AtomicIngestionPipeline`.
 
 An ingest does the same in two parts: between cutting and embedding, what is stored already is left
 out. Neither docstore nor cache of LlamaIndex decides that, as the docstore knows
@@ -11,12 +11,13 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.embeddings.base import BaseEmbedding
-from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
+from llama_index.core.ingestion import DocstoreStrategy
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 from pydantic import Field
 
 from rag_nodes.core.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
 from rag_nodes.embedding import EmbeddingGuard, UserTransformations, embedded_as, identity_of
+from rag_nodes.embedding.atomic import AtomicIngestionPipeline
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
@@ -85,13 +86,14 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
     docstore_strategy: DocstoreStrategy = DocstoreStrategy.UPSERTS,
     cache: IngestionCache | None = None,
     disable_cache: bool = False,
-) -> IngestionPipeline:
-    r"""The pipeline of an ingest, to run, store and cache with as with any of LlamaIndex.
+) -> AtomicIngestionPipeline:
+    r"""Return the pipeline of an ingest, to run, store and cache with as with any of LlamaIndex.
 
     Its transformations are the parser, your own, `EmbeddingGuard` (no chunk is longer than the
     model accepts) and the embedding, which leaves out parents. `run`, `arun`, `num_workers`,
     `persist` and `load` are LlamaIndex's. A parser that makes parents and children gives both:
-    `leaf_nodes` picks those a vector store ranks.
+    `leaf_nodes` picks those a vector store ranks. A run that fails loses and doubles nothing, see
+    `AtomicIngestionPipeline`.
 
     Args:
         preset: name of a preset; or a parser, or any splitter that `as_parser` takes.
@@ -125,7 +127,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
     embedding = LeafEmbedding(embed_model=settled(None, embed_model).embedding)
     given = UserTransformations(transformations).steps
     behind = behind_parser(parser, embedded_as(text, given))
-    return IngestionPipeline(
+    return AtomicIngestionPipeline(
         transformations=[parser, *behind, embedding],
         vector_store=vector_store,
         docstore=docstore,
