@@ -9,29 +9,40 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import settled
 from rag_nodes.query import tracing
 from rag_nodes.query.answering import Answering, answer_of, messages
 from rag_nodes.query.bundles import innermost
-from rag_nodes.query.options import QueryOptions
+from rag_nodes.query.indexes import chunks_of, embedding_of
+from rag_nodes.query.keywords import options_with, refuse
 from rag_nodes.query.preparing import Clock, Prepared, check_question, given, prepared
-from rag_nodes.query.prompts import MODULE, NAMES, EnginePrompts, check_names
+from rag_nodes.query.prompts import MODULE, NAMES, TEXT_QA, EnginePrompts, check_names
 from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
+    from typing import Never, Self
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.base.llms.types import ChatResponse
     from llama_index.core.base.response.schema import RESPONSE_TYPE
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.indices.vector_store import VectorStoreIndex
     from llama_index.core.llms import LLM
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.prompts import BasePromptTemplate
     from llama_index.core.prompts.mixin import PromptDictType, PromptMixinType
+    from llama_index.core.response_synthesizers import ResponseMode
     from llama_index.core.schema import NodeWithScore, QueryBundle
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
+    from rag_nodes.query.indexes import Searchable
+    from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.preparing import QuestionVector, QuestionVectors
     from rag_nodes.query.types import Answer, Event
     from rag_nodes.store import Store
@@ -48,8 +59,11 @@ class RagNodesQueryEngine(BaseQueryEngine):
     models. `get_prompts` and `update_prompts` know `response_synthesizer:text_qa_template` and
     `response_synthesizer:system_prompt`.
 
+    `from_index` answers from a `VectorStoreIndex` instead of a `Store`.
+
     Args:
         store: where the chunks are.
+        vector_store: any vector store of LlamaIndex that was filled before, instead of a `store`.
         collection: which of its collections; None for that of the next two.
         parser: that made the chunks, or the name of its preset.
         corpus: name of the document set they are of.
@@ -64,16 +78,25 @@ class RagNodesQueryEngine(BaseQueryEngine):
         options: how much is retrieved, in which way, and what is read of it.
         vectors: embeddings of questions, where several engines share them; None for its own.
         streaming: `query` and `aquery` give LlamaIndex's streaming responses.
+        similarity_top_k: number of chunks, the option `top_k` by LlamaIndex's name.
+        filters: LlamaIndex's metadata filters; None for all chunks.
+        node_postprocessors: choose among the chunks that were found and order them.
+        response_mode: "compact", or "no_text" to retrieve only.
+        text_qa_template: prompt with `{context_str}` and `{query_str}`; None for `prompt`.
+        callback_manager: LlamaIndex's; None for that of its `Settings`.
+        unknown: anything else is refused, with what to use instead.
 
     Raises:
-        ConfigurationError: `models` stands next to `embed_model` or `llm`, or both or none of
-            `collection` and `parser` are given.
+        ConfigurationError: `models` stands next to `embed_model` or `llm`; both or none of
+            `collection` and `parser` are given, or of `store` and `vector_store`; a keyword is
+            unknown, contradicts `options` or cannot be honoured.
     """
 
     def __init__(  # noqa: PLR0913 - options of one engine, all but two with defaults
         self,
         *,
-        store: Store,
+        store: Searchable | None = None,
+        vector_store: BasePydanticVectorStore | None = None,
         collection: str | None = None,
         parser: SpanNodeParser | str | None = None,
         corpus: str = "default",
@@ -86,15 +109,26 @@ class RagNodesQueryEngine(BaseQueryEngine):
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
         streaming: bool = False,
+        similarity_top_k: int | None = None,
+        filters: MetadataFilters | None = None,
+        node_postprocessors: Sequence[BaseNodePostprocessor] | None = None,
+        response_mode: ResponseMode | str | None = None,
+        text_qa_template: BasePromptTemplate | None = None,
+        callback_manager: CallbackManager | None = None,
+        **unknown: Never,
     ) -> None:
-        super().__init__(callback_manager=None)
-        self.options = options or QueryOptions()
+        refuse(type(self).__name__, unknown)
+        super().__init__(callback_manager=callback_manager)
+        self.options = options_with(options, similarity_top_k, node_postprocessors, response_mode)
         chosen = settled(models, embed_model, llm)
         self._prompts = EnginePrompts(replace(chosen, prompt=prompt or chosen.prompt))
+        if text_qa_template is not None:
+            self._prompts.update_prompts({TEXT_QA: text_qa_template})
         self.parser_name = parser_name
         self.streaming = streaming
         self.retriever = RagNodesRetriever(
             store=store,
+            vector_store=vector_store,
             collection=collection,
             parser=parser,
             corpus=corpus,
@@ -102,7 +136,57 @@ class RagNodesQueryEngine(BaseQueryEngine):
             document_ids=document_ids,
             options=self.options,
             vectors=vectors,
+            filters=filters,
+            callback_manager=callback_manager,
         )
+
+    @classmethod
+    def from_index(
+        cls, index: VectorStoreIndex, *, filters: MetadataFilters | None = None, **options: Any
+    ) -> Self:
+        """Return an engine over the nodes of an index, embedded by the index's own model.
+
+        Args:
+            index: any `VectorStoreIndex`, whatever its vector store and splitter.
+            filters: LlamaIndex's metadata filters; None for all nodes.
+            options: the other arguments of this class.
+
+        Raises:
+            ConfigurationError: it is another kind of index.
+        """
+        store, collection = chunks_of(index, filters)
+        if not options.keys() & {"models", "embed_model"}:
+            options["embed_model"] = embedding_of(index)
+        return cls(store=store, collection=collection, filters=filters, **options)
+
+    @classmethod
+    def from_args(cls, retriever: RagNodesRetriever, **options: Any) -> Self:
+        """Return an engine that reads what a retriever of ours finds.
+
+        Args:
+            retriever: a `RagNodesRetriever`.
+            options: the other arguments of this class, such as `llm`.
+
+        Raises:
+            ConfigurationError: it is another kind of retriever.
+        """
+        if not isinstance(retriever, RagNodesRetriever):
+            raise ConfigurationError(
+                f"{type(retriever).__name__} is no RagNodesRetriever: give it and "
+                "SentencePostprocessor to LlamaIndex's RetrieverQueryEngine"
+            )
+        given = {
+            "store": retriever.store,
+            "collection": retriever.collection,
+            "document_ids": retriever.document_ids,
+            "options": retriever.options,
+            "vectors": retriever.vectors,
+            "filters": retriever.filters,
+            "callback_manager": retriever.callback_manager,
+        }
+        if "models" not in options:
+            given["embed_model"] = retriever.models.embedding
+        return cls(**{**given, **options})
 
     @property
     def models(self) -> Models:

@@ -80,3 +80,15 @@ def rescored(hits: Sequence[Hit]) -> list[Hit]:
         *(replace(hit, score=s if known else (1 + tanh(s / 2)) / 2) for s, hit in numbers),
         *(replace(hit, score=0.0, rerank_score=None) for score, hit in told if isnan(score)),
     ]
+
+
+def in_order(hits: Sequence[Hit]) -> list[Hit]:
+    """Ranks counted anew; what was put before others has at least their score.
+
+    So whoever cuts or sorts by score keeps to the order that was asked for.
+    """
+    best, ordered = 0.0, []
+    for rank, hit in reversed(list(enumerate(hits, start=1))):
+        best = max(best, hit.score)
+        ordered.append(replace(hit, rank=rank, score=best))
+    return ordered[::-1]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from llama_index.core import Settings
 from llama_index.core.base.base_retriever import BaseRetriever
@@ -15,11 +15,13 @@ from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.bundles import innermost
+from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
+from rag_nodes.query.keywords import options_with, refuse
 from rag_nodes.query.locations import tokens_of
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
-from rag_nodes.query.reranking import reranked
+from rag_nodes.query.reranking import in_order, reranked
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.similarity import counted_by
@@ -27,6 +29,7 @@ from rag_nodes.query.tracing import dispatcher, retrieving
 from rag_nodes.store import parser_collection
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query, mode_that_runs
+from rag_nodes.store.terms import where_of
 
 _ENOUGH = 2
 """Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
@@ -35,13 +38,19 @@ _DEEPER = 4
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from typing import Never, Self
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
-    from llama_index.core.schema import TextNode
+    from llama_index.core.callbacks import CallbackManager
+    from llama_index.core.indices.vector_store import VectorStoreIndex
+    from llama_index.core.postprocessor.types import BaseNodePostprocessor
+    from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.store import Hit, SearchMode, Store
+    from rag_nodes.query.indexes import Searchable
+    from rag_nodes.store import Hit, SearchMode
 
 
 class RagNodesRetriever(BaseRetriever):
@@ -54,8 +63,12 @@ class RagNodesRetriever(BaseRetriever):
     fused score are in the metadata of the nodes, under the keys of
     `rag_nodes.core.metadata.SCORES`, hidden from embedding models and LLMs.
 
+    `from_index` retrieves from a `VectorStoreIndex` instead of a `Store`. A `QdrantVectorStore`
+    with `enable_hybrid` is searched by both of its vectors.
+
     Args:
         store: where the chunks are.
+        vector_store: any vector store of LlamaIndex that was filled before, instead of a `store`.
         collection: which of its collections; None for that of the next two.
         parser: that made the chunks, or the name of its preset.
         corpus: name of the document set they are of.
@@ -65,15 +78,22 @@ class RagNodesRetriever(BaseRetriever):
         document_ids: search only these documents; None for all.
         options: how much is retrieved, and in which way.
         vectors: embeddings of questions, where several retrievers share them; None for its own.
+        similarity_top_k: number of chunks, the option `top_k` by LlamaIndex's name.
+        filters: LlamaIndex's metadata filters; None for all chunks.
+        node_postprocessors: choose among the chunks that were found and order them.
+        callback_manager: LlamaIndex's; None for that of its `Settings`.
+        unknown: anything else is refused, with what to use instead.
 
     Raises:
-        ConfigurationError: both or none of `collection` and `parser` are given.
+        ConfigurationError: both or none of `collection` and `parser` are given, or of `store` and
+            `vector_store`; a keyword is unknown or contradicts `options`.
     """
 
     def __init__(  # noqa: PLR0913 -- options of one retriever, all but one with defaults
         self,
         *,
-        store: Store,
+        store: Searchable | None = None,
+        vector_store: BasePydanticVectorStore | None = None,
         collection: str | None = None,
         parser: SpanNodeParser | str | None = None,
         corpus: str = "default",
@@ -82,10 +102,24 @@ class RagNodesRetriever(BaseRetriever):
         document_ids: str | Sequence[str] | None = None,
         options: QueryOptions | None = None,
         vectors: QuestionVectors | None = None,
+        similarity_top_k: int | None = None,
+        filters: MetadataFilters | None = None,
+        node_postprocessors: Sequence[BaseNodePostprocessor] | None = None,
+        callback_manager: CallbackManager | None = None,
+        **unknown: Never,
     ) -> None:
-        super().__init__(callback_manager=Settings.callback_manager)
-        self.store = store
+        refuse(type(self).__name__, unknown)
+        super().__init__(callback_manager=callback_manager or Settings.callback_manager)
         self.models = settled(models, embed_model)
+        if vector_store is not None and store is None and collection is None and parser is None:
+            index = index_over(vector_store, self.models.embedding)
+            store, collection, vector_store = *chunks_of(index, filters), None
+        if store is None or vector_store is not None:
+            raise ConfigurationError(
+                "give a store with a collection or parser, or a vector_store alone; an index of "
+                "LlamaIndex goes to from_index"
+            )
+        self.store, self.filters = store, filters
         if (collection is None) == (parser is None):
             raise ConfigurationError("name the collection, or the parser whose chunks are meant")
         if parser is not None:
@@ -93,8 +127,27 @@ class RagNodesRetriever(BaseRetriever):
             collection = parser_collection(corpus, parser, self.models.embedding_name)
         self.collection = str(collection)
         self.document_ids = several(document_ids)
-        self.options = options or QueryOptions()
+        self.options = options_with(options, similarity_top_k, node_postprocessors)
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
+
+    @classmethod
+    def from_index(
+        cls, index: VectorStoreIndex, *, filters: MetadataFilters | None = None, **options: Any
+    ) -> Self:
+        """Return a retriever over the nodes of an index, embedded by the index's own model.
+
+        Args:
+            index: any `VectorStoreIndex`, whatever its vector store and splitter.
+            filters: LlamaIndex's metadata filters; None for all nodes.
+            options: the other arguments of this class.
+
+        Raises:
+            ConfigurationError: it is another kind of index.
+        """
+        store, collection = chunks_of(index, filters)
+        if not options.keys() & {"models", "embed_model"}:
+            options["embed_model"] = embedding_of(index)
+        return cls(store=store, collection=collection, filters=filters, **options)
 
     @property
     def mode(self) -> SearchMode:
@@ -209,7 +262,7 @@ class RagNodesRetriever(BaseRetriever):
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
         scope = (options.filter or Filter()).within(self.document_ids)
-        query = replace(query, filter=scope, fusion=options.fusion)
+        query = replace(query, filter=scope, fusion=options.fusion, also=where_of(self.filters))
         while True:
             found = self.store.search(self.collection, query)
             if len(found) < query.limit or options.rerank or not _is_little(found, options):
@@ -220,7 +273,7 @@ class RagNodesRetriever(BaseRetriever):
         """The hits and what stands beside them, as far as the options let it be read."""
         if self.options.expand != "auto":
             return list(hits)  # nothing is wanted, or it is there already
-        if self.options.similarity_cutoff is not None:
+        if self.options.similarity_cutoff is not None or self.filters is not None:
             return list(hits)  # what stands beside them was not compared
         scope = (self.options.filter or Filter()).within(self.document_ids)
         both = with_neighbours(hits, self._fetch)
@@ -248,15 +301,3 @@ def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
     if not options.reads_sentences or options.top_k or options.budget is None:
         return False
     return sum(tokens_of(hit.node) for hit in hits) < _ENOUGH * options.budget
-
-
-def in_order(hits: Sequence[Hit]) -> list[Hit]:
-    """Ranks counted anew; what was put before others has at least their score.
-
-    So whoever cuts or sorts by score keeps to the order that was asked for.
-    """
-    best, ordered = 0.0, []
-    for rank, hit in reversed(list(enumerate(hits, start=1))):
-        best = max(best, hit.score)
-        ordered.append(replace(hit, rank=rank, score=best))
-    return ordered[::-1]

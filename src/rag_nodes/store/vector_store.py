@@ -121,6 +121,11 @@ class RagNodesVectorStore(BasePydanticVectorStore):
             self._store.close()
 
     @property
+    def store(self) -> Store:
+        """The store that holds the collection."""
+        return self._store
+
+    @property
     def client(self) -> Any:
         """The client of qdrant-client that asks a server; else the store."""
         return getattr(self._store.engine, "client", self._store)

@@ -19,8 +19,7 @@ from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.keys import kind_of
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.engines.placing import Placing, is_placed
-from rag_nodes.query.reranking import rescored
-from rag_nodes.query.retriever import in_order
+from rag_nodes.query.reranking import in_order, rescored
 from rag_nodes.store import Engine, Filter, Hit, Store
 
 if TYPE_CHECKING:

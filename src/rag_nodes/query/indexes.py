@@ -1,0 +1,173 @@
+"""An index or vector store of LlamaIndex, searched by our retriever."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Protocol
+
+from llama_index.core.indices.vector_store import VectorStoreIndex
+from llama_index.core.schema import QueryBundle, TextNode
+from llama_index.core.vector_stores.types import VectorStoreQueryMode
+
+from rag_nodes.core.errors import ConfigurationError, RagNodesError, StoreError
+from rag_nodes.core.keys import kind_of
+from rag_nodes.query.reranking import in_order, rescored
+from rag_nodes.store import Hit
+from rag_nodes.store.queries import mode_that_runs
+from rag_nodes.store.vector_store import RagNodesVectorStore
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from llama_index.core.base.embeddings.base import BaseEmbedding
+    from llama_index.core.schema import NodeWithScore
+    from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
+
+    from rag_nodes.store.queries import Query
+
+_MODES = {
+    "dense": VectorStoreQueryMode.DEFAULT,
+    "sparse": VectorStoreQueryMode.SPARSE,
+    "hybrid": VectorStoreQueryMode.HYBRID,
+}
+_DEEPER = 4
+"""Factor by which more nodes are asked for if a filter left too few."""
+
+
+class Searchable(Protocol):
+    """The part of a `Store` that a retriever needs."""
+
+    def has_words(self, collection: str) -> bool:
+        """Return True if the collection can be searched by words."""
+
+    def search(self, collection: str, query: Query) -> list[Hit]:
+        """Return the best chunks for a question."""
+
+    def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:
+        """Return the stored nodes with these ids."""
+
+
+class IndexChunks:
+    """The nodes of a `VectorStoreIndex`, whatever vector store it has.
+
+    Args:
+        index: the index.
+        filters: search only nodes that pass them; None for all.
+    """
+
+    def __init__(self, index: VectorStoreIndex, filters: MetadataFilters | None = None) -> None:
+        self.index = index
+        self.filters = filters
+
+    def has_words(self, collection: str) -> bool:  # noqa: ARG002 - an index is one collection
+        """Return True if the vector store has a second, sparse vector of each node."""
+        return bool(getattr(self.index.vector_store, "enable_hybrid", False))
+
+    def search(self, collection: str, query: Query) -> list[Hit]:
+        """Return the best nodes for a question that pass the filter of the query.
+
+        Raises:
+            ConfigurationError: only words are to be searched, and it has none.
+            StoreError: the vector store failed.
+        """
+        has_words = self.has_words(collection)
+        if query.mode == "sparse" and not has_words:
+            raise ConfigurationError(
+                f"{type(self.index.vector_store).__name__} has no sparse vectors here: choose mode "
+                "dense, or make the vector store with enable_hybrid=True"
+            )
+        query = replace(query, mode=mode_that_runs(query.mode, has_words=has_words))
+        limit = query.limit
+        while True:
+            found = self._retrieved(query, limit)
+            passing = [each for each in found if query.filter.passes(each.node)]
+            if len(passing) >= query.limit or len(found) < limit:
+                return _hits(passing[: query.limit], is_cosine=query.mode == "dense")
+            limit *= _DEEPER
+
+    def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
+        """Return the nodes with these ids; none if the vector store cannot give nodes by id."""
+        ids = [node_ids] if isinstance(node_ids, str) else list(node_ids)
+        known = self.index.docstore.get_nodes(ids, raise_error=False)
+        if missing := [*{*ids} - {node.node_id for node in known}]:
+            with suppress(NotImplementedError):
+                known += self.index.vector_store.get_nodes(missing)
+        return {node.node_id: node for node in known if isinstance(node, TextNode)}
+
+    def _retrieved(self, query: Query, limit: int) -> list[NodeWithScore]:
+        retriever = self.index.as_retriever(
+            similarity_top_k=limit,
+            sparse_top_k=limit,
+            hybrid_top_k=limit,
+            alpha=query.alpha,
+            filters=self.filters,
+            vector_store_query_mode=_MODES[query.mode],
+        )
+        vector = None if query.vector is None else list(query.vector)
+        try:
+            found = retriever.retrieve(QueryBundle(str(query.text), embedding=vector))
+        except RagNodesError:
+            raise
+        except Exception as error:  # any vector store, each with its own errors
+            raise StoreError(
+                f"{type(self.index.vector_store).__name__} failed: {kind_of(error)}; query the "
+                "index itself to see where it fails"
+            ) from error
+        return [each for each in found if isinstance(each.node, TextNode)]
+
+
+def chunks_of(
+    index: VectorStoreIndex, filters: MetadataFilters | None = None
+) -> tuple[Searchable, str]:
+    """Return where the nodes of an index are, and the name of their collection.
+
+    Raises:
+        ConfigurationError: it is no `VectorStoreIndex`.
+    """
+    if not isinstance(index, VectorStoreIndex):
+        raise ConfigurationError(
+            f"{type(index).__name__} has no vectors to search: give a VectorStoreIndex; or give "
+            "the retriever of your index and SentencePostprocessor to RetrieverQueryEngine"
+        )
+    store = index.vector_store
+    if isinstance(store, RagNodesVectorStore):
+        return store.store, store.collection
+    name = getattr(store, "collection_name", None)
+    return IndexChunks(index, filters), str(name or type(store).__name__)
+
+
+def index_over(store: BasePydanticVectorStore, embed_model: BaseEmbedding) -> VectorStoreIndex:
+    """Return an index over a vector store that was filled before.
+
+    Raises:
+        ConfigurationError: the vector store keeps no texts.
+    """
+    if not getattr(store, "stores_text", False):
+        raise ConfigurationError(
+            f"{type(store).__name__} keeps no texts: give the index that was made with it to "
+            "from_index"
+        )
+    return VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
+
+
+def embedding_of(index: Any) -> Any:
+    """Return the embedding model that an index was made with; None if it has none."""
+    return getattr(index, "_embed_model", None)
+
+
+def _hits(found: Sequence[NodeWithScore], *, is_cosine: bool) -> list[Hit]:
+    """Return retrieved nodes as hits; scores of any scale become 0 to 1."""
+    hits = [
+        Hit(
+            each.node,  # type: ignore[arg-type] # only text is searched
+            rank,
+            1 - (rank - 1) / len(found),
+            similarity=each.score if is_cosine else None,
+            rerank_score=each.score,
+        )
+        for rank, each in enumerate(found, start=1)
+    ]
+    if any(each.score is not None for each in found):  # else the order is all that is known
+        hits = rescored(hits)
+    return [replace(hit, rerank_score=None) for hit in in_order(hits)]

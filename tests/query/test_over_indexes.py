@@ -1,0 +1,258 @@
+"""Our retriever and engine over indexes and vector stores of LlamaIndex."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import pytest
+from llama_index.core import Document, SummaryIndex, VectorStoreIndex
+from llama_index.core.callbacks import CallbackManager
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.postprocessor import (
+    MetadataReplacementPostProcessor,
+    SimilarityPostprocessor,
+)
+from llama_index.core.postprocessor.types import BaseNodePostprocessor
+from llama_index.core.prompts import PromptTemplate
+from llama_index.core.query_engine import RetrieverQueryEngine
+from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.storage import StorageContext
+from llama_index.core.vector_stores import (
+    MetadataFilter,
+    MetadataFilters,
+    SimpleVectorStore,
+    VectorStoreQuery,
+)
+from llama_index.core.vector_stores.types import VectorStoreQueryMode
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from memory_clients import memory_client
+from scripted_llm import ScriptedLLM
+
+from rag_nodes import Filter, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
+from rag_nodes import SentencePostprocessor as Sentences
+from rag_nodes.core.errors import ConfigurationError, StoreError
+from rag_nodes.models import get_embedding
+from rag_nodes.store import Store
+from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.vector_store import RagNodesVectorStore
+
+QUESTION = "What starts the generator?"
+ANSWER = "A spare battery starts the generator when the grid is down."
+DENSE = QueryOptions(mode="dense")
+ONE_KIND = MetadataFilters(filters=[MetadataFilter(key="kind", value="tea")])
+
+
+def made(store: Any = None, texts: Sequence[str] = ()) -> VectorStoreIndex:
+    """A stock index of two documents, in a store of its own."""
+    context = StorageContext.from_defaults(vector_store=store or SimpleVectorStore())
+    plant = Document(
+        text="The pump moves water. It is checked every forty days. " * 3 + ANSWER,
+        id_="plant",
+        metadata={"kind": "plant"},
+    )
+    tea = Document(text="Green tea has no generator.", id_="tea", metadata={"kind": "tea"})
+    return VectorStoreIndex.from_documents(
+        [plant, tea, *(Document(text=text) for text in texts)],
+        storage_context=context,
+        transformations=[SentenceSplitter(chunk_size=40, chunk_overlap=0)],
+        embed_model=get_embedding("lexical"),
+    )
+
+
+def stock_qdrant(*, enable_hybrid: bool = False) -> QdrantVectorStore:
+    functions: dict[str, Any] = (
+        {"sparse_doc_fn": document_vectors, "sparse_query_fn": query_vectors}
+        if enable_hybrid
+        else {}
+    )
+    return QdrantVectorStore(
+        "stock",
+        client=memory_client(),
+        index_doc_id=False,
+        enable_hybrid=enable_hybrid,
+        **functions,
+    )
+
+
+STORES = {
+    "simple": SimpleVectorStore,
+    "qdrant": stock_qdrant,
+    "hybrid": lambda: stock_qdrant(enable_hybrid=True),
+    "ours": RagNodesVectorStore,
+}
+EVERY_STORE = pytest.mark.parametrize("kind", STORES)
+
+
+@EVERY_STORE
+async def test_a_question_is_answered_from_an_index_over_any_vector_store(kind: str) -> None:
+    index = made(STORES[kind]())
+    engine = RagNodesQueryEngine.from_index(index)
+    assert ANSWER in str(engine.query(QUESTION))
+    assert ANSWER in str(await engine.aquery(QUESTION))
+    [best, *_] = RagNodesRetriever.from_index(index, similarity_top_k=1).retrieve(QUESTION)
+    assert best.node.ref_doc_id == "plant"
+
+
+@pytest.mark.parametrize("kind", ["qdrant", "hybrid", "ours"])
+def test_a_vector_store_that_was_filled_before_is_enough(kind: str) -> None:
+    store = STORES[kind]()
+    made(store)
+    engine = RagNodesQueryEngine(vector_store=store, embed_model="lexical")
+    assert ANSWER in str(engine.query(QUESTION))
+
+
+def test_both_vectors_of_a_stock_hybrid_collection_are_searched(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    asked: list[VectorStoreQuery] = []
+    query = QdrantVectorStore.query
+
+    def noted(self: QdrantVectorStore, given: VectorStoreQuery, **kwargs: Any) -> Any:
+        asked.append(given)
+        return query(self, given, **kwargs)
+
+    monkeypatch.setattr(QdrantVectorStore, "query", noted)
+    for enable_hybrid, mode in ((True, "hybrid"), (False, "dense")):
+        index = made(stock_qdrant(enable_hybrid=enable_hybrid))
+        options = QueryOptions(mode="hybrid")
+        assert RagNodesRetriever.from_index(index, options=options).retrieve(QUESTION)
+        expected = VectorStoreQueryMode.HYBRID if enable_hybrid else VectorStoreQueryMode.DEFAULT
+        assert asked[-1].mode == expected
+        assert asked[-1].query_embedding is not None
+        assert RagNodesRetriever.from_index(index, options=options).mode == mode
+
+
+@EVERY_STORE
+def test_filters_of_llama_index_and_ours_narrow_the_search(kind: str) -> None:
+    index = made(STORES[kind]())
+    for options in ({"filters": ONE_KIND}, {"document_ids": "tea"}):
+        nodes = RagNodesRetriever.from_index(index, **options).retrieve(QUESTION)
+        assert {node.node.ref_doc_id for node in nodes} == {"tea"}
+    ours = QueryOptions(filter=Filter(document_ids=["tea"]), top_k=1)
+    [node] = RagNodesRetriever.from_index(index, options=ours).retrieve(QUESTION)
+    assert node.node.ref_doc_id == "tea"
+
+
+def test_filters_hold_in_a_store_of_ours_too(store: Store, collection: str) -> None:
+    engine = RagNodesQueryEngine(
+        store=store, collection=collection, embed_model="lexical", filters=ONE_KIND
+    )
+    assert engine.retrieve(QueryBundle(QUESTION)) == []
+
+
+def test_scores_are_from_zero_to_one_in_the_order_of_the_ranks() -> None:
+    nodes = RagNodesRetriever.from_index(made(), options=DENSE).retrieve(QUESTION)
+    scores = [node.score or 0.0 for node in nodes]
+    assert scores == sorted(scores, reverse=True)
+    assert all(0 <= score <= 1 for score in scores)
+
+
+def test_neighbours_are_read_from_the_index() -> None:
+    for store in (SimpleVectorStore(), stock_qdrant()):
+        options = QueryOptions(mode="dense", expand="neighbours", budget=None, top_k=1)
+        retriever = RagNodesRetriever.from_index(made(store), options=options)
+        hits = retriever.hits(QUESTION, retriever.question_vector(QUESTION).vector)
+        assert [hit.origin for hit in hits][:2] == ["search", "neighbour"]
+
+
+def test_postprocessors_choose_and_order_the_chunks() -> None:
+    class Reversed(BaseNodePostprocessor):
+        def _postprocess_nodes(
+            self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+        ) -> list[NodeWithScore]:
+            assert query_bundle
+            return nodes[::-1]
+
+    def first(*steps: BaseNodePostprocessor) -> str:
+        engine = RagNodesQueryEngine.from_index(
+            made(), options=DENSE, node_postprocessors=list(steps)
+        )
+        return engine.retrieve(QueryBundle(QUESTION))[0].get_content()
+
+    plain = first()
+    assert first(Reversed()) != plain
+    assert first(Reversed(), Reversed()) == plain
+    assert first(SimilarityPostprocessor(similarity_cutoff=0.0), Reversed()) != plain
+
+
+def test_an_engine_is_made_of_a_retriever_and_asks_with_the_users_template() -> None:
+    retriever = RagNodesRetriever.from_index(made(), filters=ONE_KIND)
+    llm = ScriptedLLM(lines=["It has none [1]."])
+    manager = CallbackManager()
+    engine = RagNodesQueryEngine.from_args(
+        retriever,
+        llm=llm,
+        text_qa_template=PromptTemplate("Sources: {context_str} Asked: {query_str}"),
+        callback_manager=manager,
+        response_mode="compact",
+        streaming=True,
+    )
+    assert "It has none" in str(engine.query(QUESTION))
+    assert "Green tea" in llm.prompts[-1]
+    assert f"Asked: {QUESTION}" in llm.prompts[-1]
+    assert "battery" not in llm.prompts[-1]
+    assert engine.callback_manager is manager
+
+
+def test_without_text_nothing_is_written() -> None:
+    engine = RagNodesQueryEngine.from_index(
+        made(), response_mode="no_text", llm=ScriptedLLM(lines=["x"])
+    )
+    response = engine.query(QUESTION)
+    assert response.source_nodes
+    assert str(response) != "x"
+
+
+@pytest.mark.parametrize(
+    ("options", "remedy"),
+    [
+        ({"retriever": 1}, r"from_args\(retriever\)"),
+        ({"top_k": 3}, "use similarity_top_k"),
+        ({"response_synthesizer": 1}, "RetrieverQueryEngine.from_args"),
+        ({"surprise": 1}, r"takes no 'surprise': see help\(rag_nodes.RagNodesQueryEngine\)"),
+        ({"response_mode": "refine"}, "response_mode='refine'"),
+        ({"node_postprocessors": [Sentences()]}, "selected already"),
+        (
+            {"node_postprocessors": [MetadataReplacementPostProcessor("window")]},
+            "windows are read already",
+        ),
+        ({"similarity_top_k": 3, "options": QueryOptions(top_k=2)}, "give it once"),
+        ({"embed_model": "lexical", "vector_store": SimpleVectorStore()}, "alone"),
+    ],
+)
+def test_what_cannot_be_honoured_is_refused_with_what_to_use(
+    options: dict[str, Any], remedy: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=remedy):
+        RagNodesQueryEngine.from_index(made(), **options)
+
+
+def test_what_cannot_be_searched_is_refused() -> None:
+    by_words = RagNodesRetriever.from_index(made(), options=QueryOptions(mode="sparse"))
+    with pytest.raises(ConfigurationError, match="no sparse vectors"):
+        by_words.retrieve(QUESTION)
+    with pytest.raises(ConfigurationError, match="SummaryIndex has no vectors"):
+        RagNodesRetriever.from_index(SummaryIndex([]))  # type: ignore[arg-type]
+    with pytest.raises(ConfigurationError, match="keeps no texts"):
+        RagNodesRetriever(vector_store=SimpleVectorStore(), embed_model="lexical")
+    with pytest.raises(ConfigurationError, match="give a store"):
+        RagNodesQueryEngine(embed_model="lexical")
+    stock: Any = made().as_retriever()
+    with pytest.raises(ConfigurationError, match="RetrieverQueryEngine"):
+        RagNodesQueryEngine.from_args(stock)
+
+
+def test_a_failing_vector_store_is_named_without_its_words() -> None:
+    class Broken(SimpleVectorStore):
+        def query(self, query: VectorStoreQuery, **_: Any) -> Any:
+            raise RuntimeError(f"sk-secret {query.query_str}")
+
+    with pytest.raises(StoreError, match="Broken failed: RuntimeError") as failed:
+        RagNodesRetriever.from_index(made(Broken())).retrieve(QUESTION)
+    assert "sk-secret" not in str(failed.value)
+
+
+def test_a_stock_engine_takes_our_retriever_with_the_refused_keywords() -> None:
+    llm = ScriptedLLM(lines=["A battery."])
+    retriever = RagNodesRetriever.from_index(made())
+    engine = RetrieverQueryEngine.from_args(retriever, llm=llm, response_mode="refine")
+    assert str(engine.query(QUESTION)) == "A battery."
