@@ -47,7 +47,7 @@ def chat_with(store: Store, collection: str, offline: Models) -> Any:
 
 
 def said(chat: RagNodesChat) -> list[str]:
-    return [str(message.content) for message in chat.history]
+    return [str(message.content) for message in chat.chat_history]
 
 
 @pytest.mark.parametrize("question", [FOLLOW_UP, "Why?", "What is its pump?", "And these?"])
@@ -63,7 +63,7 @@ async def test_offline_the_previous_question_stands_before_a_follow_up(chat_with
     second = chat.ask(FOLLOW_UP, follow_up=True)
     assert second.question == f"{FIRST} {FOLLOW_UP}"
     assert said(chat) == [FIRST, first.text, FOLLOW_UP, second.text]
-    assert [message.role for message in chat.history[:2]] == ["user", "assistant"]
+    assert [message.role for message in chat.chat_history[:2]] == ["user", "assistant"]
     third = await chat.aask("Why?", follow_up=True)
     assert third.question == f"{FIRST} {FOLLOW_UP} Why?"
     fourth = await chat.aask(FOLLOW_UP)
@@ -191,7 +191,7 @@ def test_the_history_is_capped_in_tokens_and_the_oldest_go_first(chat_with: Any)
     assert FIRST not in said(chat)
     assert sum(map(count_tokens, said(chat))) <= 60
     chat.reset()
-    assert chat.history == []
+    assert chat.chat_history == []
     tiny = chat_with(memory_tokens=1)
     tiny.ask(FIRST)
     assert said(tiny) == [FIRST, ""], "the last question is always there to refer to"

@@ -250,7 +250,7 @@ class Run:
         Raises:
             RagNodesError: there is none, or it broke off; what had arrived was told.
         """
-        from rag_nodes.query.chat import standalone
+        from rag_nodes.query.follow_ups import standalone
 
         models, prices = engine.models, engine.options.prices
         condense = partial(standalone, question, follow_up, (), models, prices)

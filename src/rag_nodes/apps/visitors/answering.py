@@ -15,7 +15,7 @@ from rag_nodes.core.errors import CancelledError, ConfigurationError, RagNodesEr
 from rag_nodes.core.processes import unless_interrupted
 from rag_nodes.evaluation.compare import ComparisonStream
 from rag_nodes.operations.workspace.session import Session
-from rag_nodes.query.chat import Condensed, standalone
+from rag_nodes.query.follow_ups import Condensed, standalone
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

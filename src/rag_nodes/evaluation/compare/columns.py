@@ -24,7 +24,7 @@ from rag_nodes.evaluation.engines import (
 from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
-from rag_nodes.query.chat import MAX_TURNS
+from rag_nodes.query.follow_ups import MAX_TURNS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence

@@ -18,8 +18,8 @@ from rag_nodes.evaluation.compare.columns import ColumnEngines
 from rag_nodes.evaluation.compare.streaming import ComparisonStream
 from rag_nodes.evaluation.engines import Placing
 from rag_nodes.query.cache import VectorCache
-from rag_nodes.query.chat import Condensed, standalone
 from rag_nodes.query.documents import DocumentIndex, rows_of
+from rag_nodes.query.follow_ups import Condensed, standalone
 from rag_nodes.query.preparing import check_question
 from rag_nodes.readers import blank_pages
 

@@ -15,7 +15,7 @@ from rag_nodes.core.processes import BackgroundThread
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.compare.columns import as_failure
 from rag_nodes.query import RagNodesQueryEngine
-from rag_nodes.query.chat import Condensed
+from rag_nodes.query.follow_ups import Condensed
 from rag_nodes.query.preparing import QuestionVector
 from rag_nodes.query.types import Cancelled, Delta, Event, Failed, Finished, Last
 
