@@ -63,7 +63,7 @@ def test_a_key_pasted_with_its_line_break_is_trimmed() -> None:
     ("values", "words"),
     [
         ({"topk": 3}, "did you mean top_k"),
-        ({"zzz": 3}, "Settings are: embedding,"),
+        ({"zzz": 3}, "settings are: embedding,"),
         ({"top_k": 0}, "top_k: Input should be greater"),
         ({"temperature": 3}, "temperature"),
         ({"similarity_cutoff": float("nan")}, "similarity_cutoff"),

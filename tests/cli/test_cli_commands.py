@@ -45,7 +45,7 @@ def test_asking_what_was_not_ingested_says_what_is_stored(command: Command, manu
     assert collection.startswith("default.HeadingHierarchyNodeParser.lexical-1024.")
     assert f"{collection}; to ask one of these, name it with --collection" in ended.stderr
     assert command("ask", QUESTION, "--collection", collection, "--store", "kept").code == 0
-    assert "ingest documents first, with the same --parser" in ended.stderr
+    assert "ingest documents first, with the same parser" in ended.stderr
     memory = command("ask", QUESTION, "--store", ":memory:")
     assert (memory.code, "rag-nodes compare" in memory.stderr) == (ExitCode.USAGE, True)
 

@@ -215,7 +215,7 @@ def _but_to(name: str) -> Callable[[Path, Path], Path]:
         (("--budget", "many"), "must be numbers with commas"),
         (("--budget", "0"), "Error: --budget: name at least 1"),
         (("--fail-under", "recall"), "such as recall@1000"),
-        (("--fail-under", "recall@7=0.5"), "recall@7 is not measured"),
+        (("--fail-under", "recall@7=0.5"), "recall@7, which is not measured"),
         (("--html", "/nowhere/at/all/report.html"), "cannot be written"),
         (("--baseline", "nowhere.json"), "nowhere.json: no such file or folder"),
         (("--baseline", "run.json", "--budget", "1000"), "did not measure recall@1000"),

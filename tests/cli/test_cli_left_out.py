@@ -123,4 +123,4 @@ def test_blank_pages_are_named_and_end_well(
 def test_a_pattern_without_a_meaning_ends_with_2(command: Command, docs: Path) -> None:
     ended = command("ingest", docs, "--exclude", "!manual.md")
     assert ended.code == ExitCode.USAGE
-    assert "--exclude !manual.md: a pattern cannot begin with '!'" in ended.stderr
+    assert "exclude '!manual.md': a pattern cannot begin with '!'" in ended.stderr

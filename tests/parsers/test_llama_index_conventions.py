@@ -36,7 +36,8 @@ def test_from_defaults_takes_what_the_class_takes(name: str) -> None:
 @EVERY
 def test_from_defaults_refuses_what_the_class_refuses(name: str) -> None:
     with pytest.raises(
-        ConfigurationError, match=r"unknown option 'chunksize'.* takes: .*tokenizer"
+        ConfigurationError,
+        match=r"unknown option 'chunksize'; (did you mean chunk_size\?|.* takes: .*tokenizer)",
     ):
         PRESETS[name].parser.from_defaults(chunksize=3)
 

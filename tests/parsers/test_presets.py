@@ -1,5 +1,8 @@
 """Presets, and what every parser's configuration promises (L10)."""
 
+import re
+from typing import Any
+
 import pytest
 from llama_index.core.schema import Document
 from parser_laws import SMALL
@@ -137,7 +140,7 @@ def test_a_changed_copy_is_checked_and_has_ids_of_its_own() -> None:
         ("fixed", {"chunk_size": 0}, "chunk_size: must be at least 1"),
         ("fixed", {"chunk_overlap": 1000}, r"^chunk_overlap \(1000\) must be smaller than"),
         ("fixed", {"tokenizer": "none"}, "tokenizer: unknown tokenizer 'none'"),
-        ("fixed", {"chunk_sise": 9}, "unknown option 'chunk_sise'; FixedSizeNodeParser takes"),
+        ("fixed", {"chunk_sise": 9}, r"unknown option 'chunk_sise'; did you mean chunk_size\?"),
     ],
     ids=str,
 )
@@ -200,3 +203,25 @@ def test_p12_recursive_pieces_keep_their_indentation_where_there_is_room() -> No
         "if x:\n    one = 1",
         "    two = 2\n    three = 3",
     ]
+
+
+@pytest.mark.parametrize(
+    ("name", "options", "hint"),
+    [
+        ("headng", {}, "unknown parser 'headng'; did you mean heading?"),
+        ("x", {}, "unknown parser 'x'; choose one of: fixed, heading"),
+        ("sentence-window", {"window_size": 3}, "'window_size'; use window instead"),
+        ("fixed", {"window_size": 3}, "'window_size'; FixedSizeNodeParser takes: "),
+        (
+            "semantic",
+            {"breakpoint_percentile_threshold": 95},
+            "use breakpoint_percentile instead",
+        ),
+        ("parent-child", {"chunk_sizes": [9, 3]}, "use parent_options and child_options instead"),
+    ],
+)
+def test_a_name_of_another_library_and_a_misspelt_name_are_refused_with_ours(
+    name: str, options: dict[str, Any], hint: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(hint)):
+        get_parser(name, **options)

@@ -145,13 +145,14 @@ def limit_of(text: str, measured: Iterable[str]) -> Limit:
     found = _LIMIT.fullmatch(text.strip())
     if found is None or not 0 <= float(found["value"]) <= 1:
         raise ConfigurationError(
-            f"--fail-under {text!r} cannot be read; write a measure and a value from 0 to 1, "
+            f"the limit {text!r} cannot be read; write a measure and a value from 0 to 1, "
             "such as recall@1000=0.85"
         )
     known = sorted(measured)
     if found["measure"] not in known:
         raise ConfigurationError(
-            f"--fail-under: {found['measure']} is not measured; measured are {', '.join(known)}"
+            f"the limit names {found['measure']}, which is not measured; measured are "
+            f"{', '.join(known)}"
         )
     return Limit(found["measure"], float(found["value"]))
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
-from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named
+from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named, unknown_parser
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -86,9 +86,7 @@ def make_offered(
     made: dict[str, SpanNodeParser] = {}
     for spec in specs:
         if spec.name not in offer:
-            raise ConfigurationError(
-                f"unknown parser {spec.name!r}; choose one of: {', '.join(offer)}"
-            )
+            raise unknown_parser(spec.name, offer)
         _refuse_twice(spec.label, spec.name, made)
         preset, where = offer[spec.name], f"parser {spec.name!r}"
         for name, value in spec.options.items():

@@ -29,6 +29,7 @@ from rag_nodes.core.several import several
 from rag_nodes.parsers.media import span_without_text
 from rag_nodes.parsers.misfits import misfit
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
+from rag_nodes.parsers.option_names import option_hint
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
 from rag_nodes.text.formats import format_in
@@ -342,7 +343,7 @@ def _configuration_error(
     for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown option {name!r}; {parser.__name__} takes: {', '.join(known)}")
+            lines.append(f"unknown option {name!r}; {option_hint(name, known, parser.__name__)}")
         else:
             message = misfit(problem)
             lines.append(f"{name}: {message}" if name else message)

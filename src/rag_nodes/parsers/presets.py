@@ -6,7 +6,7 @@ imports no parser before one is asked for, so that naming them all costs nothing
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from importlib import import_module
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from rag_nodes.parsers.base import SpanNodeParser
@@ -286,9 +287,14 @@ def preset_named(name: str) -> Preset:
         ConfigurationError: there is no such preset.
     """
     if name not in PRESETS:
-        known = ", ".join(PRESETS)
-        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {known}")
+        raise unknown_parser(name, PRESETS)
     return PRESETS[name]
+
+
+def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
+    """Return the error for a preset that does not exist, with the one that was probably meant."""
+    hint = did_you_mean(name, known, "choose one of: ")
+    return ConfigurationError(f"unknown parser {name!r}; {hint}")
 
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:

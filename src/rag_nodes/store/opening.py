@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ssl
-from difflib import get_close_matches
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rag_nodes.core.errors import ConfigurationError, MissingExtraError, StoreError
+from rag_nodes.core.spelling import did_you_mean
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.store import Store
 
@@ -106,8 +106,7 @@ def _readable(error: ValidationError) -> str:
         name, said = ".".join(map(str, problem["loc"])), problem["msg"]
         if problem["type"] == "extra_forbidden":
             known = list(ServerOptions.model_fields)
-            close = get_close_matches(name, known, n=1)
-            hint = f"did you mean {close[0]}?" if close else f"options are: {', '.join(known)}"
+            hint = did_you_mean(name, known, "options are: ")
             lines.append(f"store option {name} is unknown; {hint}")
         else:
             said = said.removeprefix("Value error, ")

@@ -161,7 +161,7 @@ def test_a_place_that_cannot_be_written_names_the_option(tmp_path: Path) -> None
     (tmp_path / "ledger.sqlite").mkdir()
 
     for place in (tmp_path / "file/ledger.sqlite", tmp_path / "ledger.sqlite"):
-        with pytest.raises(LedgerError, match="--ledger or RAG_NODES_LEDGER"):
+        with pytest.raises(LedgerError, match="name another file for the ledger"):
             Ledger(place)
 
 

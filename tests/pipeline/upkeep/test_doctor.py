@@ -165,7 +165,7 @@ def test_a_folder_of_another_program_is_told_and_neither_opened_nor_touched(tmp_
     (tmp_path / "meta.json").write_text('{"collections": {}}', encoding="utf-8")
     found = only(list(examined(str(tmp_path), never, lambda _: None)))
     assert (found.kind, found.is_wrong) == ("foreign", True)
-    assert "name another folder with --store" in found.remedy
+    assert "name another folder for the store" in found.remedy
     assert [one.name for one in tmp_path.iterdir()] == ["meta.json"]
 
 

@@ -47,7 +47,7 @@ def test_a_folder_of_local_mode_is_refused_and_left_unchanged(
     before = content(theirs)
     with pytest.raises(StoreForeignError) as refused:
         opened(theirs)
-    assert "name another folder with --store" in str(refused.value)
+    assert "name another folder for the store" in str(refused.value)
     assert content(theirs) == before
     with closing(QdrantClient(path=str(theirs))) as client:
         assert client.count("notes").count == 1

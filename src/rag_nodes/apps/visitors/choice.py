@@ -10,7 +10,7 @@ from rag_nodes.core.settings import MODEL_OPTIONS, Settings
 from rag_nodes.operations.parsers import check_cost
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.offer import in_few_words
-from rag_nodes.parsers.presets import OptionRange, Preset, preset_named
+from rag_nodes.parsers.presets import OptionRange, Preset, preset_named, unknown_parser
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -126,7 +126,7 @@ def _on_offer(name: str, offer: Mapping[str, Preset] | None) -> Preset:
     if offer is None:
         return preset_named(name)
     if name not in offer:
-        raise ConfigurationError(f"unknown parser {name!r}; choose one of: {', '.join(offer)}")
+        raise unknown_parser(name, offer)
     return offer[name]
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from dotenv import dotenv_values
@@ -12,6 +11,7 @@ from pydantic_settings import BaseSettings, PydanticBaseSettingsSource, TomlConf
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.settings.answers import ANSWER_PRESETS, TABLE
 from rag_nodes.core.settings.model_options import OPTION_TABLES, refuse_secrets
+from rag_nodes.core.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -118,5 +118,4 @@ def readable(error: ValidationError, settings_cls: type[BaseSettings]) -> str:
 
 
 def _suggestion(name: str, known: list[str]) -> str:
-    close = get_close_matches(name, known, n=1)
-    return f"; did you mean {close[0]}?" if close else f". Settings are: {', '.join(known)}"
+    return "; " + did_you_mean(name, known, "settings are: ")

@@ -274,7 +274,7 @@ def translated(path: Path) -> Iterator[None]:
 def _unusable(path: Path, reason: str) -> LedgerError:
     return LedgerError(
         f"{path}: the ledger cannot be opened or written ({reason}); check free disk space and "
-        "permissions, or name another file with --ledger or RAG_NODES_LEDGER"
+        "permissions, or name another file for the ledger"
     )
 
 

@@ -104,7 +104,7 @@ def check_ours(path: Path) -> None:
     if _is_local_mode(path):
         raise StoreForeignError(
             f"{path}: another program made this folder with qdrant-client's local mode, and it is "
-            "left unchanged; name another folder with --store. To ask its collections, copy them "
+            "left unchanged; name another folder for the store. To ask its collections, copy them "
             "to a Qdrant server with QdrantClient.migrate and name that server"
         )
     within = path / COLLECTIONS
