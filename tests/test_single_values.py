@@ -30,7 +30,14 @@ from rag_nodes.evaluation.engines import Placing
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.pipeline.ledger import Ledger
-from rag_nodes.readers import Limits, Reading, build_document, pages_of_one_file, readings
+from rag_nodes.readers import (
+    Limits,
+    Reading,
+    build_document,
+    join_pages,
+    pages_of_one_file,
+    readings,
+)
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.pdf import read_pdf
 from rag_nodes.text.spans import Span
@@ -96,6 +103,7 @@ EXAMPLES = Path(__file__).parents[1] / "examples" / "corpus"
 TAKE_DOCUMENTS: dict[str, Callable[[Any], Any]] = {
     "Placing": lambda documents: Placing(documents).documents,
     "draft_questions": lambda documents: draft_questions(documents).questions,
+    "join_pages": join_pages,
     "load_dataset": lambda documents: (
         load_dataset(EXAMPLES / "ferry_questions.csv", documents).unplaced
     ),

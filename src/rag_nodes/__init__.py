@@ -62,7 +62,7 @@ if TYPE_CHECKING:
         SentencePostprocessor,
         ask,
     )
-    from rag_nodes.readers import RagNodesReader, locate, read, read_all
+    from rag_nodes.readers import RagNodesReader, join_pages, locate, read, read_all
     from rag_nodes.server import launch
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
 
@@ -123,6 +123,7 @@ __all__ = [
     "get_parser",
     "ingest",
     "ingest_documents",
+    "join_pages",
     "launch",
     "leaf_nodes",
     "load_dataset",
@@ -169,7 +170,7 @@ _HOMES = {
         "SentencePostprocessor",
         "ask",
     ),
-    "readers": ("RagNodesReader", "locate", "read", "read_all"),
+    "readers": ("RagNodesReader", "join_pages", "locate", "read", "read_all"),
     "server": ("launch",),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
 }

@@ -4,9 +4,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pymupdf
+import pytest
 from llama_index.core import Document, SimpleDirectoryReader
 from llama_index.core.readers.base import BaseReader
 
+from rag_nodes import get_parser, join_pages
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import page_name
 from rag_nodes.readers import FilePages, pages_of_one_file
 
@@ -63,3 +66,41 @@ def test_a_page_is_named_after_its_file_and_its_printed_label() -> None:
         "tea.pdf, page 2"
     )
     assert page_name({"page_label": "2"}) == ""
+
+
+def test_chunks_cross_the_pages_of_a_joined_document_and_know_them() -> None:
+    texts = ["Green tea takes", "eighty degrees.", "Black tea takes a hundred."]
+    joined = join_pages(pages("/a/tea.pdf", texts), separator=" ")
+    assert joined.text == " ".join(texts)
+    assert joined.metadata["page_starts"] == [0, 16, 32]
+    assert "page_label" not in joined.metadata
+    nodes = get_parser("fixed", chunk_size=32, chunk_overlap=0)([joined])
+    found = [(one.metadata["page_start"], one.metadata["page_end"]) for one in nodes]
+    assert found == [(1, 2), (3, 3)]
+
+
+def test_a_page_that_was_left_out_keeps_the_numbers_of_those_behind_it() -> None:
+    first, third = pages("/a/tea.pdf", ["One", "", "Three"])[::2]
+    joined = join_pages([first, third])
+    assert (joined.metadata["page_starts"], joined.metadata["total_pages"]) == ([0, 5, 5], 3)
+    [last] = [one for one in get_parser("page")([joined]) if one.text == "Three"]
+    assert last.metadata["page_start"] == 3
+
+
+@pytest.mark.parametrize("labels", [("i", "ii"), ("2", "1"), ("", ""), ("1", "999999999")])
+def test_pages_without_numbers_that_ascend_are_counted(labels: tuple[str, str]) -> None:
+    given = [Document(text="A", metadata={"page_label": label}) for label in labels]
+    assert join_pages(given).metadata["page_starts"] == [0, 3]
+
+
+def test_a_joined_document_has_the_same_id_every_time_and_what_its_pages_share() -> None:
+    first, second = (join_pages(pages("/a/tea.pdf", ["A", "B"])) for _ in range(2))
+    assert first.id_ == second.id_ != join_pages(pages("/a/b.pdf", ["A", "B"])).id_
+    assert first.metadata["file_path"] == "/a/tea.pdf"
+
+
+def test_pages_of_several_files_and_none_are_refused() -> None:
+    several = [*pages("/a/tea.pdf", ["A"]), *pages("/b/tea.pdf", ["B"])]
+    for given, said in ((several, "of 2 files"), ([], "no pages")):
+        with pytest.raises(ConfigurationError, match=f"{said}; give the pages of one file"):
+            join_pages(given)

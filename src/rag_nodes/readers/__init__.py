@@ -20,7 +20,13 @@ from rag_nodes.readers.base import (
     document_id,
 )
 from rag_nodes.readers.exclude import Exclusion
-from rag_nodes.readers.file_pages import FilePages, blank_page, blank_pages, pages_of_one_file
+from rag_nodes.readers.file_pages import (
+    FilePages,
+    blank_page,
+    blank_pages,
+    join_pages,
+    pages_of_one_file,
+)
 from rag_nodes.readers.files import (
     ReadResult,
     listed,
@@ -55,6 +61,7 @@ __all__ = [
     "blank_pages",
     "build_document",
     "document_id",
+    "join_pages",
     "listed",
     "locate",
     "node_boxes",

@@ -2,15 +2,32 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
+from uuid import NAMESPACE_URL, uuid5
 
-from rag_nodes.core.metadata import BLANK_PAGES, FILE_PATH, PAGE_LABEL, page_name
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import (
+    BLANK_PAGES,
+    FILE_PATH,
+    PAGE_LABEL,
+    PAGE_STARTS,
+    SOURCE,
+    TOTAL_PAGES,
+    page_name,
+    page_number,
+)
 from rag_nodes.core.several import several
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
     from llama_index.core.schema import Document
+
+_NUMBERS = (PAGE_LABEL, "page_number", "page")
+"""Keys under which readers keep the number of a page."""
+_MAX_PAGES = 100_000
+"""Largest number that is believed to be one of a page."""
 
 
 class FilePages(NamedTuple):
@@ -84,3 +101,74 @@ def _path_of_page(document: Document) -> str | None:
     """Return the path of the file that a document is a page of, if it is one."""
     path, label = (document.metadata.get(key) for key in (FILE_PATH, PAGE_LABEL))
     return str(path) if path and label else None
+
+
+def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n") -> Document:
+    """Make one document of the documents that a reader made of the pages of a file.
+
+    LlamaIndex's PDF readers, LlamaParse and others make a document of each page, so that no chunk
+    can cross the end of a page. The joined document has `page_starts`: its nodes know their pages.
+    Pages have the numbers of their metadata (`page_label`, `page_number`, `page`) if these ascend,
+    else they are counted from 1.
+
+    Args:
+        pages: the documents in order, or a single one.
+        separator: text between two pages.
+
+    Returns:
+        A document with the metadata that all pages share. Its id follows from their `file_path` or
+        `source`; without either it is that of the first page.
+
+    Raises:
+        ConfigurationError: there are no pages, or they are of several files.
+
+    Examples:
+        >>> from llama_index.core import Document
+        >>> from rag_nodes import get_parser, join_pages
+        >>> pages = [
+        ...     Document(text=text, metadata={"file_path": "/a/tea.pdf", "page_label": label})
+        ...     for label, text in [("1", "Green tea takes"), ("2", "eighty degrees.")]
+        ... ]
+        >>> [node] = get_parser("fixed")([join_pages(pages, separator=" ")])
+        >>> node.text, node.metadata["page_start"], node.metadata["page_end"]
+        ('Green tea takes eighty degrees.', 1, 2)
+    """
+    from llama_index.core.schema import Document
+
+    given: list[Document] = list(several(pages))
+    files = {_file_of(page) for page in given}
+    if len(files) != 1:
+        what = "there are no pages" if not given else f"the pages are of {len(files)} files"
+        raise ConfigurationError(f"{what}; give the pages of one file, in order")
+    first = given[0]
+    shared = {
+        key: value
+        for key, value in first.metadata.items()
+        if key not in _NUMBERS and all(page.metadata.get(key) == value for page in given)
+    }
+    starts, offset = list[int](), 0
+    for page, number in zip(given, _numbers_of(given), strict=True):
+        starts += [offset] * (number - len(starts))
+        offset += len(page.text) + len(separator)
+    path = files.pop()
+    own = {PAGE_STARTS: starts, TOTAL_PAGES: len(starts)}
+    return Document(
+        id_=str(uuid5(NAMESPACE_URL, path)) if path else first.id_,
+        text=separator.join(page.text for page in given),
+        metadata={**shared, **own},
+        excluded_embed_metadata_keys=[*first.excluded_embed_metadata_keys, *own],
+        excluded_llm_metadata_keys=[*first.excluded_llm_metadata_keys, *own],
+    )
+
+
+def _file_of(page: Document) -> str:
+    """Return the path or address of the file of a page; "" if its reader does not say it."""
+    return str(page.metadata.get(FILE_PATH) or page.metadata.get(SOURCE) or "")
+
+
+def _numbers_of(pages: Sequence[Document]) -> Sequence[int]:
+    """Return the numbers of pages: those of their metadata if these ascend, else from 1."""
+    labels = ([page.metadata.get(key) for key in _NUMBERS] for page in pages)
+    numbers = [page_number(next(filter(None, known), None)) or 0 for known in labels]
+    ascend = all(before < after for before, after in pairwise([0, *numbers]))
+    return numbers if ascend and numbers[-1] <= _MAX_PAGES else range(1, len(pages) + 1)
