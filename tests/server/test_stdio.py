@@ -1,9 +1,11 @@
 """The tools over standard input and output: a process as desktop clients start it."""
 
+import asyncio
 import json
 import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +14,12 @@ from fixtures_app import offline_settings
 from mcp_process import COMMAND, data, environment, mcp_process
 from openai_server import Fault, OpenAIServer
 
+from rag_nodes.core.processes import current_interrupt
 from rag_nodes.models import choose_models
 from rag_nodes.operations import ExitCode
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
+from rag_nodes.server import stdio
 from rag_nodes.store import open_store
 
 PATIENCE = 60
@@ -145,6 +149,23 @@ async def test_a_key_is_in_no_error_and_in_no_log(
     assert [reply.isError for reply in replies] == [True, True]
     written = str(replies) + (tmp_path / "stderr.txt").read_text(encoding="utf-8")
     assert "canary" not in written
+
+
+async def test_a_call_that_the_agent_cancels_ends() -> None:
+    began, ended = threading.Event(), threading.Event()
+
+    def work() -> dict[str, Any]:
+        with current_interrupt().killing(ended.set):
+            began.set()
+            ended.wait(PATIENCE)
+        return {}
+
+    task = asyncio.create_task(stdio._call(work, None))
+    assert await asyncio.to_thread(began.wait, PATIENCE)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert await asyncio.to_thread(ended.wait, PATIENCE)
 
 
 def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
