@@ -11,11 +11,21 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
+from typing import Literal, NamedTuple, get_args
 
 from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
 from results.kept import FOLDER, Kept, System
-from systems import LADDER_ON, PEER, STOCK, of_equal_size, ours, peers
+from systems import (
+    LADDER_ON,
+    PEER,
+    STOCK,
+    ours,
+    ours_of_equal_size,
+    peers,
+    peers_of_equal_size,
+)
 
 from rag_nodes.evaluation.columns import Searched
 from rag_nodes.evaluation.dataset import Dataset
@@ -26,6 +36,7 @@ from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 from rag_nodes.query import QueryOptions
+from rag_nodes.store import SearchMode
 
 BUDGETS = (500, 1000, 2000)
 """Tokens that are read."""
@@ -34,6 +45,8 @@ SHORT = (100, 200, 400)
 MEAN_SIZE = 150
 """Tokens of a chunk on average where splitters are compared at one size."""
 LADDER = "ladder"
+Rows = Literal["all", "ours", "sentences"]
+"""Rows that a run can measure."""
 UNMARKED = ("zh", "hi")
 """Sets that are asked without the marks that end sentences, too."""
 _DRAWS = 100
@@ -100,81 +113,118 @@ class Measurement:
         return System(row.column, row.chunks.mean, row.cost.chunks or 0, recall, row.note)
 
 
-def _few(one: Measurement) -> Iterable[System]:
-    """The ladder, and what stands beside it where not everything is measured again."""
-    known = {**ours(), **peers(), LADDER: one.ladder()}
-    return one.systems({name: known[name] for name in (LADDER_ON, PEER, STOCK, LADDER)})
+class Task(NamedTuple):
+    """A set that a step measures.
+
+    Attributes:
+        dataset: the set.
+        cache: folder with paid vectors.
+        rows: "all"; "ours" without splitters of other packages; "sentences" without splitters.
+    """
+
+    dataset: Dataset
+    cache: Path | None
+    rows: Rows = "all"
+
+    def few(
+        self, dataset: Dataset, models: Models | None = None, mode: SearchMode = "sparse"
+    ) -> list[System]:
+        """Measure sentence selection, and the splitters that stand beside it in most tables."""
+        options = QueryOptions(mode=mode)
+        measurement = Measurement(dataset, self.cache, models=models, options=options)
+        systems = measurement.systems({LADDER: measurement.ladder()})
+        if self.rows == "sentences":
+            return systems
+        known, names = self._columns(ours(), peers), (LADDER_ON, PEER, STOCK)
+        few = {name: known[name] for name in names if name in known}
+        return [*measurement.systems(few), *systems]
+
+    def splitters(self) -> dict[str, object]:
+        """Return the splitters of the rows, each at its own options."""
+        return self._columns(ours(), partial(peers, markdown=self.dataset.name == "headed"))
+
+    def of_equal_size(self) -> dict[str, object]:
+        """Return the splitters of the rows that are brought to a mean size."""
+        others = partial(peers_of_equal_size, markdown=self.dataset.name == "headed")
+        return self._columns(ours_of_equal_size(), others)
+
+    def _columns(
+        self, own: dict[str, object], others: Callable[[], dict[str, object]]
+    ) -> dict[str, object]:
+        """Return the splitters of the rows; other packages are imported only if they are asked."""
+        if self.rows == "sentences":
+            return {}
+        return own if self.rows == "ours" else {**own, **others()}
 
 
-def plain(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Every splitter at its own options."""
-    one, is_markdown = Measurement(dataset, cache), dataset.name == "headed"
-    return [*one.systems(ours()), *one.systems(peers(markdown=is_markdown))]
+def plain(task: Task) -> Iterable[System]:
+    """Measure every splitter at its own options."""
+    columns = task.splitters()
+    return Measurement(task.dataset, task.cache).systems(columns) if columns else ()
 
 
-def ladder(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """The ladder of widths, over chunks of 200 tokens."""
-    one = Measurement(dataset, cache)
-    return one.systems({LADDER: one.ladder()})
+def ladder(task: Task) -> Iterable[System]:
+    """Measure sentence selection over chunks of 200 tokens."""
+    return task._replace(rows="sentences").few(task.dataset)
 
 
-def equal(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Splitters at one mean size."""
-    columns = of_equal_size(markdown=dataset.name == "headed")
-    return Measurement(dataset, cache).systems(columns, MEAN_SIZE)
+def equal(task: Task) -> Iterable[System]:
+    """Measure splitters at one mean size."""
+    columns = task.of_equal_size()
+    return Measurement(task.dataset, task.cache).systems(columns, MEAN_SIZE) if columns else ()
 
 
-def unmarked(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Texts without the marks that end sentences."""
-    return _few(Measurement(without_marks(dataset), cache)) if dataset.name in UNMARKED else ()
+def unmarked(task: Task) -> Iterable[System]:
+    """Measure texts without the marks that end sentences."""
+    return task.few(without_marks(task.dataset)) if task.dataset.name in UNMARKED else ()
 
 
-def alone(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Each document as a collection of its own, with the questions about it."""
+def alone(task: Task) -> Iterable[System]:
+    """Measure each document as a collection of its own, with the questions about it."""
+    dataset = task.dataset
     if dataset.name not in OWN_DOCUMENT:
         return ()
     order = {question.id: number for number, question in enumerate(dataset.questions)}
     places: list[int] = []
-    found: list[list[System]] = []
+    parts: list[list[System]] = []
     for document in dataset.documents:
         asked = tuple(one for one in dataset.questions if one.document == document.id_)
         if asked:
-            own = replace(dataset, documents=(document,), questions=asked)
-            found.append([*plain(own, cache), *ladder(own, cache)])
+            own = task._replace(dataset=replace(dataset, documents=(document,), questions=asked))
+            parts.append([*plain(own), *ladder(own)])
             places += [order[one.id] for one in asked]
-    return [System.joined(systems, places) for systems in zip(*found, strict=True)]
+    return [System.joined(systems, places) for systems in zip(*parts, strict=True)]
 
 
-def together(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Every question asked of all documents, also where it is about one."""
-    if dataset.name not in OWN_DOCUMENT:
+def together(task: Task) -> Iterable[System]:
+    """Ask every question of all documents, also those about a single document."""
+    if task.dataset.name not in OWN_DOCUMENT:
         return ()
-    anywhere = tuple(replace(one, within=None) for one in dataset.questions)
-    return _few(Measurement(replace(dataset, questions=anywhere), cache))
+    anywhere = tuple(replace(one, within=None) for one in task.dataset.questions)
+    return task.few(replace(task.dataset, questions=anywhere))
 
 
-def pairs(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Each question joined with one about another document: no rule may read too few documents."""
-    asked, half = dataset.questions, len(dataset.questions) // 2
+def pairs(task: Task) -> Iterable[System]:
+    """Join each question with one about another document: no rule may read too few documents."""
+    asked, half = task.dataset.questions, len(task.dataset.questions) // 2
     joined = []
     for number, one in enumerate(asked):
         others = (*asked[number + half :], *asked[: number + half])
         other = next(two for two in others if two.document != one.document)
         gold = tuple(first + second for first in one.gold for second in other.gold)
         joined.append(replace(one, text=f"{one.text} {other.text}", gold=gold, within=None))
-    one = Measurement(replace(dataset, questions=tuple(joined)), cache)
-    return one.systems({LADDER: one.ladder()})
+    return ladder(task._replace(dataset=replace(task.dataset, questions=tuple(joined))))
 
 
-def minilm(dataset: Dataset, cache: Path | None) -> Iterable[System]:
-    """Hybrid search with MiniLM; see `minilm.py` for where it comes from."""
+def minilm(task: Task) -> Iterable[System]:
+    """Search with MiniLM and keywords; see `minilm.py` for where the model comes from."""
     from minilm import MiniLM
 
     models = Models.of(embed_model=MiniLM(), llm="extractive")
-    return _few(Measurement(dataset, cache, models=models, options=QueryOptions(mode="hybrid")))
+    return task.few(task.dataset, models, "hybrid")
 
 
-STEPS: dict[str, Callable[[Dataset, Path | None], Iterable[System]]] = {
+STEPS: dict[str, Callable[[Task], Iterable[System]]] = {
     one.__name__: one for one in (ladder, plain, equal, unmarked, together, pairs, alone, minilm)
 }
 OFFLINE = [name for name in STEPS if name != "minilm"]
@@ -196,12 +246,19 @@ def main() -> None:
     parser = options_of(__doc__)
     parser.add_argument("--steps", nargs="+", choices=STEPS, default=OFFLINE)
     parser.add_argument("--cache", type=Path, help="folder that keeps paid vectors")
+    parser.add_argument(
+        "--rows",
+        choices=get_args(Rows),
+        default="all",
+        help="ours: no splitters of other packages; sentences: no splitters; other rows stay",
+    )
     options = parser.parse_args()
     for step in options.steps:
         for name in options.sets:
             started = time.process_time()
             dataset = labelled_set(name, options.data, options.pages)
-            found = list(STEPS[step](dataset, options.cache))
+            task = Task(dataset, options.cache, options.rows)
+            found = list(STEPS[step](task))
             if found:
                 kept = kept_of(dataset)
                 for system in found:

@@ -89,18 +89,24 @@ def ours() -> dict[str, object]:
     }
 
 
-def of_equal_size(*, markdown: bool) -> dict[str, object]:
-    """One splitter of each kind, to be compared at one mean size.
-
-    Args:
-        markdown: with those for texts with headings.
-    """
-    found: dict[str, object] = {
+def ours_of_equal_size() -> dict[str, object]:
+    """Return our parsers that are compared at one mean size."""
+    return {
         "recursive": get_parser("recursive", unit="tokens", chunk_size=200, chunk_overlap=0),
         "heading": get_parser("heading", chunk_size=200),
         "token-overlap": get_parser("token-overlap", chunk_overlap=0),
         "sentence": get_parser("sentence", unit="tokens", chunk_size=200, chunk_overlap=0),
         "fixed": get_parser("fixed", unit="tokens", chunk_size=200, chunk_overlap=0),
+    }
+
+
+def peers_of_equal_size(*, markdown: bool) -> dict[str, object]:
+    """Return one splitter of each kind of other packages, to be compared at one mean size.
+
+    Args:
+        markdown: with those for texts with headings.
+    """
+    found: dict[str, object] = {
         "LangChain recursive": langchain(200),
         "LlamaIndex sentence": SentenceSplitter(chunk_size=200, chunk_overlap=0),
         "semchunk": Semchunk(200),

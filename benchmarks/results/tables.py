@@ -4,25 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from textwrap import fill
 
 from measuring import markdown_table
 from systems import CURVE, PEER, STOCK
 
 from results.contextual import contextual
+from results.field import is_peer, keyword
 from results.fresh import fresh_languages, fresh_order
 from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Named, Summary, words
 
 LADDER: Named = ("ladder", "ladder")
 COMES: Named = ("plain", STOCK)
 """LlamaIndex's splitter without options: a row of every table."""
-PEERS = ("LangChain", "LlamaIndex", "semchunk", "chonkie")
 MAIN = 1000
 UNMARKED = ("zh", "hi")
 OURS = "recursive"
 """Of our parsers the one that cuts as peers do."""
-_WIDTH = 100
-"""Characters of a line in the pages."""
 _COLUMNS = ("headed", "EI", "QMSum", "de", "zh", "hi", "Chroma")
 """The parts of the sets, in the order of `Summary.parts`."""
 
@@ -37,16 +34,10 @@ def systems() -> list[Named]:
     return [*_named("plain"), *_named("ladder")]
 
 
-def is_peer(system: Named) -> bool:
-    """Whether another package cuts."""
-    return system[1].startswith(PEERS)
-
-
 @cache
 def best_peer() -> Named:
-    """The setting of another package with the best mean over the sets at the main budget."""
-    peers = [one for one in _summary().complete("plain") if is_peer(one)]
-    return max(peers, key=lambda one: _summary().mean(one, MAIN))
+    """Return the setting of another package with the best mean over the sets."""
+    return keyword(_summary()).best_peer
 
 
 def by_set() -> str:
@@ -213,28 +204,6 @@ def embeddings() -> str:
         rows.append(["", "difference", *gaps])
     heads = dict(zip(summary.parts, _COLUMNS, strict=True))
     return markdown_table(["system", "search", *(heads[part] for part in parts)], rows)
-
-
-def lead() -> str:
-    """What stands under the picture of the README."""
-    summary, peer = _summary(), best_peer()
-    gaps = [summary.gap(LADDER, peer, name, MAIN) for name in PARTS]
-    ahead, behind = (sum(one.low > 0 for one in gaps), sum(one.high < 0 for one in gaps))
-    these = [summary.gap(LADDER, peer, name, MAIN, whole=False) for name in PARTS]
-    here = sum(one.low > 0 for one in these)
-    mean = summary.mean_gap(LADDER, peer, MAIN)
-    questions = sum(len(summary.kept[part].questions) for part in summary.parts)
-    lost = "No set shows a loss" if not behind else f"{behind} of them show a loss"
-    said = (
-        f"*Share of the answer text within {MAIN:,} tokens of context (encyclopaedia: 200), on "
-        f"[five labelled sets](benchmarks/results.md) with {questions:,} questions; BM25 search. "
-        "Grey: LlamaIndex's `SentenceSplitter()` with whole chunks. Blue: sentence selection from "
-        "chunks of 200 tokens. On average it finds "
-        f"{mean.mean:.1f} percentage points more (95 % CI {mean.low:.1f} to {mean.high:.1f}) than "
-        f"{peer[1]}, the best single setting of another package. The gain is significant in {here} "
-        f"of the five sets; for other documents like theirs in {ahead}. {lost}.*"
-    )
-    return fill(said, _WIDTH, break_on_hyphens=False)
 
 
 def _named(step: str) -> list[Named]:

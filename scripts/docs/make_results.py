@@ -1,4 +1,4 @@
-"""Writes the tables of benchmarks/results.md, and the picture of the README, from kept recalls.
+"""Write the tables of benchmarks/results.md and the figures of the README from kept recalls.
 
 It needs no run and no data: `benchmarks/quality.py` measured, and the recall of every question is
 kept in `benchmarks/results`. A table stands between `<!-- table: name -->` and `<!-- /table -->`.
@@ -13,22 +13,32 @@ from pathlib import Path
 ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
-from results.bars import bars  # noqa: E402 -- of the folder above
+from results.dots import dots  # noqa: E402 -- of the folder above
+from results.field import keyword, lead  # noqa: E402
 from results.picture import picture  # noqa: E402
 from results.summary import Summary  # noqa: E402
-from results.tables import TABLES, lead  # noqa: E402
+from results.tables import TABLES  # noqa: E402
 
 PAGE = ROOT / "benchmarks" / "results.md"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
-BARS = ROOT / "docs" / "images" / "bars.svg"
+FIELDS = {"recall-keyword": keyword}
+"""Figures of the README: each has its name between the marks of the sentences under it."""
 _TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)
-_LEAD = re.compile(r"(?<=<!-- lead -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
+_LEAD = re.compile(r"(?<=<!-- lead: )([a-z-]+)( -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
 
 
-def with_lead(page: str) -> str:
-    """The text of the README with what stands under its picture made anew."""
-    return _LEAD.sub(lambda _: f"{lead()}\n", page)
+def figures() -> dict[Path, str]:
+    """Return the figures by their files."""
+    summary, folder = Summary.load(), PICTURE.parent
+    fields = {folder / f"{name}.svg": dots(field(summary)) for name, field in FIELDS.items()}
+    return {PICTURE: picture(summary), **fields}
+
+
+def with_leads(page: str) -> str:
+    """Return the text of the README with the sentences under its figures made again."""
+    summary = Summary.load()
+    return _LEAD.sub(lambda mark: f"{mark[1]}{mark[2]}{lead(FIELDS[mark[1]](summary))}\n", page)
 
 
 def with_tables(page: str) -> str:
@@ -37,11 +47,11 @@ def with_tables(page: str) -> str:
 
 
 def main() -> None:
-    """Write both pages and the pictures."""
-    README.write_text(with_lead(README.read_text(encoding="utf-8")), encoding="utf-8")
+    """Write both pages and the figures."""
+    README.write_text(with_leads(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
-    PICTURE.write_text(picture(), encoding="utf-8")
-    BARS.write_text(bars(Summary.load()), encoding="utf-8")
+    for path, figure in figures().items():
+        path.write_text(figure, encoding="utf-8")
 
 
 if __name__ == "__main__":
