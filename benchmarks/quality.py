@@ -15,8 +15,8 @@ from functools import partial
 from pathlib import Path
 from typing import Literal, NamedTuple, get_args
 
-from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, without_marks
-from results.kept import FOLDER, Kept, System
+from labelled_sets import LANGUAGES, OWN_DOCUMENT, labelled_set, options_of, part_of, without_marks
+from results.kept import FOLDER, PARTS, Kept, System
 from systems import (
     LADDER_ON,
     PEER,
@@ -230,14 +230,14 @@ STEPS: dict[str, Callable[[Task], Iterable[System]]] = {
 OFFLINE = [name for name in STEPS if name != "minilm"]
 
 
-def kept_of(dataset: Dataset) -> Kept:
-    """What is kept of a set so far, or nothing where its questions have changed."""
+def kept_of(dataset: Dataset, folder: Path = FOLDER) -> Kept:
+    """Return what is kept of a set so far, or nothing if its questions have changed."""
     questions = [one.id for one in dataset.questions]
     documents = [dataset.names[one.document] for one in dataset.questions]
     empty = Kept(dataset.name, questions, documents)
-    if not (FOLDER / f"{dataset.name}.json").exists():
+    if not (folder / f"{dataset.name}.json").exists():
         return empty
-    found = Kept.load(dataset.name)
+    found = Kept.load(dataset.name, folder)
     return found if (found.questions, found.documents) == (questions, documents) else empty
 
 
@@ -252,18 +252,23 @@ def main() -> None:
         default="all",
         help="ours: no splitters of other packages; sentences: no splitters; other rows stay",
     )
+    parser.add_argument(
+        "--parts", action="store_true", help="ask the questions about a part of the documents"
+    )
     options = parser.parse_args()
+    folder = PARTS if options.parts else FOLDER
     for step in options.steps:
         for name in options.sets:
             started = time.process_time()
             dataset = labelled_set(name, options.data, options.pages)
+            dataset = part_of(dataset) if options.parts else dataset
             task = Task(dataset, options.cache, options.rows)
             found = list(STEPS[step](task))
             if found:
-                kept = kept_of(dataset)
+                kept = kept_of(dataset, folder)
                 for system in found:
                     kept.put(step, system)
-                kept.save()
+                kept.save(folder)
             print(step, name, f"{time.process_time() - started:.0f} s", flush=True)
 
 

@@ -26,13 +26,12 @@ def test_the_tables_of_the_results_are_made_of_the_recalls_that_are_kept() -> No
 def test_sentences_under_the_figures_of_the_readme_come_from_kept_recalls() -> None:
     page = SCRIPT["README"].read_text(encoding="utf-8")
     assert SCRIPT["with_leads"](page) == page, "run scripts/docs/make_results.py"
-    summary = SCRIPT["Summary"].load()
-    leads = [SCRIPT["lead"](field(summary)) for field in SCRIPT["FIELDS"].values()]
+    leads = [SCRIPT["lead"](field()) for field in SCRIPT["FIELDS"].values()]
     assert [text in page for text in leads] == [True] * len(SCRIPT["FIELDS"])
 
 
 def test_sentences_under_a_figure_name_every_setting_that_finds_more() -> None:
-    keyword = field.keyword(SCRIPT["Summary"].load())
+    keyword = field.keyword()
     ours, peers = keyword.values(keyword.ours), [keyword.values(peer) for peer in keyword.peers]
     more = sum(peer[name] > ours[name] for peer in peers for name in SETS)
     text = " ".join(field.lead(keyword).split())
@@ -56,7 +55,7 @@ def test_figures_come_from_kept_recalls() -> None:
 
 
 def test_a_figure_has_a_dot_for_every_setting_on_every_set() -> None:
-    keyword = field.keyword(SCRIPT["Summary"].load())
+    keyword = field.keyword()
     dots = ET.fromstring(SCRIPT["dots"](keyword)).findall("{*}circle[@class='peer']")  # noqa: S314 -- our own file
     legend = 1
     assert len(dots) == legend + len(keyword.peers) * (len(SETS) + 1)
@@ -81,3 +80,26 @@ def test_parts_of_a_set_are_joined_in_the_order_of_its_questions() -> None:
     ]
     joined = kept.System.joined(parts, [2, 0, 1])
     assert joined == kept.System("ladder", 125.0, 4, {500: [0.1, 0.2, 0.3]})
+
+
+def test_a_part_of_a_set_has_every_row_for_its_questions_alone() -> None:
+    full, part = kept.Kept.load("qmsum"), kept.Kept.load_part("qmsum")
+    places = [full.questions.index(question) for question in part.questions]
+    row, of_part = (one.systems["ladder"]["ladder"]["recall"]["1000"] for one in (full, part))
+    assert 0 < len(places) < len(full.questions)
+    assert of_part == [row[place] for place in places]
+
+
+def test_questions_about_a_part_of_the_documents_are_asked_of_all_documents() -> None:
+    documents = [
+        Document(text="Yes.", id_=name, metadata={"source": f"documents/{name}"})
+        for name in ("a.txt", "b.txt", "c.txt", *(f"{number}.txt" for number in range(9)))
+    ]
+    gold = [((Passage(document.id_, Span(0, 3)),),) for document in documents]
+    asked = [Question(one[0][0].document, one[0][0].document, one) for one in gold]
+    dataset = Dataset("qmsum", tuple(documents), tuple(asked))
+
+    part = labelled_sets.part_of(dataset)
+
+    assert len(part.questions) == labelled_sets.PARTS["qmsum"]
+    assert part.documents == dataset.documents

@@ -36,14 +36,14 @@ def dots(field: Field) -> str:
     opening = (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" viewBox="0 0 {_WIDTH} {height}" '
         f'role="img" aria-label="Percentage of the answer text within {LEVEL:,} tokens, '
-        f"{field.search}: sentence selection, the best of {len(peers)} settings of other packages "
+        f"{field.search}: sentence selection, the best of the others "
         f'on that set, SentenceSplitter(). {spoken}">'
     )
     parts = [
         opening,
         f"<style>\n{_STYLE}\n</style>",
         '<rect width="100%" height="100%" rx="8" style="fill: var(--page)"/>',
-        *_legend(len(peers)),
+        *_legend(field.legend),
         *_grid(least, height),
     ]
     for row, (name, title) in enumerate(names.items()):
@@ -63,15 +63,15 @@ def dots(field: Field) -> str:
     return "\n".join([*parts, "</svg>\n"])
 
 
-def _legend(peers: int) -> list[str]:
+def _legend(peers: str) -> list[str]:
     """Return the marks and their names, which are the heads of the columns, too."""
     return [
         _dot(_LEFT, 24, "ours", 7.5),
         _text(_LEFT + 14, 28, "sentence selection", "", "start"),
-        _dot(_LEFT + 152, 24, "peer", 4.5),
-        _text(_LEFT + 164, 28, f"{peers} settings of other packages", "", "start"),
-        _dot(_LEFT, 48, "stock", 5),
-        _text(_LEFT + 14, 52, "of them, SentenceSplitter() with its defaults", "", "start"),
+        _dot(_LEFT + 152, 24, "stock", 5),
+        _text(_LEFT + 164, 28, "SentenceSplitter() with its defaults", "", "start"),
+        _dot(_LEFT, 48, "peer", 4.5),
+        _text(_LEFT + 14, 52, peers, "", "start"),
         _text(_COLUMNS["ours"], 28, "sentence", "small"),
         _text(_COLUMNS["ours"], 44, "selection", "small"),
         _text(_COLUMNS["best"], 28, "best of", "small"),

@@ -5,7 +5,7 @@ from __future__ import annotations
 from textwrap import fill
 from typing import NamedTuple
 
-from systems import STOCK
+from systems import LADDER_ON, STOCK
 
 from rag_nodes.evaluation.leads import Interval
 from results.picture import LEVEL, NAMES
@@ -31,32 +31,23 @@ class Gap(NamedTuple):
 
 
 class Field(NamedTuple):
-    """Sentence selection and its peers, all with one way of searching.
+    """Sentence selection and what it is compared with, all with one way of searching.
 
     Attributes:
         summary: the kept recalls.
-        search: name of the way of searching.
         ours: step and name of sentence selection.
-        peers: every setting of another package that was measured on all sets.
+        peers: settings whose chunks are read whole.
+        legend: the peers beside `SentenceSplitter()`, in a few words.
+        search: name of the way of searching.
+        scope: name of the sets with a link.
     """
 
     summary: Summary
-    search: str
     ours: Named
     peers: list[Named]
-
-    @classmethod
-    def of(cls, summary: Summary, search: str, step: str, own_step: str) -> Field:
-        """Return the field of a step.
-
-        Args:
-            summary: the kept recalls.
-            search: name of the way of searching.
-            step: step that measured the peers.
-            own_step: step that measured sentence selection.
-        """
-        peers = [system for system in summary.complete(step) if is_peer(system)]
-        return cls(summary, search, (own_step, "ladder"), peers)
+    legend: str
+    search: str
+    scope: str
 
     @property
     def stock(self) -> Named:
@@ -87,9 +78,30 @@ def is_peer(system: Named) -> bool:
     return system[1].startswith(PEERS)
 
 
-def keyword(summary: Summary) -> Field:
-    """Return the field with keyword search."""
-    return Field.of(summary, "keyword search (BM25)", "plain", "ladder")
+def keyword() -> Field:
+    """Return the field with keyword search: every setting of another package."""
+    summary = Summary.load()
+    peers = [system for system in summary.complete("plain") if is_peer(system)]
+    return Field(
+        summary,
+        ("ladder", "ladder"),
+        peers,
+        f"whole chunks of {len(peers)} settings of other packages",
+        "keyword search (BM25)",
+        "[five labelled sets](benchmarks/results.md)",
+    )
+
+
+def hybrid() -> Field:
+    """Return the field with a neural embedding model, on parts of the sets."""
+    return Field(
+        Summary.load_parts(),
+        ("minilm", "ladder"),
+        [("minilm", LADDER_ON), ("minilm", STOCK)],
+        "the same chunks, read whole",
+        "hybrid search with all-MiniLM-L6-v2",
+        "[parts of the five sets](benchmarks/results.md#with-a-neural-embedding)",
+    )
 
 
 def lead(field: Field) -> str:
@@ -104,12 +116,12 @@ def lead(field: Field) -> str:
     fewer.sort(key=lambda gap: gap.interval.mean)
     text = (
         f"*Share of the answer text within {LEVEL:,} tokens of context (encyclopaedia: 200), in "
-        f"percent, on [five labelled sets](benchmarks/results.md) with {questions:,} questions; "
-        f"{field.search}. Blue: sentence selection from chunks of 200 tokens. Grey: whole chunks "
-        f"of {len(field.peers)} settings of other packages. On average over the sets, sentence "
-        f"selection finds {_points(best)} more than {field.best_peer[1]}, the best of these "
-        f"settings, and {_points(stock)} more than `SentenceSplitter()`. Of {len(gaps)} "
-        f"comparisons, of each setting on each set, {ahead} show a significant gain. "
+        f"percent, on {field.scope} with {questions:,} questions; {field.search}. Blue: sentence "
+        f"selection from chunks of 200 tokens. Grey: {field.legend}; ring: `SentenceSplitter()` "
+        "with its default settings. On average over the sets, sentence selection finds "
+        f"{_points(best)} more than {_setting(field.best_peer)}, the best of these settings, and "
+        f"{_points(stock)} more than `SentenceSplitter()`. Of {len(gaps)} comparisons with a "
+        f"setting on a set, {ahead} show a significant gain. "
         f"{_losses(fewer)}*"
     )
     return fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
@@ -135,4 +147,5 @@ def _points(interval: Interval) -> str:
 
 
 def _setting(peer: Named) -> str:
-    return "`SentenceSplitter()`" if peer[1] == STOCK else peer[1]
+    titles = {STOCK: "`SentenceSplitter()`", LADDER_ON: "the same chunks read whole"}
+    return titles.get(peer[1], peer[1])

@@ -14,6 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 FOLDER = Path(__file__).parent
+PARTS = FOLDER / "parts"
+"""Rows of sets of which only a part of the questions was asked."""
 _DIGITS = 4
 
 
@@ -80,6 +82,22 @@ class Kept:
             raise SystemExit(f"{path} is missing: run benchmarks/quality.py with --sets {name}")
         return cls(**json.loads(path.read_text("utf-8")))
 
+    @classmethod
+    def load_part(cls, name: str) -> Kept:
+        """Return the questions of a set that were asked in part, with all rows; else the set."""
+        full = cls.load(name)
+        if not (PARTS / f"{name}.json").exists():
+            return full
+        part = cls.load(name, PARTS)
+        places = [full.questions.index(question) for question in part.questions]
+        systems = {
+            step: {system: _at(places, row) for system, row in rows.items()}
+            for step, rows in full.systems.items()
+        }
+        for step, rows in part.systems.items():
+            systems.setdefault(step, {}).update(rows)
+        return cls(name, part.questions, part.documents, systems)
+
     def put(self, step: str, system: System) -> None:
         """Keep a system, in place of what was kept of it before."""
         plain: dict[str, Any] = {"mean": round(system.mean, 1), "chunks": system.chunks}
@@ -105,6 +123,12 @@ class Kept:
             + "\n }\n}\n"
         )
         (folder / f"{self.name}.json").write_text(text, "utf-8")
+
+
+def _at(places: Sequence[int], row: dict[str, Any]) -> dict[str, Any]:
+    """Return a kept row of some questions alone."""
+    recall = {budget: [values[at] for at in places] for budget, values in row["recall"].items()}
+    return {**row, "recall": recall}
 
 
 def _short(value: float) -> float:

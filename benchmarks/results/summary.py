@@ -66,6 +66,11 @@ class Summary:
         """What is kept in the project."""
         return cls({name: Kept.load(name) for name in SETS}, half)
 
+    @classmethod
+    def load_parts(cls) -> Summary:
+        """Return what is kept, of sets that were asked in part the questions of that part."""
+        return cls({name: Kept.load_part(name) for name in SETS})
+
     @property
     def sets(self) -> list[str]:
         """The sets with a question in this half."""

@@ -9,7 +9,7 @@ from measuring import markdown_table
 from systems import CURVE, PEER, STOCK
 
 from results.contextual import contextual
-from results.field import is_peer, keyword
+from results.field import hybrid, is_peer, keyword
 from results.fresh import fresh_languages, fresh_order
 from results.summary import CONFIRMED, LEVELS, PARTS, TITLES, TUNED, Named, Summary, words
 
@@ -37,7 +37,7 @@ def systems() -> list[Named]:
 @cache
 def best_peer() -> Named:
     """Return the setting of another package with the best mean over the sets."""
-    return keyword(_summary()).best_peer
+    return keyword().best_peer
 
 
 def by_set() -> str:
@@ -88,6 +88,14 @@ def against_peer() -> str:
     stock = [words(summary.mean_gap(LADDER, COMES, level)) for level in LEVELS]
     rows += [["**mean of five**", *means], [f"mean of five, against {STOCK}", *stock]]
     return markdown_table(["set", *(f"at {level:,}" for level in LEVELS)], rows)
+
+
+def against_all() -> str:
+    """Sentence selection less every setting of another package, by set at the main budget."""
+    field = keyword()
+    gaps = {(gap.peer, gap.name): words(gap.interval) for gap in field.gaps()}
+    rows = [[_title(peer), *(gaps[peer, name] for name in PARTS)] for peer in field.peers]
+    return markdown_table(["sentence selection ahead of", *(TITLES[name] for name in PARTS)], rows)
 
 
 def by_half() -> str:
@@ -193,8 +201,8 @@ def collections() -> str:
 
 
 def embeddings() -> str:
-    """Words alone, and MiniLM beside them."""
-    summary, rows = _summary(), []
+    """Keyword search, and MiniLM beside it, on the questions that were asked with MiniLM."""
+    summary, rows = Summary.load_parts(), []
     parts = [part for part in summary.parts if "minilm" in summary.kept[part].systems]
     for system, before in _with_plain("minilm", "headed"):
         for title, named in (("words", before), ("words and MiniLM", system)):
@@ -202,8 +210,13 @@ def embeddings() -> str:
             rows.append([_title(before), title, *values])
         gaps = [words(summary.gap_in_part(system, before, part, MAIN)) for part in parts]
         rows.append(["", "difference", *gaps])
-    heads = dict(zip(summary.parts, _COLUMNS, strict=True))
-    return markdown_table(["system", "search", *(heads[part] for part in parts)], rows)
+    field = hybrid()
+    for peer in field.peers:
+        gaps = [words(summary.gap_in_part(field.ours, peer, part, MAIN)) for part in parts]
+        rows.append(["**sentence selection** ahead of", f"{_title(peer)}, both with MiniLM", *gaps])
+    titles = dict(zip(summary.parts, _COLUMNS, strict=True))
+    heads = [f"{titles[part]} ({len(summary.kept[part].questions)})" for part in parts]
+    return markdown_table(["system", "search", *heads], rows)
 
 
 def _named(step: str) -> list[Named]:
@@ -247,6 +260,7 @@ TABLES: dict[str, Callable[[], str]] = {
     "by-set": by_set,
     "by-budget": by_budget,
     "against-peer": against_peer,
+    "against-all": against_all,
     "by-half": by_half,
     "by-size": by_size,
     "default-size": default_size,

@@ -14,15 +14,14 @@ ROOT = Path(__file__).parents[2]
 sys.path.insert(0, str(ROOT / "benchmarks"))
 
 from results.dots import dots  # noqa: E402 -- of the folder above
-from results.field import keyword, lead  # noqa: E402
+from results.field import hybrid, keyword, lead  # noqa: E402
 from results.picture import picture  # noqa: E402
-from results.summary import Summary  # noqa: E402
 from results.tables import TABLES  # noqa: E402
 
 PAGE = ROOT / "benchmarks" / "results.md"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
-FIELDS = {"recall-keyword": keyword}
+FIELDS = {"recall-keyword": keyword, "recall-hybrid": hybrid}
 """Figures of the README: each has its name between the marks of the sentences under it."""
 _TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)
 _LEAD = re.compile(r"(?<=<!-- lead: )([a-z-]+)( -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
@@ -30,15 +29,14 @@ _LEAD = re.compile(r"(?<=<!-- lead: )([a-z-]+)( -->\n).*?(?=<!-- /lead -->)", re
 
 def figures() -> dict[Path, str]:
     """Return the figures by their files."""
-    summary, folder = Summary.load(), PICTURE.parent
-    fields = {folder / f"{name}.svg": dots(field(summary)) for name, field in FIELDS.items()}
-    return {PICTURE: picture(summary), **fields}
+    folder = PICTURE.parent
+    fields = {folder / f"{name}.svg": dots(field()) for name, field in FIELDS.items()}
+    return {PICTURE: picture(), **fields}
 
 
 def with_leads(page: str) -> str:
     """Return the text of the README with the sentences under its figures made again."""
-    summary = Summary.load()
-    return _LEAD.sub(lambda mark: f"{mark[1]}{mark[2]}{lead(FIELDS[mark[1]](summary))}\n", page)
+    return _LEAD.sub(lambda mark: f"{mark[1]}{mark[2]}{lead(FIELDS[mark[1]]())}\n", page)
 
 
 def with_tables(page: str) -> str:
