@@ -47,8 +47,8 @@ from qdrant_client import QdrantClient
 from rag_nodes.core.metadata import ALSO_AT, FILE_NAME, HEADING_PATH, PAGE_END, PAGE_START
 from rag_nodes.store import Query, open_store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
+from rag_nodes.store.conditions import INDEXES
 from rag_nodes.store.edge import collection, shards
-from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 DIMENSION = 384

@@ -155,9 +155,9 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
         ),
         "ComparisonStream(document_ids)": ("a", world.streamed),
         "Exclusion(patterns)": ("x.txt", lambda one: [Exclusion(one).leaves_out(["x.txt"])]),
-        "Filter(document_ids)": ("a", lambda one: Filter(document_ids=one).where()),
-        "Filter(heading_path)": ("Setup", lambda one: Filter(heading_path=one).where()),
-        "Filter.within(document_ids)": ("a", lambda one: Filter().within(one).where()),
+        "Filter(document_ids)": ("a", lambda one: Filter(document_ids=one).conditions()),
+        "Filter(heading_path)": ("Setup", lambda one: Filter(heading_path=one).conditions()),
+        "Filter.within(document_ids)": ("a", lambda one: Filter().within(one).conditions()),
         "Inventory.size_of(document_ids)": ("a", lambda one: inventory.size_of(held, one)),
         "Ledger.documents(document_ids)": (
             world.listed_id,

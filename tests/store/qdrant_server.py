@@ -74,10 +74,12 @@ class QdrantDouble:
         """Refuse what `unindexed_filtering_retrieve=false` of Qdrant's strict mode refuses."""
         indexed = self.indexed.get(self.resolved(name), {})
         for condition in _conditions(scope):
-            enough = _kinds(condition)
-            if indexed.get(condition.key) not in enough:
+            is_absence = isinstance(condition, rest.IsEmptyCondition)
+            key = condition.is_empty.key if is_absence else condition.key
+            enough = tuple(rest.PayloadSchemaType) if is_absence else _kinds(condition)
+            if indexed.get(key) not in enough:
                 raise ValueError(
-                    f'Index required but not found for "{condition.key}" of one of the following '
+                    f'Index required but not found for "{key}" of one of the following '
                     f"types: [{', '.join(enough)}]"
                 )
 
@@ -90,18 +92,22 @@ def _index(double: QdrantDouble, name: str, body: Any) -> Any:
 def _kinds(condition: rest.FieldCondition) -> tuple[str, ...]:
     """Kinds of index that serve a condition."""
     match = condition.match
+    if isinstance(condition.range, rest.DatetimeRange):
+        return ("datetime",)
     if condition.range:
         return "integer", "float"
     if isinstance(match, rest.MatchText):
         return ("text",)
     values = getattr(match, "any", None) or getattr(match, "except_", None)
     value = values[0] if values else getattr(match, "value", None)
+    if isinstance(value, bool):
+        return ("bool",)
     return ("integer",) if isinstance(value, int) else ("keyword",)
 
 
-def _conditions(scope: Any) -> Iterator[rest.FieldCondition]:
+def _conditions(scope: Any) -> Iterator[Any]:
     """The conditions on payload keys, in filters within filters too."""
-    if isinstance(scope, rest.FieldCondition):
+    if isinstance(scope, rest.FieldCondition | rest.IsEmptyCondition):
         yield scope
     if isinstance(scope, rest.Filter):
         for parts in (scope.must, scope.should, scope.must_not):

@@ -10,7 +10,8 @@ from qdrant_client.http.exceptions import UnexpectedResponse
 from stored_nodes import MakeNode, fill, found
 
 from rag_nodes.store import open_store
-from rag_nodes.store.filters import INDEXES, Filter
+from rag_nodes.store.conditions import INDEXES
+from rag_nodes.store.filters import Filter
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import pytest
 import qdrant_edge as edge
 from packaging.requirements import Requirement
@@ -36,11 +37,6 @@ def put(shard: Any, number: int, vector: Any, **payload: Any) -> None:
     shard.update(edge.UpdateOperation.upsert_points([point]))
 
 
-def matching(shard: Any, value: object) -> int:
-    condition = edge.FieldCondition(key="flag", match=edge.MatchValue(value=value))
-    return int(shard.count(edge.CountRequest(exact=True, filter=edge.Filter(must=[condition]))))
-
-
 def word_score(shard: Any, params: Any) -> float:
     nearest = edge.Query.Nearest(edge.SparseVector([7], [1.0]), SPARSE)
     [best, *_] = shard.query(edge.QueryRequest(limit=1, query=nearest, params=params))
@@ -54,18 +50,15 @@ def test_the_installed_engine_is_within_the_bound_that_was_tried() -> None:
     assert bound.specifier.contains(version("qdrant-edge-py"))
 
 
-def test_a_filter_finds_neither_true_nor_false(shard: Any) -> None:
-    put(shard, 1, [1.0, 0.0], flag=True)
-    put(shard, 2, [1.0, 0.0], flag=1)
-    assert [matching(shard, True), matching(shard, 1)] == [1, 1], "flags need no texts any more"
-    [found], _ = shard.scroll(
-        edge.ScrollRequest(
-            filter=edge.Filter(
-                must=[edge.FieldCondition(key="flag", match=edge.MatchValue(value=True))]
-            )
-        )
-    )
-    assert found.id == UUID(int=2), "flags need no texts any more"
+@pytest.mark.parametrize(("value", "expected"), [(True, 2), (np.True_, 1), (np.False_, 3)])
+def test_truth_values_of_numpy_are_found_and_those_of_python_are_numbers(
+    shard: Any, value: Any, expected: int
+) -> None:
+    for number, flag in enumerate((True, 1, False, 0), 1):
+        put(shard, number, [1.0, 0.0], flag=flag)
+    condition = edge.FieldCondition(key="flag", match=edge.MatchValue(value=value))
+    [found], _ = shard.scroll(edge.ScrollRequest(filter=edge.Filter(must=[condition])))
+    assert found.id == UUID(int=expected), "`Terms.truth` is needed no more, or not enough"
 
 
 def test_no_number_is_taken_for_a_number(shard: Any) -> None:

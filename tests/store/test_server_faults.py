@@ -179,7 +179,9 @@ def test_a_refusal_is_told_in_the_servers_words_with_what_to_do(
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters
 
     store.add(collection, [make_node("red zebra", X)])
-    other = MetadataFilters(filters=[MetadataFilter(key="colour", value="red")])
+    other = MetadataFilters(
+        filters=[MetadataFilter(key="colour", value="red", operator="text_match")]
+    )
     with pytest.raises(StoreError, match=r'"colour".*indexed keys only'):
         store.vector_store(collection).query(
             VectorStoreQuery(query_embedding=X, similarity_top_k=1, filters=other)

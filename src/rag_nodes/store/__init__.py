@@ -17,8 +17,9 @@ from rag_nodes.store.catalogue import (
     missing,
     parser_collection,
 )
+from rag_nodes.store.conditions import Where, holds
 from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
-from rag_nodes.store.filters import Filter, Where, holds
+from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import Fusion, Scores
 from rag_nodes.store.opening import ServerOptions, open_store
 from rag_nodes.store.queries import Hit, Query, SearchMode

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
 
-    from rag_nodes.store.filters import Where
+    from rag_nodes.store.conditions import Where
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.queries import Query
 

@@ -1,11 +1,10 @@
-"""Which chunks a search may find, in terms of files, pages and headings."""
+"""Which chunks a search may find: by file, pages, headings, and the user's own keys."""
 
 from __future__ import annotations
 
-import operator
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import (
@@ -18,75 +17,20 @@ from rag_nodes.core.metadata import (
     SOURCE,
 )
 from rag_nodes.core.several import several
-from rag_nodes.text.words import words
+from rag_nodes.store.conditions import (
+    DOCUMENT_ID,
+    HEADING_LEVELS,
+    Condition,
+    Together,
+    Where,
+    all_of,
+    are_texts,
+    holds,
+)
+from rag_nodes.store.own_keys import checked, conditions_on
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
-
-DOCUMENT_ID = "doc_id"
-"""Payload key under which LlamaIndex stores the id of a node's document."""
-
-HEADING_LEVELS = 6
-"""Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
-
-IndexKind = Literal["keyword", "integer", "text"]
-"""How values of a key are looked up: as whole texts, whole numbers, or words of texts."""
-
-INDEXES: dict[str, IndexKind] = {
-    DOCUMENT_ID: "keyword",
-    SOURCE: "keyword",
-    ALSO_AT: "keyword",
-    FILE_NAME: "keyword",
-    PAGE_START: "integer",
-    PAGE_END: "integer",
-    BREADCRUMB: "text",
-    **{f"{HEADING_PATH}[{depth}]": "keyword" for depth in range(HEADING_LEVELS)},
-}
-"""Every payload key that a filter may name, and the kind of index it needs.
-
-A server in strict mode, which is what Qdrant Cloud runs, refuses a filter on any other key; and
-without an index words are compared as parts of words.
-"""
-
-
-class Condition(NamedTuple):
-    """That what is under a key of a payload, or one of a list there, compares with a value.
-
-    Operators are "==", "in", "<", "<=", ">", ">=", "text_match" (all words are there) and
-    "is_empty" (nothing is there), as LlamaIndex calls them.
-    """
-
-    key: str
-    operator: str
-    value: Any
-
-
-class OneOf(NamedTuple):
-    """That a node is one of some, by id."""
-
-    node_ids: Collection[str]
-
-
-class Together(NamedTuple):
-    """That all of some conditions hold ("must"), one does ("should"), or none ("must_not")."""
-
-    how: Literal["must", "should", "must_not"]
-    parts: tuple[Where, ...]
-
-
-Where = Condition | OneOf | Together
-"""Which nodes are meant, in terms of no engine; None for all."""
-
-
-def all_of(*chosen: Where | None) -> Where | None:
-    """That everything which is asked holds; None asks nothing."""
-    parts = tuple(one for one in chosen if one is not None)
-    return parts[0] if len(parts) == 1 else Together("must", parts) if parts else None
-
-
-def none_of(*chosen: Where) -> Where:
-    """That nothing holds of what is named."""
-    return Together("must_not", chosen)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,15 +46,21 @@ class Filter:
         document_ids: ids of documents; None for all.
         source: where its document came from, whole: the URL of a page of a crawl, also one at which
             the same text was found, or the path of a file.
+        where: conditions on metadata keys of your own, all of them: a value, a list of which any is
+            enough, None for a key that is absent, or values by operator (`==`, `!=`, `<`, `<=`,
+            `>`, `>=`). Ranges compare numbers, and texts as dates. Text, numbers and truth values
+            never equal each other; a chunk without the key passes only its absence.
 
     Raises:
         ConfigurationError: a value is of the wrong type, the pages are not a range from 1 up, a
-            text is blank, or the path has more than `HEADING_LEVELS` headings.
+            text is blank, the path has more than `HEADING_LEVELS` headings, or a condition of
+            `where` cannot be searched for.
 
     Examples:
         >>> from rag_nodes import Filter
         >>> Filter(file_name="manual.pdf", pages=(3, 9)).pages
         (3, 9)
+        >>> recent = Filter(where={"dept": ["hr", "legal"], "year": {">=": 2020}, "draft": None})
     """
 
     file_name: str | None = None
@@ -119,6 +69,7 @@ class Filter:
     heading_path: str | tuple[str, ...] = ()
     document_ids: str | Sequence[str] | None = None
     source: str | None = None
+    where: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
         """Check what would silently find nothing, or fail far from where it was written."""
@@ -136,6 +87,8 @@ class Filter:
                 f"the filter's heading_path has {len(self.heading_path)} headings and no chunk has "
                 f"more than {HEADING_LEVELS} above it; leave the innermost out"
             )
+        if self.where is not None:
+            object.__setattr__(self, "where", checked(self.where))
         if self.pages is None:
             return
         wanted = "the first and the last one, such as (3, 9)"
@@ -156,8 +109,8 @@ class Filter:
             document_ids = [one for one in document_ids if one in set(self.document_ids)]
         return replace(self, document_ids=document_ids)
 
-    def where(self) -> Where | None:
-        """What it asks of a payload; None where every chunk passes."""
+    def conditions(self) -> Where | None:
+        """Return what it asks of a payload; None if every chunk passes."""
         asked: list[Where] = []
         if self.document_ids is not None:
             asked.append(Condition(DOCUMENT_ID, "in", list(self.document_ids)))
@@ -173,85 +126,17 @@ class Filter:
             asked.append(Condition(BREADCRUMB, "text_match", self.heading))
         for depth, heading in enumerate(self.heading_path):
             asked.append(Condition(f"{HEADING_PATH}[{depth}]", "==", heading))
-        return all_of(*asked)
+        return all_of(*asked, conditions_on(self.where or {}))
 
     def passes(self, node: BaseNode) -> bool:
         """Whether a node meets every condition, judged as Qdrant does."""
         payload = {**node.metadata, DOCUMENT_ID: node.ref_doc_id}
-        return holds(self.where(), node.node_id, payload)
-
-
-def holds(where: Where | None, node_id: str, payload: Mapping[str, Any]) -> bool:
-    """Whether a node is meant, judged as Qdrant does; for engines that cannot filter themselves."""
-    match where:
-        case None:
-            return True
-        case OneOf(node_ids):
-            return node_id in node_ids
-        case Together(how, parts):
-            each = (holds(part, node_id, payload) for part in parts)
-            return all(each) if how == "must" else any(each) == (how == "should")
-        case Condition(key, "in", wanted):
-            return any(holds(Condition(key, "==", one), node_id, payload) for one in wanted)
-        case Condition(key, how, wanted):
-            found = _values(payload, key)
-            if how == "is_empty":
-                return not found
-            # What is of another kind passes nothing.
-            kind = int | float if isinstance(wanted, int | float) else str
-            compare = _COMPARED[how]
-            return any(isinstance(one, kind) and compare(one, wanted) for one in found)
-
-
-def keys_of(where: Where | None) -> dict[str, IndexKind]:
-    """Each key by which some nodes are meant, with the kind of index that answers it, if one does.
-
-    Of keys that are none of ours it is one of texts or none: an index of numbers or times would
-    find other things where texts, numbers and times are under one key.
-    """
-    match where:
-        case Together(_, parts):
-            return {key: kind for part in parts for key, kind in keys_of(part).items()}
-        case Condition(key, _, _) if key in INDEXES:
-            return {key: INDEXES[key]}
-        case Condition(key, "==" | "in", value) if are_texts(
-            value if isinstance(value, list) else [value]
-        ):
-            return {key: "keyword"}
-    return {}
-
-
-_COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
-    "==": operator.eq,
-    "<": operator.lt,
-    "<=": operator.le,
-    ">": operator.gt,
-    ">=": operator.ge,
-    "text_match": lambda text, wanted: set(words(wanted)) <= set(words(text)),
-}
-
-
-def _values(payload: Mapping[str, Any], key: str) -> list[Any]:
-    """What is under a key, or under a key of ours with a place in its list."""
-    name, bracket, place = key.partition("[")
-    found = payload.get(name)
-    if bracket and isinstance(found, list):
-        found = found[int(place[:-1]) :][:1]
-    return found if isinstance(found, list) else [] if found is None else [found]
+        return holds(self.conditions(), node.node_id, payload)
 
 
 def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa: FBT001 -- what is checked
     if not holds:
         raise ConfigurationError(f"the filter's {name} must be {wanted}, not {value!r}")
-
-
-def are_texts(value: object) -> bool:
-    """Whether it holds texts and nothing else."""
-    return (
-        isinstance(value, Collection)
-        and not isinstance(value, str | bytes)
-        and all(isinstance(one, str) for one in value)
-    )
 
 
 def _are_two_numbers(value: object) -> bool:

@@ -13,7 +13,8 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
 from rag_nodes.readers import node_boxes
-from rag_nodes.store.filters import Filter, Where, all_of
+from rag_nodes.store.conditions import Where, all_of
+from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
@@ -93,7 +94,7 @@ class Query:
     @property
     def where(self) -> Where | None:
         """Which nodes may be found; None for all."""
-        return all_of(self.filter.where(), self.also)
+        return all_of(self.filter.conditions(), self.also)
 
 
 def check_share(name: str, value: object) -> None:

@@ -15,8 +15,9 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.core.several import several
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
+from rag_nodes.store.conditions import DOCUMENT_ID, Condition, OneOf, all_of, none_of
 from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length
-from rag_nodes.store.filters import DOCUMENT_ID, Condition, Filter, OneOf, all_of, none_of
+from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query, best_hits
 
 if TYPE_CHECKING:
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode, TextNode
 
-    from rag_nodes.store.filters import Where
+    from rag_nodes.store.conditions import Where
     from rag_nodes.store.queries import Hit
     from rag_nodes.store.vector_store import RagNodesVectorStore
 
@@ -152,7 +153,7 @@ class Store(Catalogue):
         listed: dict[str, dict[str, StoredNode]] = {}
         keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
         with self._step(collection) as found:
-            for point in found.select(of.where(), keys) if found else ():
+            for point in found.select(of.conditions(), keys) if found else ():
                 check_version(point.payload, self.engine.place(collection))
                 nodes = listed.setdefault(str(point.payload.get(DOCUMENT_ID)), {})
                 nodes[point.node_id] = StoredNode.of(point.payload)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store.bm25 import query_vectors
-from rag_nodes.store.filters import Condition, OneOf, Together, Where, are_texts
+from rag_nodes.store.conditions import Condition, OneOf, Together, Where, are_texts
 from rag_nodes.store.fusion import SAMPLE, Rest, Scores
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ class Terms(NamedTuple):
 
     Conditions: a `range` of numbers or of `times` as texts, that a key is `empty`, a point `having`
     a vector of that name, or being `one_of` some nodes. Rankings: by what is `nearest` to a vector
-    of that name, compared `exactly`, words `by_rarity`.
+    of that name, compared `exactly`, words `by_rarity`. `truth` makes
+    truth values that the client does not take for numbers.
     """
 
     classes: Any
@@ -110,6 +111,7 @@ class Terms(NamedTuple):
     nearest: Callable[[Any, str], dict[str, Any]]
     exactly: Any
     by_rarity: Any = None
+    truth: Callable[[bool], Any] = bool
 
     def filter(self, *asked: Any) -> Any:
         """A filter by conditions that all have to hold; None where there are none."""
@@ -153,6 +155,9 @@ class Terms(NamedTuple):
 
     def equal(self, key: str, value: Any) -> Any:
         """The condition that a key has a value."""
+        if isinstance(value, bool):
+            match = self.classes.MatchValue(value=self.truth(value))
+            return self.classes.FieldCondition(key=key, match=match)
         if isinstance(value, float) or (isinstance(value, int) and abs(value) < _EXACT):
             return self.classes.FieldCondition(key=key, range=self.range(gte=value, lte=value))
         return self.classes.FieldCondition(key=key, match=self.classes.MatchValue(value=value))

@@ -19,8 +19,9 @@ from llama_index.core.vector_stores.types import (
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.several import several
+from rag_nodes.store.conditions import OneOf, all_of
 from rag_nodes.store.engine import MEMORY
-from rag_nodes.store.filters import Filter, OneOf, all_of
+from rag_nodes.store.filters import Filter
 from rag_nodes.store.opening import open_store
 from rag_nodes.store.payload import node_in
 from rag_nodes.store.queries import Query, SearchMode, check_share

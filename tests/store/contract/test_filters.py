@@ -6,7 +6,8 @@ from stored_nodes import MakeNode, fill, found
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store import Query, Store
-from rag_nodes.store.filters import HEADING_LEVELS, Filter
+from rag_nodes.store.conditions import HEADING_LEVELS
+from rag_nodes.store.filters import Filter
 
 
 @pytest.fixture

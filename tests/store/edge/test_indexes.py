@@ -16,10 +16,10 @@ from stored_nodes import MakeNode
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError, StoreFullError
 from rag_nodes.store import Filter, Query, Store, open_store
+from rag_nodes.store.conditions import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.edge import collection as collections_
 from rag_nodes.store.edge import shards
 from rag_nodes.store.edge.collection import USUAL
-from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 X = [1.0, 0.0, 0.0]
@@ -161,5 +161,5 @@ def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
 
 
 def test_every_key_that_a_filter_may_name_has_a_kind_of_index() -> None:
-    assert keys_of(EVERYTHING.where()) == INDEXES
-    assert not keys_of(Filter().where())
+    assert keys_of(EVERYTHING.conditions()) == INDEXES
+    assert not keys_of(Filter().conditions())

@@ -7,13 +7,14 @@ from itertools import product
 from typing import TYPE_CHECKING, Any, NamedTuple
 from uuid import UUID
 
+import numpy as np
 import qdrant_edge as edge
 
 from rag_nodes.core.errors import ConfigurationError, StoreFullError
 from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME
+from rag_nodes.store.conditions import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.engine import EngineCollection, Point
-from rag_nodes.store.filters import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.fusion import SAMPLE, TIES, Scores, depth_of
 from rag_nodes.store.terms import DRAWN, Terms, scores_in
 
@@ -22,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
+    from rag_nodes.store.conditions import IndexKind, Where
     from rag_nodes.store.engine import Layout
-    from rag_nodes.store.filters import IndexKind, Where
     from rag_nodes.store.queries import Query
 
 BATCH = 64
@@ -89,6 +90,7 @@ class Collection(EngineCollection):
             nearest=lambda vector, name: {"query": edge.Query.Nearest(vector, name)},
             exactly=edge.SearchParams(exact=True),
             by_rarity=edge.SearchParams(idf=corpus),
+            truth=np.bool_,  # the engine takes Python's own for the numbers 1 and 0
         )
 
     def write(self, points: Sequence[Point]) -> None:
@@ -272,7 +274,10 @@ class Collection(EngineCollection):
 
     def _chosen(self, where: Where | None) -> Any:
         """What is asked, in the engine's terms, from now on answered by indexes."""
-        condition, keys = self._terms.condition(where), keys_of(where)
+        condition = self._terms.condition(where)
+        # Of other kinds every point is looked at: where texts, numbers and times are under one key,
+        # an index of numbers or times would find other points.
+        keys = {key: kind for key, kind in keys_of(where).items() if kind in shards.INDEX_KINDS}
         if BREADCRUMB in keys:  # without an index parts of words would match
             self._index({BREADCRUMB: keys[BREADCRUMB]})
         self.find_by(keys)

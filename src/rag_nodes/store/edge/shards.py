@@ -26,8 +26,8 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
     from pathlib import Path
 
+    from rag_nodes.store.conditions import IndexKind
     from rag_nodes.store.engine import Layout, Point
-    from rag_nodes.store.filters import IndexKind
 
 SEGMENT = 10_000
 """Points of a segment that is sealed. More are more memory, and a longer time in which nothing else

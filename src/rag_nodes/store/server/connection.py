@@ -62,8 +62,8 @@ _OF_GRPC = {
     StatusCode.DEADLINE_EXCEEDED: _LATE,
 }
 _INDEX_REMEDY = (
-    "; in strict mode it filters by indexed keys only: those of `Filter` are indexed by the first "
-    "write, others by its own interface"
+    "; in strict mode it filters by indexed keys only: ask once by that condition with a key that "
+    "may write, which adds the index (for text_match add it by the server's own interface)"
 )
 
 

@@ -10,8 +10,8 @@ from httpx import TimeoutException
 from qdrant_client.http import models as rest
 
 from rag_nodes.store.catalogue import shown
+from rag_nodes.store.conditions import INDEXES, keys_of
 from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
-from rag_nodes.store.filters import INDEXES
 from rag_nodes.store.fusion import DEPTH, TIES
 from rag_nodes.store.server.connection import (
     NOT_FOUND,
@@ -34,7 +34,7 @@ from rag_nodes.store.terms import scores_in
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from rag_nodes.store.filters import Where
+    from rag_nodes.store.conditions import IndexKind, Where
     from rag_nodes.store.fusion import Scores
     from rag_nodes.store.opening import ServerOptions
     from rag_nodes.store.queries import Query
@@ -120,7 +120,7 @@ class ServedCollection(EngineCollection):
     def __init__(self, client: Repeating, name: str, where: str, info: Any) -> None:
         self._client, self._name, self._where = client, name, where
         self.layout = layout_of(info.config.params, where)
-        self._lacks = [key for key in INDEXES if key not in info.payload_schema]
+        self._indexes = {key: str(index.data_type) for key, index in info.payload_schema.items()}
         self._size: int | None = None
 
     def marks(self) -> dict[str, str]:
@@ -151,7 +151,7 @@ class ServedCollection(EngineCollection):
 
     def write(self, points: Sequence[Point]) -> None:
         """Store points, a hundred in a request, once all keys that filters name have an index."""
-        self._index()
+        self._index(INDEXES)
         for first in range(0, len(points), _WRITTEN):
             batch = [struct(point) for point in points[first : first + _WRITTEN]]
             self._client.upsert(self._name, points=batch, wait=True)
@@ -229,20 +229,25 @@ class ServedCollection(EngineCollection):
         """What is asked, in Qdrant's terms, from now on answered by indexes."""
         condition = TERMS.condition(where)
         if condition is not None:
-            self._index()
+            self._index({**INDEXES, **keys_of(where)})
         return condition
 
-    def _index(self) -> None:
-        """Have the server index what filters ask for, where it does not; asked once.
+    def _index(self, wanted: Mapping[str, IndexKind]) -> None:
+        """Have the server index keys that filters name, unless it does; asked once.
 
         Collections that another program made lack some. A key that may only read cannot add
         them, and the server decides by itself whether it filters without.
         """
-        lacking, self._lacks = self._lacks, []
+        lacking = {
+            key: "keyword" if kind == "any" else kind
+            for key, kind in wanted.items()
+            if key not in self._indexes or not _answers(self._indexes[key], key, kind)
+        }
+        self._indexes |= lacking
         try:
-            for key in lacking:
-                kind = rest.PayloadSchemaType(INDEXES[key])
-                self._client.create_payload_index(self._name, key, field_schema=kind)
+            for key, kind in lacking.items():
+                schema = rest.PayloadSchemaType(kind)
+                self._client.create_payload_index(self._name, key, field_schema=schema)
         except Exception as error:
             if status_of(error) not in REFUSED:
                 raise
@@ -251,3 +256,11 @@ class ServedCollection(EngineCollection):
                 "key that may write",
                 self._where,
             )
+
+
+def _answers(index: str, key: str, kind: IndexKind) -> bool:
+    """Return True if an index that a key has answers a comparison, or is to stay as it is.
+
+    Those of our own keys stay. A server keeps one index of a key: another kind replaces it.
+    """
+    return key in INDEXES or kind in {index, "any"} or (index, kind) == ("integer", "float")
