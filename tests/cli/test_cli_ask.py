@@ -13,7 +13,7 @@ from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.operations import ExitCode
-from rag_nodes.operations.fields import SearchFilter, search_filter
+from rag_nodes.operations.filtering import SearchFilter, search_filter
 from rag_nodes.operations.run import QuestionAsked
 from rag_nodes.query import Delta, Filter
 
@@ -79,7 +79,8 @@ def test_an_answer_says_how_was_searched_and_where_what_it_cites_stands(
 
 
 @pytest.mark.parametrize(
-    "text", ["page=x", "page=9-3", "page=0", "colour=red", "file=", "heading", "page=3-"]
+    "text",
+    ["page=x", "page=9-3", "page=0", "file=", "heading", "page=3-", "!page", "page>3", "dept="],
 )
 def test_a_filter_that_makes_no_sense_is_refused(handbook: Command, text: str) -> None:
     ended = handbook(SAND, "--filter", text, "-q")
@@ -96,6 +97,21 @@ def test_filters_add_up_and_each_is_given_once() -> None:
     address = "https://example.org/a?b=c"
     assert condition(f"source={address}") == Filter(source=address)
     assert search_filter([]) is None
+    own = condition("dept=hr, legal", "year>=2020", " year<2024.5", "!draft", 'name="Smith, J"')
+    assert own == Filter(
+        where={
+            "dept": ["hr", "legal"],
+            "year": {">=": 2020, "<": 2024.5},
+            "draft": None,
+            "name": "Smith, J",
+        }
+    )
+    assert condition("dept!=hr", "is final=true") == Filter(
+        where={"dept": {"!=": "hr"}, "is final": True}
+    )
+    for twice in (["dept=hr", "dept=legal"], ["dept=hr", "!dept"], ["!dept", "dept=hr"]):
+        with pytest.raises(ConfigurationError, match="dept is given twice"):
+            search_filter(twice)
     with pytest.raises(ConfigurationError, match="page is given twice"):
         search_filter(["page=3", "page=4"])
 

@@ -189,7 +189,7 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, man
     ("typed", "said"),
     [
         (("ask", ""), "QUESTION: there is nothing in it"),
-        (("ask", "Who?", "--filter", "foo=1"), "Error: --filter foo=1: write file=NAME"),
+        (("ask", "Who?", "--filter", "foo"), "Error: --filter foo: write file=NAME"),
         (("ingest", "MANUAL", "-p", "fixed:chunk_size=5,chunk_overlap=9"),
          "Error: --parser fixed:chunk_size=5,chunk_overlap=9: chunk_overlap (9) must be smaller"),
     ],

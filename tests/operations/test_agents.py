@@ -170,6 +170,13 @@ def test_nobody_finds_out_which_files_there_are(fill: Fill, source: str) -> None
         called(settings, "search", query="machine", filter={"source": source})
 
 
+@pytest.mark.parametrize("key", ["source", "file_path", "also_at", "_node_content"])
+def test_a_filter_reaches_no_metadata_but_the_own_of_the_documents(fill: Fill, key: str) -> None:
+    settings = fill(note=TEXT)
+    with pytest.raises(ConfigurationError, match="choose files by file_name"):
+        called(settings, "search", query="machine", filter={"where": {key: {"<": "2030-01-01"}}})
+
+
 @pytest.mark.parametrize("name", list(TOOLS))
 @pytest.mark.parametrize("content", ["nothing", "an empty folder", "another folder"])
 def test_a_missing_store_is_an_error_with_a_remedy_and_stays_missing(

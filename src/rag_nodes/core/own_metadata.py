@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Scalar = str | int | float | bool
 """Single value of an own key."""
+Value = Scalar | list[Scalar]
+"""Value of an own key."""
 
 MAX_KEYS = 50
 """Own keys that front matter, a CSV file and `--set` each give a document."""
@@ -27,6 +29,8 @@ MAX_VALUE_LENGTH = 2_000
 """Characters of a text under an own key."""
 MAX_VALUES = 100
 """Values of a list under an own key."""
+OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
+"""Comparisons that a filter by an own key may name."""
 LIST_SEPARATOR = "|"
 """Separator of values where a list is typed, or written in a cell."""
 
@@ -47,14 +51,16 @@ _SHOWN = 60
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d{0,14})(?:\.\d{1,15})?")
 
 
-def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what is under the user's own keys.
+def own_metadata(metadata: Mapping[str, Any]) -> dict[str, Value]:
+    """Return the values of the user's own keys.
+
+    File paths of other readers are not among them, and no mappings.
 
     >>> from rag_nodes.core.own_metadata import own_metadata
     >>> own_metadata({"file_name": "a.md", "dept": "hr", "Heading": "A > B"})
     {'dept': 'hr'}
     """
-    return {key: value for key, value in metadata.items() if key not in _OURS}
+    return {key: value for key, value in metadata.items() if is_own_key(key) and is_value(value)}
 
 
 def is_own_key(key: str) -> bool:
@@ -133,7 +139,7 @@ def is_quoted(text: str) -> bool:
     return len(text) > 1 and text[0] == text[-1] == '"'
 
 
-def typed_value(text: str, where: str) -> Scalar | list[Scalar]:
+def typed_value(text: str, where: str) -> Value:
     """Return the value of an own key as it is typed, or written in a cell; `a|b` is a list.
 
     Args:
@@ -146,7 +152,7 @@ def typed_value(text: str, where: str) -> Scalar | list[Scalar]:
     text = text.strip()
     if LIST_SEPARATOR in text and not is_quoted(text):
         parts = [part for part in text.split(LIST_SEPARATOR) if part.strip()]
-        value: Scalar | list[Scalar] = list(map(typed_scalar, parts))
+        value: Value = list(map(typed_scalar, parts))
     else:
         value = typed_scalar(text)
     if value in ("", []):

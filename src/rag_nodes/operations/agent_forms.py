@@ -7,7 +7,8 @@ from typing import Annotated, ClassVar
 from pydantic import Field
 
 from rag_nodes.operations.base import NOT_BLANK, Reply, Request
-from rag_nodes.operations.fields import MOST_QUESTION, SearchFilter
+from rag_nodes.operations.fields import MOST_QUESTION
+from rag_nodes.operations.filtering import SearchFilter
 from rag_nodes.operations.workspace.limits import LARGEST
 
 _MOST_OFFSET = 10**9

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.import_paths import is_path, label_of
 from rag_nodes.operations.base import NOT_BLANK, Flag, Only, Request, Typed, visitors
+from rag_nodes.operations.filtering import TYPED_FILTER, SearchFilter, search_filter
 from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.presets import PRESETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rag_nodes.query import Filter
 
 MOST_TEXT = 500_000
 """Characters of a text that a stranger sends."""
@@ -35,11 +34,6 @@ _MOST_DIGITS = 9
 """Digits of a number that is typed; Python itself refuses thousands with an error of its own."""
 _SHOWN = 100
 """Characters that a message repeats of what was typed."""
-_PAGES = re.compile(r"(\d{1,6})(?:\s*-\s*(\d{1,6}))?")
-_CONDITIONS = {"file": "file_name", "page": "pages", "heading": "heading", "source": "source"}
-"""Conditions as they are typed, and the fields of a filter they mean."""
-_TYPED_FILTER = "Only chunks with file=NAME, page=3-9, heading=WORDS or source=URL; all must hold."
-
 _MOST = 10**9
 _Value = (
     bool
@@ -147,71 +141,6 @@ def numbers(option: str, given: object) -> object:
     return tuple(sorted({int(part) for part in parts} - {0}))
 
 
-class SearchFilter(BaseModel):
-    """Conditions a chunk must meet, all of them."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
-
-    file_name: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
-    """Name of its file, whole."""
-    first_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """It touches this page or a later one."""
-    last_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """It touches this page or an earlier one."""
-    heading: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
-    """Words in the headings above it."""
-    source: Annotated[str, Field(max_length=2000, pattern=NOT_BLANK)] | None = None
-    """URL of its page of a crawl, whole."""
-
-    def check_no_path(self) -> None:
-        """Refuse the path of a file: whether a server has it is no stranger's business.
-
-        Raises:
-            ConfigurationError: `source` is no address of the web.
-        """
-        if self.source and not self.source.lower().startswith(("http://", "https://")):
-            raise ConfigurationError(
-                "filter.source is the URL of a page of a crawl; choose files by file_name"
-            )
-
-    def condition(self) -> Filter:
-        """The same as the library's filter."""
-        from rag_nodes.query import Filter
-
-        pages = None
-        if self.first_page is not None or self.last_page is not None:
-            pages = (self.first_page or 1, self.last_page or 1_000_000)
-        return Filter(
-            file_name=self.file_name, pages=pages, heading=self.heading, source=self.source
-        )
-
-
-def search_filter(given: object) -> object:
-    """Conditions as typed, each KEY=VALUE, every key once; anything but texts as it is.
-
-    Raises:
-        ConfigurationError: a key is unknown or given twice, or a value is no page range.
-    """
-    if not isinstance(given, list | tuple):
-        return given
-    conditions: dict[str, Any] = {}
-    for text in given:
-        key, _, value = (part.strip() for part in str(text).partition("="))
-        if key not in _CONDITIONS or not value:
-            raise ConfigurationError(
-                f"--filter {text}: write file=NAME, page=3, page=3-9, heading=WORDS or source=URL"
-            )
-        if _CONDITIONS[key] in conditions:
-            raise ConfigurationError(f"--filter: {key} is given twice; leave one out")
-        conditions[_CONDITIONS[key]] = value
-    if pages := conditions.pop("pages", None):
-        found = _PAGES.fullmatch(pages)
-        if found is None:
-            raise ConfigurationError(f"--filter page={pages}: write a page or a range, as page=3-9")
-        conditions |= {"first_page": int(found[1]), "last_page": int(found[2] or found[1])}
-    return conditions or None
-
-
 # Flags stand on the field itself: pydantic drops the metadata of an `Annotated` inside another.
 AS_PARSER = Flag(
     short="-p",
@@ -267,7 +196,7 @@ class Finding(Request):
     filter: Annotated[
         SearchFilter | None,
         Typed(search_filter),
-        Flag(short="-f", metavar="KEY=VALUE", many=True, help=_TYPED_FILTER),
+        Flag(short="-f", metavar="KEY=VALUE", many=True, help=TYPED_FILTER),
     ] = None
     """Search only chunks that meet all of these conditions."""
 

@@ -8,8 +8,9 @@ import types
 from dataclasses import fields, is_dataclass
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from pydantic import ConfigDict, Field, create_model
+from pydantic import ConfigDict, Field, create_model, model_validator
 
+from rag_nodes.core.own_metadata import Value, own_metadata
 from rag_nodes.evaluation.compare import Column, ComparisonReport
 from rag_nodes.operations.base import Reply
 from rag_nodes.operations.boxes import BoxReply
@@ -18,7 +19,9 @@ from rag_nodes.query.types import Mark
 
 
 class ChunkOrigin(Reply):
-    """Where a chunk is from."""
+    """Where a chunk is from, and what is under metadata keys of the documents' owner."""
+
+    model_config = ConfigDict(extra="allow")
 
     file_name: str = ""
     """Name of its document."""
@@ -30,6 +33,13 @@ class ChunkOrigin(Reply):
     """Headings above it, outermost first."""
     token_count: int | None = None
     """Its size."""
+    __pydantic_extra__: dict[str, Value] = Field(init=False)
+
+    @model_validator(mode="before")
+    @classmethod
+    def _own_keys_alone(cls, metadata: Any) -> Any:
+        known = {key: metadata[key] for key in cls.model_fields if key in metadata}
+        return {**own_metadata(metadata), **known}
 
 
 class ReadReply(Reply):

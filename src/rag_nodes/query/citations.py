@@ -10,6 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, display_name
+from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.query.locations import headings_of, pages_of, span_of
 from rag_nodes.query.types import Citation, Mark
 from rag_nodes.text.spans import Span
@@ -231,6 +232,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
         end=None if base is None else base + end,
         quote=node.text[start:end],
         node=node,
+        metadata=own_metadata(metadata),
     )
 
 

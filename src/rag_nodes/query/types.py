@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rag_nodes.core.own_metadata import Value
 from rag_nodes.readers import node_boxes
 from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
@@ -107,6 +108,7 @@ class Citation:
         end: document offset one past it.
         quote: the cited passage, exactly as in the document.
         node: the node whose text holds the quote; None if it is not known.
+        metadata: what is under the user's own metadata keys.
     """
 
     number: int
@@ -119,6 +121,7 @@ class Citation:
     start: int | None
     end: int | None
     quote: str
+    metadata: dict[str, Value] = field(default_factory=dict, hash=False)
     node: TextNode | None = field(default=None, repr=False, compare=False)
 
     def boxes(self, path: str | Path | None = None) -> list[PlacedBox]:

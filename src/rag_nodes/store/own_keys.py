@@ -8,11 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.own_metadata import MAX_KEY_LENGTH, MAX_KEYS, is_scalar, is_value
+from rag_nodes.core.own_metadata import MAX_KEY_LENGTH, MAX_KEYS, OPERATORS, is_scalar, is_value
 from rag_nodes.store.conditions import Condition, Where, all_of, none_of, time_in
 
-OPERATORS = ("==", "!=", "<", "<=", ">", ">=")
-"""Comparisons that a condition on an own key may name."""
 _RANGES = OPERATORS[2:]
 _PLAIN = re.compile(r"[A-Za-z0-9_-]+")
 """Keys that need no quotation marks in a path of Qdrant."""
