@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         to_chunks,
     )
     from rag_nodes.pipeline import (
+        FileMetadata,
         IngestReport,
         aingest,
         aingest_documents,
@@ -87,6 +88,7 @@ __all__ = [
     "EnrichedChunk",
     "EvaluationPlan",
     "EvaluationReport",
+    "FileMetadata",
     "Filter",
     "FixedSizeNodeParser",
     "ForeignNodeParser",
@@ -154,6 +156,7 @@ _HOMES = {
     ),
     "models": ("Models", "choose_models", "get_embedding"),
     "pipeline": (
+        "FileMetadata",
         "IngestReport",
         "aingest",
         "aingest_documents",

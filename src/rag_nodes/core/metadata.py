@@ -133,6 +133,9 @@ SUMMARY_KIND = _own("summary_kind")
 SUMMARY_ERROR = _own("summary_error")
 """Why there is no summary (str)."""
 
+EMBEDDED_METADATA = _own("embedded_metadata")
+"""Keys whose values are embedded with the text and indexed as words, as named (list of str)."""
+
 WINDOW = _own("window")
 """A node's text with the sentences around it (str): LlamaIndex's key, for its post-processor."""
 ORIGINAL_TEXT = _own("original_text")

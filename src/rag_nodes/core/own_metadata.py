@@ -14,7 +14,7 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Mapping, Sequence
 
 Scalar = str | int | float | bool
 """Single value of an own key."""
@@ -43,6 +43,8 @@ _READ = frozenset({keys.FILE_PATH, keys.PAGE_LABEL, "url", "URL"})
 _TYPED = frozenset({"file", "page"})
 """Names of other conditions of `--filter`."""
 _OURS = frozenset({*keys.BOOKKEEPING, keys.BREADCRUMB})
+_DESCRIBING = (keys.TITLE, keys.DESCRIPTION, keys.FILE_NAME, keys.SOURCE, keys.LANGUAGE)
+"""Keys of ours that may be embedded."""
 _RESERVED = _OURS | _STORED | _READ | _TYPED
 _NAME = re.compile(r"[^\W\d_][^\x00-\x1f\x7f\ud800-\udfff=<>!,|\"\[\]\\]*")
 """A letter first: keys that begin with an underscore belong to stores."""
@@ -67,6 +69,26 @@ def is_own_key(key: str) -> bool:
     """Return True for a key that a user may assign."""
     is_named = len(key) <= MAX_KEY_LENGTH and _NAME.fullmatch(key) is not None
     return is_named and key == key.strip() and key not in _RESERVED
+
+
+def keys_to_hide(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the keys of a document that are not ours, which are not embedded unless named."""
+    return [key for key in metadata if key not in _OURS]
+
+
+def check_embeddable(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the names of keys that are to be embedded, each once.
+
+    Raises:
+        ConfigurationError: one is bookkeeping of rag-nodes.
+    """
+    for name in names:
+        if not name.strip() or (name in _OURS and name not in _DESCRIBING):
+            raise ConfigurationError(
+                f"embed_metadata: {_shown(name)!r} cannot be embedded; name keys of your own, "
+                f"{', '.join(_DESCRIBING[:-1])} or {_DESCRIBING[-1]}"
+            )
+    return tuple(dict.fromkeys(names))
 
 
 def check_key(key: str, where: str) -> str:
@@ -163,6 +185,24 @@ def typed_value(text: str, where: str) -> Value:
             f"{MAX_VALUES} values; shorten {_shown(text)!r}"
         )
     return value
+
+
+def typed_metadata(texts: Iterable[str], where: str) -> dict[str, Value]:
+    """Return own keys and values as they are typed, each KEY=VALUE.
+
+    Raises:
+        ConfigurationError: a text is written otherwise, a key is one of ours or given twice.
+    """
+    values: dict[str, Value] = {}
+    for text in texts:
+        name, equals, value = text.partition("=")
+        if not equals:
+            raise ConfigurationError(f"{where} {_shown(text)}: write KEY=VALUE, as dept=hr")
+        key = check_key(name, where)
+        if key in values:
+            raise ConfigurationError(f"{where}: {key} is given twice; write a list as {key}=a|b")
+        values[key] = typed_value(value, f"{where} {key}")
+    return values
 
 
 def _shown(text: str) -> str:

@@ -16,8 +16,10 @@ from llama_index.core.schema import BaseNode, Document, TransformComponent
 from pydantic import Field
 
 from rag_nodes.core.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
+from rag_nodes.core.several import several
 from rag_nodes.embedding import EmbeddingGuard, UserTransformations, embedded_as, identity_of
 from rag_nodes.embedding.atomic import AtomicIngestionPipeline
+from rag_nodes.embedding.embedded import HiddenMetadata
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.parent_child import is_leaf
@@ -81,6 +83,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
     embed_model: BaseEmbedding | str | None = None,
     transformations: Sequence[TransformComponent] = (),
     text: EmbeddedAs = "heading",
+    embed_metadata: str | Sequence[str] = (),
     vector_store: BasePydanticVectorStore | None = None,
     docstore: BaseDocumentStore | None = None,
     docstore_strategy: DocstoreStrategy = DocstoreStrategy.UPSERTS,
@@ -89,8 +92,9 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
 ) -> AtomicIngestionPipeline:
     r"""Return the pipeline of an ingest, to run, store and cache with as with any of LlamaIndex.
 
-    Its transformations are the parser, your own, `EmbeddingGuard` (no chunk is longer than the
-    model accepts) and the embedding, which leaves out parents. `run`, `arun`, `num_workers`,
+    Its transformations are `HiddenMetadata` (no metadata of your own are embedded), the parser,
+    your own, `EmbeddingGuard` (no chunk is longer than the model accepts) and the embedding, which
+    leaves out parents. `run`, `arun`, `num_workers`,
     `persist` and `load` are LlamaIndex's. A parser that makes parents and children gives both:
     `leaf_nodes` picks those a vector store ranks. A run that fails loses and doubles nothing, see
     `AtomicIngestionPipeline`.
@@ -103,6 +107,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
             hold behind them, see `UserTransformations`.
         text: what of a chunk is embedded, as in `ingest`; summaries are sentences of the chunk
             where no `SectionSummary` is among the transformations.
+        embed_metadata: metadata keys of the documents to embed with it, as in `ingest`.
         vector_store: as for `IngestionPipeline`, like all that follow.
         docstore: leaves out documents that were ingested; one per pipeline, as it knows documents
             and not what was done to them.
@@ -118,7 +123,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
         >>> from rag_nodes import build_pipeline
         >>> pipeline = build_pipeline("heading")
         >>> [step.class_name() for step in pipeline.transformations]
-        ['HeadingHierarchyNodeParser', 'EmbeddingGuard', 'LeafEmbedding']
+        ['HiddenMetadata', 'HeadingHierarchyNodeParser', 'EmbeddingGuard', 'LeafEmbedding']
         >>> nodes = pipeline.run(documents=[Document(text="# Tea\n\nGreen tea.", id_="tea.md")])
         >>> nodes[0].metadata["heading_path"], nodes[0].embedding is None
         (['Tea'], False)
@@ -126,9 +131,9 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
     parser = get_parser(preset) if isinstance(preset, str) else as_parser(preset)
     embedding = LeafEmbedding(embed_model=settled(None, embed_model).embedding)
     given = UserTransformations(transformations).steps
-    behind = behind_parser(parser, embedded_as(text, given))
+    behind = behind_parser(parser, embedded_as(text, given, metadata=several(embed_metadata)))
     return AtomicIngestionPipeline(
-        transformations=[parser, *behind, embedding],
+        transformations=[HiddenMetadata(), parser, *behind, embedding],
         vector_store=vector_store,
         docstore=docstore,
         docstore_strategy=docstore_strategy,

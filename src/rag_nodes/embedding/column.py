@@ -12,6 +12,7 @@ from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.metadata import DECISION, START_CHAR
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.build import behind_parser, identify, is_ready, lacks_vector, tokens_of
+from rag_nodes.embedding.embedded import without_own_keys
 from rag_nodes.embedding.failures import HOPELESS, noted, said
 from rag_nodes.embedding.report import Counts, SplitDocument, timed
 from rag_nodes.embedding.requests import EmbeddedTokens
@@ -124,6 +125,7 @@ class SplittingColumn(Generic[Owner]):
         So the first batch has a vector to make a collection by, and a run that is killed leaves
         no child without its parent.
         """
+        document = without_own_keys(document)
         with self.timed("parse"), self.embedded.counting():
             nodes: Sequence[BaseNode]
             nodes = parse(self._parser, document) if parse else self._parser([document])

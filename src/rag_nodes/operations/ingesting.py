@@ -11,6 +11,7 @@ from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.numbers import MAX_DIGITS, number_in
+from rag_nodes.core.own_metadata import typed_metadata
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import (
@@ -83,6 +84,12 @@ class IngestRequest(Working):
         as_parsers((DEFAULT_PARSER,)),
         Field(description=described_parsers("use", (DEFAULT_PARSER,)), min_length=1),
     ] = Field(default_factory=lambda: [ParserSpec(name=DEFAULT_PARSER)])
+    metadata: Annotated[Path | None, OWNER, Flag(metavar="CSV")] = None
+    """Metadata keys of your own by file: a column path (or pattern), then one for each key."""
+    assigned: Annotated[list[str], Flag("--set", metavar="KEY=VALUE")] = Field(default_factory=list)
+    """Metadata key of your own for all files, as dept=hr or 'tags=a|b'."""
+    embed_metadata: Annotated[list[str], Flag(metavar="KEY")] = Field(default_factory=list)
+    """Embed the value of this metadata key, and index its words, as title."""
     prune: bool = False
     """Remove stored documents whose files, or pages of a crawl, are gone from PATH."""
     ttl: Annotated[float, Field(ge=0), Flag(metavar="HOURS")] = WEB_HOURS
@@ -115,8 +122,10 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):
         run.configure({"store": MEMORY})  # opening a folder makes it
+    from rag_nodes.pipeline import FileMetadata
     from rag_nodes.readers import Exclusion
 
+    own = FileMetadata(typed_metadata(request.assigned, "--set"), request.metadata)
     Exclusion(run.settings.exclude)  # refused, if at all, before models are loaded
     executor = executor_of(request)
     run.emit(Doing("Loading parsers and models"))
@@ -135,6 +144,8 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         store,
         models=models,
         text=settings.text,
+        embed_metadata=request.embed_metadata,
+        metadata=own,
         corpus=settings.corpus,
         limits=run.limits(),
         progress=_rehearsed(run.emit) if request.dry_run else run.emit,

@@ -12,6 +12,7 @@ from rag_nodes.core.import_paths import lazy_getattr
 from rag_nodes.pipeline.report import IngestReport
 
 if TYPE_CHECKING:
+    from rag_nodes.pipeline.assigned import FileMetadata
     from rag_nodes.pipeline.ingesting import (
         aingest,
         aingest_documents,
@@ -19,9 +20,20 @@ if TYPE_CHECKING:
         ingest_documents,
     )
 
-__all__ = ["IngestReport", "aingest", "aingest_documents", "ingest", "ingest_documents"]
+__all__ = [
+    "FileMetadata",
+    "IngestReport",
+    "aingest",
+    "aingest_documents",
+    "ingest",
+    "ingest_documents",
+]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
     __getattr__ = lazy_getattr(
-        __name__, {"ingesting": ["aingest", "aingest_documents", "ingest", "ingest_documents"]}
+        __name__,
+        {
+            "assigned": ["FileMetadata"],
+            "ingesting": ["aingest", "aingest_documents", "ingest", "ingest_documents"],
+        },
     )

@@ -21,6 +21,7 @@ from rag_nodes.readers import COLLECTIONS, document_id, read_listed
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from rag_nodes.pipeline.assigned import FileMetadata
     from rag_nodes.pipeline.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
     from rag_nodes.pipeline.units import DocumentRead
     from rag_nodes.readers import Limits, ListedFile
@@ -45,14 +46,15 @@ class DueFiles:
         corpus: str,
         limits: Limits,
         steps: Sequence[str],
+        own: FileMetadata,
     ) -> None:
         self._ledger, self._columns, self._tally = ledger, columns, tally
-        self._corpus, self._limits = corpus, limits
+        self._corpus, self._limits, self._own = corpus, limits, own
         # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
         # it gives way to others decides nothing.
         bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
-        facts = json.dumps([bounds, *steps])
-        self._reading = hashlib.sha256(facts.encode()).hexdigest()[:16]
+        self._decisive = [bounds, *steps]
+        self._reading = _digest(self._decisive)
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
         """Yield the files that are to be opened, in their order; the others are counted.
@@ -68,11 +70,11 @@ class DueFiles:
             touched: list[KnownFile] = []
             for position, file in block:
                 if file.size is None or not _is_text(file.place):
-                    yield DueFile(position, file)
+                    yield DueFile(position, file, own=self._own.of(file))
                     continue
                 row = known.get(file.place)
                 is_as_long = row is not None and row.file.size == file.size
-                unchanged = self._unchanged(row, there) if row and is_as_long else []
+                unchanged = self._unchanged(file, row, there) if row and is_as_long else []
                 due = self._seen(position, file, file.size, row, touched, is_same=bool(unchanged))
                 if due:
                     yield due
@@ -107,18 +109,24 @@ class DueFiles:
             touched.append(known._replace(file=known.file._replace(mtime_ns=mtime)))
             return None
         twins = self._ledger.twins(self._corpus, content) if content and not known else ()
-        row = FileRow(self._corpus, file.place, size, mtime, content, self._reading, "read", 0)
-        return DueFile(position, file, row=row, twins=tuple(twins))
+        own, reading = self._own.of(file), self._reading_of(file)
+        row = FileRow(self._corpus, file.place, size, mtime, content, reading, "read", 0)
+        return DueFile(position, file, row=row, twins=tuple(twins), own=own)
+
+    def _reading_of(self, file: ListedFile) -> str:
+        """Return the hash of what decides what becomes of the bytes of a file."""
+        own = self._own.of(file)
+        return _digest([self._decisive, own]) if own else self._reading
 
     def _unchanged(
-        self, known: KnownFile, stored: Stored
+        self, listed: ListedFile, known: KnownFile, stored: Stored
     ) -> list[tuple[DocumentRow, tuple[StoredDocument, ...]]]:
         """The documents of a file, and what is stored of each; none where it is due anyhow.
 
         One is due though stored whole while an error of it is noted, which to read it clears.
         """
         file, documents = known.file, known.documents
-        was_read = file.state in {"read", "partial"} and file.reading == self._reading
+        was_read = file.state in {"read", "partial"} and file.reading == self._reading_of(listed)
         if not was_read or len(documents) != file.documents:
             return []
         now = self._ledger.clock()
@@ -180,6 +188,10 @@ class DueFiles:
         }
         rows = list(documents.values())
         self._ledger.record(_concluded(file, rows, reads), rows)
+
+
+def _digest(facts: object) -> str:
+    return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
 def _concluded(

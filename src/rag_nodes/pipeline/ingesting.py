@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.several import several
 from rag_nodes.models import settled
+from rag_nodes.pipeline.assigned import FileMetadata
 from rag_nodes.pipeline.ledger import WEB_HOURS
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
@@ -51,6 +52,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     embed_model: BaseEmbedding | str | None = None,
     transformations: Sequence[TransformComponent] = (),
     text: EmbeddedAs = "heading",
+    embed_metadata: str | Sequence[str] = (),
     corpus: str = "default",
     limits: Limits | None = None,
     progress: Callable[[Progress], None] | None = None,
@@ -61,6 +63,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     prune: bool = False,
     dry_run: bool = False,
     executor: Executor | None = None,
+    metadata: FileMetadata | None = None,
 ) -> IngestReport:
     """Read files, cut them with every parser, embed the chunks and store them.
 
@@ -86,6 +89,9 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             written by a `SectionSummary` among the transformations, else by the LLM of `models`,
             whose answers are kept beside the ledger, or made of sentences of the chunk where there
             is none. Another text makes all documents due again.
+        embed_metadata: metadata keys whose values are embedded with it and found by keyword search,
+            of your own, or "title", "description", "file_name", "source" and "language". No other
+            metadata of documents is. Other keys make all documents due again.
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
@@ -104,6 +110,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,
             `Ray(64, address=…)` of many, both of `rag_nodes.models.executors`. None for this
             process, which a dry run is always done by.
+        metadata: keys and values of your own that the documents of files get. A file for which they
+            changed is due; what reads the same to the embedding model keeps its vector.
 
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
@@ -121,6 +129,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     """
     wanted = [Path(path) for path in several(paths)]
     exclusion, skipped = Exclusion(exclude), Skipped()
+    own = metadata or FileMetadata()
     with IngestRun(
         parsers,
         store,
@@ -128,6 +137,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         transformations,
         ledger,
         text=text,
+        embed_metadata=embed_metadata,
+        own=own,
         corpus=corpus,
         prices=prices,
         progress=progress,
@@ -143,6 +154,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         report = replace(report, **skipped.facts())
         for reason in report.unhashable:
             logger.warning("%s, so every ingest processes its documents again", reason)
+        if words := own.unmatched():
+            logger.warning("%s", words)
         if not run.keeps_ledger:
             return report
         return compared(
@@ -195,6 +208,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     embed_model: BaseEmbedding | str | None = None,
     transformations: Sequence[TransformComponent] = (),
     text: EmbeddedAs = "heading",
+    embed_metadata: str | Sequence[str] = (),
     corpus: str = "default",
     progress: Callable[[Progress], None] | None = None,
     parse: Parse | None = None,
@@ -224,6 +238,8 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         transformations,
         ledger,
         text=text,
+        embed_metadata=embed_metadata,
+        own=FileMetadata(),
         corpus=corpus,
         prices=prices,
         progress=progress,

@@ -14,6 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
 from rag_nodes.core.errors import ConfigurationError, ReaderCrashedError
+from rag_nodes.core.several import several
 from rag_nodes.embedding import FileColumn, UserTransformations, embedded_as
 from rag_nodes.models.executors import Inline, LostUnit
 from rag_nodes.parsers import as_parser
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from rag_nodes.models import Models
     from rag_nodes.models.executors import Executor
     from rag_nodes.models.prices import Prices
+    from rag_nodes.pipeline.assigned import FileMetadata
     from rag_nodes.pipeline.ledger import StoredDocument
     from rag_nodes.pipeline.report import IngestReport
     from rag_nodes.pipeline.units import DueFile
@@ -76,6 +78,8 @@ class IngestRun:
         ledger: Ledger | str | Path | None,
         *,
         text: EmbeddedAs,
+        embed_metadata: str | Sequence[str],
+        own: FileMetadata,
         corpus: str,
         prices: Prices,
         progress: Callable[[Progress], None] | None,
@@ -100,7 +104,7 @@ class IngestRun:
             is_paid = text == "summary" and models.llm is not None and not dry_run
             kept = kept_beside(place) if is_paid else None
             given = UserTransformations(transformations).steps
-            steps = embedded_as(text, given, models.llm, kept)
+            steps = embedded_as(text, given, models.llm, kept, metadata=several(embed_metadata))
             self._origins = origins = Origins.of(made, models.embedding, steps)
             if dry_run:
                 from rag_nodes.pipeline.dry_run import rehearsal
@@ -130,7 +134,7 @@ class IngestRun:
                 for name, row in rows.items()
             ]
             self._due = DueFiles(
-                self.ledger, self._columns, self._tally, corpus, bounds, origins.steps
+                self.ledger, self._columns, self._tally, corpus, bounds, origins.steps, own
             )
             self._stack = stack.pop_all()
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.core.own_metadata import Value
     from rag_nodes.embedding import Stage
     from rag_nodes.pipeline.ledger import FileRow
     from rag_nodes.readers import ListedFile
@@ -31,7 +32,7 @@ class DueFile(NamedTuple):
     """A file that is to be opened, or a document that was read already, by its place in the run.
 
     `row` is for the ledger, None where the file cannot be known there; `twins` are ids of documents
-    of other files with the same bytes.
+    of other files with the same bytes; `own` are metadata keys and values that its documents get.
     """
 
     position: int
@@ -39,6 +40,7 @@ class DueFile(NamedTuple):
     document: Document | None = None
     row: FileRow | None = None
     twins: tuple[str, ...] = ()
+    own: tuple[tuple[str, Value], ...] = ()
 
     @property
     def size(self) -> int:

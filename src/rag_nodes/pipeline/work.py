@@ -101,6 +101,8 @@ def _documents(
         yield blank, without_text(document, file.path), 0.0
     elif file.file is not None:
         for one in read_listed(file.file, limits=recipe.limits):
+            if one.document:
+                one.document.metadata.update(file.own)
             yield one.document, one.error, one.seconds
 
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 import datetime as dt
 import math
 import re
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.metadata import FRONT_MATTER
+from rag_nodes.core.own_metadata import MAX_KEYS, is_own_key, is_value
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.formats import Format
@@ -30,7 +32,8 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
     Offsets are therefore those of the file. The title is that of the front matter, else the
     first heading of level 1. Title and description are found even where the YAML is not valid.
 
-    The plain values of the front matter are in `facts`; `warnings` says why they could not be read.
+    The plain values of the front matter are in `facts`, under a key each where no key of ours has
+    that name; `warnings` says why they could not be read.
     """
     text, warnings = decode_file(path)
     limits.check(path, len(text), "characters")
@@ -44,8 +47,14 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
         title=fields.get("title") or _first_h1(body),
         description=fields.get("description"),
         warnings=(*warnings, problem) if problem else warnings,
-        facts={FRONT_MATTER: values} if values else {},
+        facts={**_own_keys(values), FRONT_MATTER: values} if values else {},
     )
+
+
+def _own_keys(values: dict[str, Any]) -> dict[str, Any]:
+    """Return the values of front matter that filters can name; the others stay in its mapping."""
+    own = ((key, value) for key, value in values.items() if is_own_key(key) and is_value(value))
+    return dict(islice(own, MAX_KEYS))
 
 
 def _fields(front_matter: str) -> dict[str, str]:

@@ -8,7 +8,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from rag_nodes.core.errors import ConfigurationError, StoreError
-from rag_nodes.core.metadata import SCORES
+from rag_nodes.core.metadata import EMBEDDED_METADATA, SCORES
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT
@@ -33,13 +33,19 @@ def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
         ConfigurationError: a node without children has no embedding.
     """
     embeddings = [_embedding_of(node) if is_leaf(node) else None for node in nodes]
-    words = iter(zip(*document_vectors(n.get_content() for n in nodes if is_leaf(n)), strict=True))
+    words = iter(zip(*document_vectors(_indexed(n) for n in nodes if is_leaf(n)), strict=True))
     return [
         Point(node.node_id, payload_of(node))
         if vector is None
         else Point(node.node_id, payload_of(node), vector, next(words))
         for node, vector in zip(nodes, embeddings, strict=True)
     ]
+
+
+def _indexed(node: BaseNode) -> str:
+    """Return the words of a chunk: its text, and the metadata that are embedded because named."""
+    named = [str(node.metadata[key]) for key in node.metadata.get(EMBEDDED_METADATA) or ()]
+    return "\n".join((*named, node.get_content()))
 
 
 def payload_of(node: BaseNode) -> dict[str, Any]:
