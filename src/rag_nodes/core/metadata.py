@@ -1,8 +1,8 @@
 """The metadata keys that readers set on documents and parsers set on nodes, in one place.
 
-Every key but `BREADCRUMB` is bookkeeping: it is listed in the node's excluded keys, so neither
-the embedding model nor the LLM sees it. A new key takes one line here, made by the function that
-says what becomes of it, and whoever reads it.
+Every key but `BREADCRUMB` and `TABLE` is bookkeeping: it is listed in the node's excluded keys, so
+neither the embedding model nor the LLM sees it. A new key takes one line here, made by the function
+that says what becomes of it, and whoever reads it.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ OVERSIZED = _own("oversized")
 SPLIT_BLOCK = _own("split_block")
 """True where the node holds a part of a block of code that was too long to stay whole."""
 TABLE_HEADER = _own("table_header")
-"""Header rows of the table this node continues (str)."""
+"""Header rows of the table that the node begins inside of, as the document has them (str)."""
+TABLE = "Table"
+"""`A | B`: column names of that table, embedded, searched and read as the line `Table: A | B`."""
 CODE_LANGUAGE = _own("code_language")
 """Language of the code this node continues, as its fence names it (str)."""
 WHOLE_DOCUMENT = _own("whole_document")
@@ -171,7 +173,7 @@ summary."""
 
 BOOKKEEPING = tuple(_bookkeeping)
 """Keys hidden from the embedding model and the LLM."""
-NOT_INHERITED = frozenset(_not_inherited)
+NOT_INHERITED = frozenset({*_not_inherited, TABLE})
 """Keys a node does not take over from what it was cut from."""
 
 _MAX_PAGE_DIGITS = 9

@@ -28,6 +28,8 @@ from rag_nodes.core.metadata import (
     PAGE_START,
     PARSER,
     START_CHAR,
+    TABLE,
+    TABLE_HEADER,
 )
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
@@ -37,6 +39,7 @@ from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.spans import PageMap, Span
+from rag_nodes.text.tables import Tables, column_names
 from rag_nodes.text.tokens import DEFAULT_ENCODING, count_tokens
 
 if TYPE_CHECKING:
@@ -48,6 +51,8 @@ CUT_FOR_EMBEDDING = "cut_for_embedding"
 _PLACE = frozenset({START_CHAR, END_CHAR, PAGE_START, PAGE_END, PAGE_BREAKS, HEADINGS_INSIDE})
 _HEADINGS = frozenset({HEADING_PATH, HEADING, BREADCRUMB, LINK})
 """With its place, what a piece has of its own or not at all."""
+_TABLES = frozenset({TABLE_HEADER, TABLE})
+"""The same, also of a piece whose place is not known: the text of the chunk shows it."""
 _BESIDE = frozenset({NodeRelationship.PREVIOUS, NodeRelationship.NEXT})
 _SLACK = 8
 """Tokens that joining metadata and text may add to the sum of both."""
@@ -120,22 +125,23 @@ class EmbeddingGuard(TransformComponent):
     def _pieces(self, node: TextNode) -> list[TextNode]:
         everything = node.get_content(metadata_mode=MetadataMode.EMBED)
         around = count_tokens(everything, self.tokenizer) - count_tokens(node.text, self.tokenizer)
+        source = _source(node, self.tokenizer)
+        origin = Origin(node, node.start_char_idx, PageMap.of(node.metadata))
         around += self._longer_headings(node)
+        around += self._longest_column_names(origin.tables_of(source))
         room = self.limit - max(0, around) - _SLACK
         if room < _SLACK:
             raise ConfigurationError(
                 f"node {node.node_id}: its metadata alone takes {around} of {self.limit} tokens "
                 "of the embedding text; list keys in excluded_embed_metadata_keys"
             )
-        source = _source(node, self.tokenizer)
         packer = source.packer
         cuts = [ChunkSpan(*span) for span in packer.pieces(Span(packer.start, packer.end), room)]
-        origin = Origin(node, node.start_char_idx, PageMap.of(node.metadata))
         parser = str(node.metadata.get(PARSER, ""))
         made = build_nodes(origin, source, cuts, parser=parser, inherit=False)
-        own = _PLACE | (_HEADINGS if HEADING_PATH in node.metadata else set())
-        if origin.base is None:  # what is known of the chunk is all that is known of a piece
-            own = frozenset()
+        own = _TABLES
+        if origin.base is not None:  # else what is known of the chunk is known of a piece
+            own |= _PLACE | (_HEADINGS if HEADING_PATH in node.metadata else set())
         kept = {key: one for key, one in node.metadata.items() if key not in own}
         for piece, cut in zip(made, cuts, strict=True):
             piece.id_ = str(uuid.uuid5(_NAMESPACE, f"{node.node_id}/{cut.start}-{cut.end}"))
@@ -153,6 +159,11 @@ class EmbeddingGuard(TransformComponent):
         longest = max((count_tokens(" > ".join(path), self.tokenizer) for path in paths), default=0)
         own = count_tokens(str(node.metadata.get(BREADCRUMB) or ""), self.tokenizer)
         return max(0, longest - own)
+
+    def _longest_column_names(self, tables: Tables) -> int:
+        """Tokens that the column names of a table put in front of a piece that begins inside it."""
+        lines = (f"{TABLE}: {column_names(table.header)}\n" for table in tables.tables)
+        return max((count_tokens(line, self.tokenizer) for line in lines), default=0)
 
 
 def _source(node: TextNode, tokenizer: str) -> SourceText:

@@ -24,6 +24,7 @@ from rag_nodes.parsers.media import blank_node
 from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, Origin, SourceText
 from rag_nodes.text.formats import below
 from rag_nodes.text.spans import WHITE_SPACE, Span
+from rag_nodes.text.tables import column_names
 from rag_nodes.text.tokens import is_estimate
 
 _Model = TypeVar("_Model", bound=BaseModel)
@@ -68,6 +69,7 @@ class _NodeMaker:
         self.source = source
         self.shared = shared
         self.nested = {k: v for k, v in shared.items() if isinstance(v, (list, dict, set))}
+        self.tables = origin.tables_of(source)
         source_of = str(node.metadata.get(keys.SOURCE, ""))
         self.address = source_of.partition("#")[0] if "://" in source_of else ""
         self.root = node.source_node or RelatedNodeInfo(
@@ -82,6 +84,7 @@ class _NodeMaker:
         text = self.source.text[cut.start : cut.end]
         facts = self.origin.believed(cut.facts)
         metadata = {**self.shared, **self._place(cut), **facts, **self._headings(cut)}
+        metadata |= self._table(cut)
         if cut.window is not None:
             metadata |= self._window(cut.window, text)
         if self.nested:  # so that a change to one node is none to its neighbours
@@ -110,8 +113,16 @@ class _NodeMaker:
         return {
             keys.WINDOW: window.of(self.source.text),
             keys.ORIGINAL_TEXT: own,
-            keys.WINDOW_PLACE: {**self._place(whole), **self._headings(whole)},
+            keys.WINDOW_PLACE: {
+                **self._place(whole),
+                **self._headings(whole),
+                **self._table(whole),
+            },
         }
+
+    def _table(self, cut: ChunkSpan) -> Mapping[str, Any]:
+        """The header of the table that the node begins inside of, and its column names."""
+        return table_facts(self.tables.header_at(cut.start))
 
     def _headings(self, cut: ChunkSpan) -> Mapping[str, Any]:
         """Headings above the node and inside it, and what follows from them.
@@ -197,6 +208,14 @@ def _named(path: list[str], inside: list[list[Any]]) -> dict[str, Any]:
     if inside:
         facts[keys.HEADINGS_INSIDE] = inside
     return facts
+
+
+def table_facts(header: str) -> Mapping[str, Any]:
+    """The metadata of a node that begins inside a table with these header rows; none for ""."""
+    if not header:
+        return NO_FACTS
+    names = column_names(header)
+    return {keys.TABLE_HEADER: header} | ({keys.TABLE: names} if names else {})
 
 
 def _hidden(present: tuple[str, ...], excluded: Sequence[str]) -> list[str]:

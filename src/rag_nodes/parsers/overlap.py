@@ -9,7 +9,7 @@ from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sizes import MIN_TOKENS, best_start, starts_within, table_header
+from rag_nodes.parsers.sizes import MIN_TOKENS, best_start, starts_within
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.spans import trimmed
 
@@ -20,8 +20,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
     A paragraph that does not fit is cut between sentences, a sentence that does not fit between its
     lines, a line between words. Neighbours share lines or words of running text where not even one
     sentence is within the overlap. Tables and lists stay together where they fit and are cut
-    between rows or items where they do not; a node that continues a table carries its header row in
-    the metadata.
+    between rows or items where they do not.
 
     Trade-offs: 300 to 500 tokens answer precise questions, 1000 to 1500 keep more context
     together, 750 is the middle. The limit holds with the overlap included, re-counted on the
@@ -70,7 +69,7 @@ class TokenOverlapNodeParser(SpanNodeParser):
                     end = packer.cluster_end(start, self.chunk_size)
             span = trimmed(source.text, start, end)
             if span.end > start:  # not just an indentation that alone exceeds the size
-                yield ChunkSpan(start, span.end, table_header(packer, start))
+                yield ChunkSpan(start, span.end)
             if end >= stop:
                 return
             shared = starts_within(packer, start, end, self.chunk_overlap)

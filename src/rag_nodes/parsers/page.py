@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from llama_index.core.bridge.pydantic import Field
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.sizes import MIN_TOKENS, table_header
+from rag_nodes.parsers.sizes import MIN_TOKENS
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.spans import Span, trimmed, with_indentation
@@ -47,9 +47,9 @@ class PageNodeParser(SpanNodeParser):
         for page in _pages(source.text, source.page_breaks):
             parts = list(packer.pieces(page, self.chunk_size))
             for number, span in enumerate(parts, 1):
-                facts = dict(table_header(packer, span.start))
+                facts: dict[str, Any] = {}
                 if len(parts) > 1:
-                    facts |= {keys.PART: number, keys.PARTS: len(parts)}
+                    facts = {keys.PART: number, keys.PARTS: len(parts)}
                 elif not source.page_breaks:
                     facts[keys.WHOLE_DOCUMENT] = True
                 yield ChunkSpan(*span, facts)

@@ -6,14 +6,14 @@ And sizes in characters that mean as much text in any script, since a character 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain
 from math import inf
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.parsers.source import NO_FACTS, ChunkSpan, SourceText
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import Packer
@@ -179,14 +179,6 @@ def best_start(packer: Packer, candidates: Sequence[int], end: int, size: int) -
             if estimate(candidate, whole) <= size:
                 return candidate
     return candidates[-1]
-
-
-def table_header(packer: Packer, start: int) -> Mapping[str, Any]:
-    """The header rows of the table a node starts in the middle of."""
-    block = packer.block_at(start)
-    if block.kind is Kind.TABLE and start > block.start:
-        return {keys.TABLE_HEADER: packer.text[block.start : block.header_end]}
-    return NO_FACTS
 
 
 CHARACTERS_PER_TOKEN = 4.0

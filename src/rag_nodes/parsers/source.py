@@ -14,6 +14,7 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import PageMap, Span
+from rag_nodes.text.tables import Tables, may_hold_tables
 
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -71,6 +72,12 @@ class SourceText:
             text_format=self.text_format,
         )
 
+    @cached_property
+    def tables(self) -> Tables:
+        """Tables of the text."""
+        known = may_hold_tables(self.text)
+        return Tables.among(self.packer.blocks if known else (), self.text)
+
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""
         return self.packer.count(start, end)
@@ -79,7 +86,7 @@ class SourceText:
 _HEADINGS = frozenset({keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB, keys.HEADINGS_INSIDE})
 _OF_THE_FULL_TEXT = frozenset({keys.HEADING_PATH, keys.LINK, keys.WHOLE_DOCUMENT})
 """What a strategy that sees a fragment cannot know: it depends on the text before and after."""
-_OF_BLOCKS = frozenset({keys.BLOCKS, keys.TABLE_HEADER, keys.CODE_LANGUAGE})
+_OF_BLOCKS = frozenset({keys.BLOCKS, keys.CODE_LANGUAGE})
 """What it knows only where the fragment starts with a block and not in the middle of one."""
 
 
@@ -151,6 +158,19 @@ class Origin:
             there = self.node.metadata[keys.BLOCKS]
             kept[keys.BLOCKS] = [kind for kind in kept[keys.BLOCKS] if kind in there]
         return kept
+
+    def tables_of(self, source: SourceText) -> Tables:
+        """The tables of the text that is being cut; a fragment may begin inside the first.
+
+        Those that another parser saw inside a block of code are none.
+        """
+        found = self.node.metadata
+        if self.is_document:
+            return source.tables
+        if "table" not in found.get(keys.BLOCKS, ("table",)):
+            return Tables(())
+        above = str(found.get(keys.TABLE_HEADER) or "")
+        return Tables.of(source.text, source.text_format, above) if above else source.tables
 
     def _starts_with_a_block(self) -> bool:
         """Whether a parser that saw the blocks says that the fragment starts with one."""

@@ -8,7 +8,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from rag_nodes.core.errors import ConfigurationError, StoreError
-from rag_nodes.core.metadata import EMBEDDED_METADATA, SCORES
+from rag_nodes.core.metadata import EMBEDDED_METADATA, SCORES, TABLE
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT
@@ -43,9 +43,14 @@ def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
 
 
 def _indexed(node: BaseNode) -> str:
-    """Return the words of a chunk: its text, and the metadata that are embedded because named."""
-    named = [str(node.metadata[key]) for key in node.metadata.get(EMBEDDED_METADATA) or ()]
-    return "\n".join((*named, node.get_content()))
+    """Return the text whose words find a chunk: metadata and column names, then its own text.
+
+    Metadata are those that are embedded because the user named them; column names are those of the
+    table that the chunk begins inside of.
+    """
+    named = [*(node.metadata.get(EMBEDDED_METADATA) or ()), TABLE]
+    above = (str(node.metadata[key]) for key in named if node.metadata.get(key))
+    return "\n".join((*above, node.get_content()))
 
 
 def payload_of(node: BaseNode) -> dict[str, Any]:

@@ -57,8 +57,9 @@ class Store(Catalogue):
         """Store nodes with their embeddings; a node of the same id is replaced.
 
         A node with children is kept to be read by id, and never ranked: it needs no embedding.
-        Words are those of a node's text only, never of the breadcrumb in front of it: headings
-        repeated on every chunk would flatten the inverse document frequency.
+        Words are those of a node's text and of the column names of the table it begins inside of,
+        never of the breadcrumb in front of it: headings repeated on every chunk would flatten the
+        inverse document frequency.
 
         Raises:
             ConfigurationError: a node without children has no embedding; else see `put`.

@@ -41,8 +41,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
 
     Code within the size is never cut; code over it stands alone, marked `oversized`,
     unless it is over `max_block_tokens` too: then it is cut between its lines, and each piece
-    marked `split_block`. A part that continues a table or a block of code names its header rows or
-    its language.
+    marked `split_block`. A part that continues a block of code names its language.
 
     Every node knows the headings above it (`heading_path`), which are embedded with its text as
     `Heading: A > B`. What a missing heading leaves open is settled like this:

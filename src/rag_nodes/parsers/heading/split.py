@@ -12,7 +12,7 @@ from llama_index.core.base.embeddings.base import BaseEmbedding
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.parsers.heading.sections import kinds_of
-from rag_nodes.parsers.sizes import best_start, starts_within, table_header, visible_from
+from rag_nodes.parsers.sizes import best_start, starts_within, visible_from
 from rag_nodes.parsers.topics.breaks import Breaks
 from rag_nodes.parsers.topics.units import TopicUnits
 from rag_nodes.text.cohesion import unit_rows
@@ -67,7 +67,6 @@ class Splitter:
         code = [one for one in blocks if one.kind is Kind.CODE]
         if any(one.start < part.start or one.end > part.end for one in code):
             facts[keys.SPLIT_BLOCK] = True
-        facts.update(table_header(packer, part.start))
         return facts
 
     def parts(self, stretch: Stretch) -> Iterator[Span]:
