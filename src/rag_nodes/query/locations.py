@@ -8,7 +8,10 @@ from uuid import NAMESPACE_OID, uuid5
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.parsers.nodes import table_facts
+from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import PageMap, Span
+from rag_nodes.text.tables import Tables, may_hold_tables
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -52,6 +55,14 @@ def headings_of(node: TextNode, start: int) -> tuple[str, ...]:
     return tuple(path)
 
 
+def tables_of(node: TextNode) -> Tables:
+    """Return the tables in a node's text, the one that it begins inside of with its header."""
+    above = str(node.metadata.get(keys.TABLE_HEADER) or "")
+    if not above and not may_hold_tables(node.text):
+        return Tables(())
+    return Tables.of(node.text, format_in(node.metadata, node.text), above)
+
+
 def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | None]:
     """First and last page of some characters of a node."""
     pages = PageMap.of(node.metadata)
@@ -83,7 +94,8 @@ def part_of(node: TextNode, start: int, end: int) -> TextNode:
     """The same of a node whose place is not known; offsets are those inside its text."""
     text = node.text[start:end]
     pages = {key: node.metadata[key] for key in _PAGES if key in node.metadata}
-    facts = {**_lasting(node), **pages, keys.TOKEN_COUNT: count_tokens(text)}
+    table = table_facts(tables_of(node).header_at(start))
+    facts = {**_lasting(node), **pages, **table, keys.TOKEN_COUNT: count_tokens(text)}
     return _node(
         node, text, Span(start, end), start_char_idx=None, end_char_idx=None, metadata=facts
     )
@@ -113,7 +125,7 @@ def joined_text(parts: Sequence[TextNode]) -> str:
 
 
 def place_of(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
-    """Offsets, tokens, pages and headings of a span, which `parts` hold as `covering` has them."""
+    """Offsets, tokens, pages, headings and table of a span of what `covering` returned."""
     base = parts[0].start_char_idx or 0
     text = joined_text(parts)[span.start - base : span.end - base]
     return {
@@ -122,11 +134,15 @@ def place_of(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
         keys.TOKEN_COUNT: count_tokens(text),
         **_pages(parts, span),
         **_headings(parts, span),
+        **table_facts(tables_of(parts[0]).header_at(span.start - base)),
     }
 
 
-def _node(model: TextNode, text: str, span: Span, **fields: Any) -> TextNode:
+def _node(
+    model: TextNode, text: str, span: Span, *, metadata: dict[str, Any], **fields: Any
+) -> TextNode:
     """A node of the same document with some fields; its id says what it is a slice of."""
+    hidden = {*metadata}.intersection(keys.BOOKKEEPING)
     name = document_of(model) if span_of(model) else model.node_id
     return model.model_copy(
         update={
@@ -139,6 +155,11 @@ def _node(model: TextNode, text: str, span: Span, **fields: Any) -> TextNode:
                 for kind, one in model.relationships.items()
                 if kind == NodeRelationship.SOURCE
             },
+            "metadata": metadata,
+            "excluded_embed_metadata_keys": sorted(
+                hidden.union(model.excluded_embed_metadata_keys)
+            ),
+            "excluded_llm_metadata_keys": sorted(hidden.union(model.excluded_llm_metadata_keys)),
             **fields,
         }
     )

@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from llama_index.core.schema import NodeRelationship, TextNode
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.query.leads import leads_of, section_of
 from rag_nodes.query.locations import document_of, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Source
 from rag_nodes.store import Hit
-from rag_nodes.text.filling import Ranked, fill
+from rag_nodes.text.filling import Ranked, fill, lead_tokens
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -44,6 +45,8 @@ _OF_A_PLACE = frozenset(
         keys.START_CHAR,
         keys.END_CHAR,
         keys.TOKEN_COUNT,
+        keys.TABLE_HEADER,
+        keys.TABLE,
     }
 )
 """Metadata that differ between a node and its window."""
@@ -178,7 +181,8 @@ class Packed:
 def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -> Packed:
     """Read the hits in rank order until the budget is full, each character once.
 
-    `rag_nodes.text.filling` says how; the budget counts the documents' own text. Hits behind the
+    `rag_nodes.text.filling` says how; the budget counts the documents' own text and the names of
+    columns before rows that have lost them. Hits behind the
     one that filled it were never candidates and are dropped, unless all were wanted: then they
     count as left out.
     """
@@ -193,11 +197,12 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
         del read[-1]
         cut = None
     left_out = hits[len(read) :] if all_wanted else []
+    sources = _sources(read)
     return Packed(
         hits=tuple(hits) if all_wanted else tuple(one.hit for one in read),
-        sources=_sources(read),
+        sources=sources,
         left_out=len(left_out),
-        tokens=filled.tokens,
+        tokens=sum(source.tokens for source in sources),
         left_out_tokens=sum(count_tokens(hit.read.text) for hit in left_out),
         cut=cut,
     )
@@ -205,7 +210,8 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
 
 def one_by_one(hits: Sequence[Hit]) -> tuple[Source, ...]:
     """A source for each hit, numbered by its rank, as other engines number what they read."""
-    whole = [Excerpt(hit, 0, len(hit.read.text), count_tokens(hit.read.text)) for hit in hits]
+    passages = [passage_of(hit) for hit in hits]
+    whole = [_excerpt(hit, one, one.span) for hit, one in zip(hits, passages, strict=True)]
     return tuple(_source(one.hit.rank, [one], [one.hit]) for one in whole)
 
 
@@ -221,8 +227,10 @@ def passage_of(hit: Hit) -> Ranked:
     """The hit as a passage of its document; of a document of its own where offsets are missing."""
     node, span = hit.read, span_of(hit.read)
     if span is None:
-        return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text)
-    return Ranked(document_of(node), span, node.text, span_of(hit.found))
+        leads = leads_of(node, 0)
+        return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text, leads=leads)
+    leads = leads_of(node, span.start)
+    return Ranked(document_of(node), span, node.text, span_of(hit.found), leads)
 
 
 def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
@@ -234,11 +242,13 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
     held: dict[tuple[str, str], list[Hit]] = defaultdict(list)
     places: dict[str, list[tuple[Span, tuple[str, str]]]] = defaultdict(list)
     for one in read:
-        document, whole, text, _ = one.passage
+        document, whole = one.passage.document, one.passage.span
         for part in one.parts:
-            start, end = part.start - whole.start, part.end - whole.start
-            excerpt = Excerpt(one.hit, start, end, count_tokens(text[start:end]))
-            group = document_of(one.hit.read), _section(excerpt)
+            excerpt = _excerpt(one.hit, one.passage, part)
+            group = (
+                document_of(one.hit.read),
+                section_of(excerpt.hit.read, excerpt.start, excerpt.end),
+            )
             groups[group].append(excerpt)
             places[document].append((part, group))
         touched = (group for part, group in places[document] if part.overlap(whole))
@@ -250,13 +260,15 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
     )
 
 
-def _section(excerpt: Excerpt) -> str:
-    page, _ = pages_of(excerpt.hit.read, excerpt.start, excerpt.end)
-    return f"page {page}" if page else str(excerpt.hit.read.metadata.get(keys.BREADCRUMB) or "")
+def _excerpt(hit: Hit, passage: Ranked, part: Span) -> Excerpt:
+    start, end = part.start - passage.span.start, part.end - passage.span.start
+    lead = passage.lead_at(part.start)
+    tokens = count_tokens(passage.text[start:end])
+    return Excerpt(hit, start, end, tokens, lead.text if lead else "")
 
 
 def _source(number: int, excerpts: list[Excerpt], hits: list[Hit]) -> Source:
-    ordered = sorted(excerpts, key=lambda one: (one.span or (0, 0), one.hit.rank))
+    ordered = _led(sorted(excerpts, key=lambda one: (one.span or (0, 0), one.hit.rank)))
     return Source(
         number=number,
         hits=tuple(sorted(hits, key=lambda hit: (hit.node.start_char_idx or 0, hit.rank))),
@@ -278,11 +290,25 @@ def _place(excerpt: Excerpt) -> str:
     return f" - {' '.join(words)}" if words else ""
 
 
+def _led(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
+    """Keep each lead once, unless the text before the excerpt continues in it."""
+    led: set[str] = set()
+    kept: list[Excerpt] = []
+    for excerpt in excerpts:
+        continues = bool(kept) and _between(kept[-1], excerpt) != _GAP
+        if not excerpt.lead or excerpt.lead in led or continues:
+            kept.append(replace(excerpt, lead=""))
+        else:
+            led.add(excerpt.lead)
+            kept.append(replace(excerpt, tokens=excerpt.tokens + lead_tokens(excerpt.lead)))
+    return kept
+
+
 def _joined(excerpts: Sequence[Excerpt]) -> str:
-    """The texts in document order, gaps marked."""
-    between = [_between(before, after) for before, after in pairwise(excerpts)]
-    texts = [excerpt.text for excerpt in excerpts]
-    return texts[0] + "".join(gap + text for gap, text in zip(between, texts[1:], strict=True))
+    """The texts in document order, gaps marked, names of columns before rows that lost them."""
+    between = ["", *(_between(before, after) for before, after in pairwise(excerpts))]
+    texts = (f"{one.lead}\n{one.text}" if one.lead else one.text for one in excerpts)
+    return "".join(gap + text for gap, text in zip(between, texts, strict=True))
 
 
 def _between(before: Excerpt, after: Excerpt) -> str:

@@ -10,14 +10,17 @@ from __future__ import annotations
 from bisect import bisect_right, insort
 from collections import defaultdict
 from dataclasses import replace
-from itertools import pairwise
+from functools import partial
+from itertools import chain, pairwise
 from math import inf
 from statistics import fmean
 from typing import TYPE_CHECKING, NamedTuple
 
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
+from rag_nodes.core import metadata as keys
 from rag_nodes.query.gaps import gaps_of
+from rag_nodes.query.leads import leads_of_run
 from rag_nodes.query.locations import (
     document_of,
     headings_of,
@@ -27,6 +30,7 @@ from rag_nodes.query.locations import (
     span_of,
     tokens_of,
 )
+from rag_nodes.query.pieces import HitPiece, credible
 from rag_nodes.query.reading import passage_of
 from rag_nodes.text.edges import in_sentence
 from rag_nodes.text.filling import Ranked, fill
@@ -46,14 +50,8 @@ if TYPE_CHECKING:
 
     from rag_nodes.query.similarity import Counted
     from rag_nodes.store import Hit
+    from rag_nodes.text.filling import Lead
     from rag_nodes.text.passages import Read
-
-
-class _Piece(NamedTuple):
-    """A hit with the text that may be read because of it."""
-
-    hit: Hit
-    passage: Ranked
 
 
 class _Found(NamedTuple):
@@ -76,7 +74,7 @@ class Sentences:
     """
 
     def __init__(self, question: str, hits: Sequence[Hit], counted: Counted | None = None) -> None:
-        self._text = _Text(_credible([_Piece(hit, passage_of(hit)) for hit in hits]))
+        self._text = _Text(credible([HitPiece(hit, passage_of(hit)) for hit in hits]))
         similarity = self._text.similarity(counted) if counted else None
         self._ranker = PassageRanker(question, self._text.runs, similarity)
 
@@ -105,7 +103,7 @@ class Sentences:
                 start = one.passage.span.start
                 text = one.passage.text[part.start - start : part.end - start]
                 core = _inside(one.passage.core, part)
-                yield _Found(Ranked(one.passage.document, part, text, core), one.score)
+                yield _Found(one.passage._replace(span=part, text=text, core=core), one.score)
 
     def _ranked(self, budget: int) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
@@ -129,9 +127,9 @@ class _Text:
     are in rank order.
     """
 
-    def __init__(self, pieces: Sequence[_Piece]) -> None:
+    def __init__(self, pieces: Sequence[HitPiece]) -> None:
         self.pieces = pieces
-        self._by_document: dict[str, list[_Piece]] = defaultdict(list)
+        self._by_document: dict[str, list[HitPiece]] = defaultdict(list)
         for piece in pieces:
             self._by_document[piece.passage.document].append(piece)
         self._held = {
@@ -140,12 +138,14 @@ class _Text:
         }
         self._gaps = gaps_of(pieces)
         self._bridged_spans: dict[TextRun, list[Span]] = {}
+        self._leads: dict[TextRun, tuple[Lead, ...]] = {}
         self.runs = joined_runs(
             TextRun(
                 one.document,
                 one.span.start,
                 one.text + self._white_space_after(one),
                 headings_of(hit.read, 0),
+                str(hit.read.metadata.get(keys.TABLE_HEADER) or ""),
             )
             for hit, one in pieces
         )
@@ -183,8 +183,7 @@ class _Text:
         """
         runs = [self.runs[read.run] for read in reads]
         ranked = [
-            Ranked(run.document, one.span, _text(run, one.span), one.best)
-            for run, one in zip(runs, reads, strict=True)
+            self._passage(run, one.span, one.best) for run, one in zip(runs, reads, strict=True)
         ]
         found = zip(reads, fill(ranked, budget).parts, strict=False)
         return [
@@ -230,7 +229,18 @@ class _Text:
         for held in self._bridged(run):
             if held.overlap(read.span):
                 span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
-                yield Ranked(run.document, span, _text(run, span), _inside(read.best, span))
+                yield self._passage(run, span, _inside(read.best, span))
+
+    def _passage(self, run: TextRun, span: Span, best: Span | None) -> Ranked:
+        """Return characters of a run with the lines before parts that begin inside a table."""
+        if run not in self._leads:
+            pieces = self._by_document[run.document]
+            starts = [piece.passage.span.start for piece in pieces]
+            turned = (piece.hit.read.metadata.get(keys.PAGE_BREAKS) or () for piece in pieces)
+            page = partial(self._page, run.document)
+            self._leads[run] = leads_of_run(run, chain(starts, *turned), page)
+        leads = tuple(lead for lead in self._leads[run] if lead.span.overlap(span))
+        return Ranked(run.document, span, _text(run, span), best, leads)
 
     def _bridged(self, run: TextRun) -> list[Span]:
         """Return the parts of a document that chunks hold, joined where a sentence continues."""
@@ -296,37 +306,6 @@ class _Text:
             and _text(run, span).isspace()
             for run in self.runs
         )
-
-
-def _credible(pieces: Sequence[_Piece]) -> list[_Piece]:
-    """The pieces, those without a place whose text contradicts that of another at the same place.
-
-    Splitters that search for their chunks in the text can find an earlier one that begins alike.
-    """
-    reached: dict[str, Ranked] = {}
-    wrong: set[int] = set()
-    placed = [piece for piece in pieces if span_of(piece.hit.read)]
-    for piece in sorted(placed, key=lambda one: one.passage.span):
-        passage = piece.passage
-        before = reached.get(passage.document)
-        if before and not _agree(before, passage):
-            wrong.add(id(piece))
-        elif not before or passage.span.end > before.span.end:
-            reached[passage.document] = passage
-    return [_without_place(one.hit) if id(one) in wrong else one for one in pieces]
-
-
-def _agree(first: Ranked, second: Ranked) -> bool:
-    """Return True if two passages agree where they overlap; the first begins first."""
-    common = first.span.overlap(second.span)
-    start = second.span.start - first.span.start
-    return first.text[start : start + common] == second.text[:common]
-
-
-def _without_place(hit: Hit) -> _Piece:
-    unknown = {"start_char_idx": None, "end_char_idx": None}
-    hit = replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
-    return _Piece(hit, passage_of(hit))
 
 
 def _text(run: TextRun, span: Span) -> str:

@@ -41,13 +41,16 @@ class Excerpt:
         hit: what was found; the characters are those of `hit.read`.
         start: offset of the first one inside `hit.read.text`.
         end: offset one past the last.
-        tokens: their tokens.
+        tokens: their tokens, and those of the lead.
+        lead: line `Table: A | B` that is read before characters that begin inside a table; "" if
+            there is none, or the source has it already.
     """
 
     hit: Hit
     start: int
     end: int
     tokens: int
+    lead: str = ""
 
     @property
     def text(self) -> str:
@@ -73,7 +76,8 @@ class Source:
     Attributes:
         number: the n of `[Source n - Page p]`, counted from 1.
         hits: the hits whose text is in it, in document order.
-        text: what the model reads: the excerpts, with marks where text between them is left out.
+        text: what the model reads: the excerpts, with marks where text between them is left out,
+            and names of columns before rows that have lost them.
         label: `Source n - Page p`, or `Source n - <heading or file>` where there are no pages.
         tokens: tokens of the excerpts.
         excerpts: the document's own characters in it, in document order.
@@ -169,8 +173,9 @@ class Answer:
         hits: everything retrieved, in rank order.
         sources: the numbered blocks that were given to the model.
         left_out: hits that were asked for and did not fit the token budget.
-        context_tokens: tokens of the documents' text in all sources together, never more than the
-            budget; labels of sources and marks of gaps belong to the prompt and are not counted.
+        context_tokens: tokens of the documents' text in all sources together, names of columns
+            included, never more than the budget; labels of sources and marks of gaps belong to the
+            prompt and are not counted.
         seconds: wall-clock time per stage: "embed", "retrieve", "answer", and "first_token" from
             asking the model to its first text, where the answer was streamed.
         embedding_model: name of the model that embedded the question.

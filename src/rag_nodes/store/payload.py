@@ -49,7 +49,7 @@ def _indexed(node: BaseNode) -> str:
     table that the chunk begins inside of.
     """
     named = [*(node.metadata.get(EMBEDDED_METADATA) or ()), TABLE]
-    above = (str(node.metadata[key]) for key in named if node.metadata.get(key))
+    above = (str(node.metadata[key]) for key in named if node.metadata.get(key) is not None)
     return "\n".join((*above, node.get_content()))
 
 

@@ -22,24 +22,49 @@ counts as full; 30 of 1500 tokens hold most sentences."""
 _WORD = re.compile(r"(?<!\S)\S")
 
 
+class Lead(NamedTuple):
+    """A line that is read before a part that begins inside a table.
+
+    Attributes:
+        span: characters of the document; a part that begins at any of them is read with the line.
+        text: the line, without its end.
+        place: source that the part is read in; each source has the line once.
+    """
+
+    span: Span
+    text: str
+    place: str
+
+
+def lead_tokens(text: str) -> int:
+    """Return the tokens of the text of a lead and of the end of its line."""
+    return count_tokens(f"{text}\n")
+
+
 class Ranked(NamedTuple):
     """A passage that was found; passages of the same document share characters.
 
-    `text` is that of `span`. Its `core` is what matched, kept where not all of it fits.
+    `text` is that of `span`. Its `core` is what matched, kept where not all of it fits. `leads` are
+    in order and disjoint.
     """
 
     document: str
     span: Span
     text: str
     core: Span | None = None
+    leads: tuple[Lead, ...] = ()
+
+    def lead_at(self, offset: int) -> Lead | None:
+        """Return the line for a part that begins at an offset; None if there is none."""
+        return next((one for one in self.leads if one.span.start <= offset < one.span.end), None)
 
 
 class Filled(NamedTuple):
     """What is read: for each passage in rank order the parts read because of it.
 
     Parts are disjoint from all others, and empty where passages before it hold it; passages that
-    came too late have none. `tokens` is the sum of the parts' own; `cut` says that the last passage
-    is read in part only.
+    came too late have none. `tokens` is the sum of the parts' own and of the lines before them;
+    `cut` says that the last passage is read in part only.
     """
 
     parts: tuple[tuple[Span, ...], ...]
@@ -58,7 +83,8 @@ def fill(
     The passage that does not fit is the last one and is cut: after a sentence (or a line of a
     table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after a
     word, else after a token, never inside what a reader sees as one character. It is cut at its
-    end; at its beginning only where its core would be lost.
+    end; at its beginning only where its core would be lost. A line before a part that begins inside
+    a table is paid for once in each source, see `Lead`.
 
     A budget of None is for everything. With `exact`, nothing is left empty: the last passage is cut
     at the last character that fits.
@@ -66,25 +92,53 @@ def fill(
     read: dict[str, list[Span]] = {}
     parts: list[tuple[Span, ...]] = []
     used = 0
+    leads = _Leads()
     lost = None if exact else int((budget or 0) * MOST_LOST)
     for passage in ranked:
         if budget is not None and budget - used <= (lost or 0):
             break
         taken: list[Span] = []
         for span in _unread(passage, read.get(passage.document, ())):
-            tokens = count_tokens(_text(passage, span))
-            part = span
+            part, tokens = span, count_tokens(_text(passage, span)) + leads.due(passage, span.start)
             if budget is not None and tokens > budget - used:
-                part = _cut(passage, span, budget - used, lost)
-                tokens = count_tokens(_text(passage, part))
+                room = budget - used - leads.most_due(passage, span)
+                part = _cut(passage, span, room, lost) if room > 0 else Span(span.start, span.start)
+                tokens = count_tokens(_text(passage, part)) + leads.due(passage, part.start)
             if part.length:
                 taken.append(part)
                 used += tokens
+                leads.pay(passage, part.start)
             if part != span:
                 return Filled((*parts, tuple(sorted(taken))), used, cut=True)
         read[passage.document] = merge([*read.get(passage.document, ()), *taken])
         parts.append(tuple(sorted(taken)))
     return Filled(tuple(parts), used)
+
+
+class _Leads:
+    """The lines that are paid for, by document, source and text."""
+
+    def __init__(self) -> None:
+        self._paid: set[tuple[str, str, str]] = set()
+
+    def due(self, passage: Ranked, start: int) -> int:
+        """Return the tokens of the line for a part that begins at `start`; 0 if it is paid for."""
+        lead = passage.lead_at(start)
+        return lead_tokens(lead.text) if lead and self._key(passage, lead) not in self._paid else 0
+
+    def most_due(self, passage: Ranked, span: Span) -> int:
+        """Return the most that a part of a span can cost, wherever it begins."""
+        own = [lead for lead in passage.leads if lead.span.overlap(span)]
+        return max((self.due(passage, lead.span.start) for lead in own), default=0)
+
+    def pay(self, passage: Ranked, start: int) -> None:
+        """Note that the line for a part that begins at `start` is read."""
+        if lead := passage.lead_at(start):
+            self._paid.add(self._key(passage, lead))
+
+    @staticmethod
+    def _key(passage: Ranked, lead: Lead) -> tuple[str, str, str]:
+        return passage.document, lead.place, lead.text
 
 
 def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:

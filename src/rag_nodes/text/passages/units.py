@@ -24,6 +24,7 @@ from rag_nodes.text.passages.references import (
 )
 from rag_nodes.text.passages.speakers import Speakers, is_transcript
 from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.tables import Tables, column_names
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
@@ -33,12 +34,21 @@ if TYPE_CHECKING:
 
 
 class TextRun(NamedTuple):
-    """Retrieved text without a gap, from `start` of its document on, and the headings above it."""
+    """Retrieved text without a gap, and what stands above it.
+
+    Attributes:
+        document: its id.
+        start: offset of the first character in the document.
+        text: the characters.
+        headings: headings above the first character, outermost first.
+        table_header: header rows of the table that the text begins inside of; "" for no table.
+    """
 
     document: str
     start: int
     text: str
     headings: tuple[str, ...] = ()
+    table_header: str = ""
 
 
 def joined_runs(pieces: Iterable[TextRun]) -> list[TextRun]:
@@ -164,8 +174,8 @@ def _cut(text: str, ideal: int, reach: int, floor: int) -> int:
 
 
 HEADING = 0.5
-"""Times that a word in a heading counts for what stands under it, and one in the label of a speaker
-for what is said behind it."""
+"""Times that a word in a heading counts for what stands under it, one in the label of a speaker for
+what is said behind it, and one in the header of a table for its rows."""
 _SAMPLE = 8_000
 """Characters of a document its language is guessed from."""
 
@@ -218,6 +228,20 @@ class _Terms(dict[str, int]):
         return self._above[headings]
 
 
+class _Beside:
+    """Words that hold for a unit beside its headings: its speaker, names of columns."""
+
+    def __init__(self, run: TextRun, packer: Packer) -> None:
+        self.speakers = Speakers(run.text)
+        self._tables = Tables.of(run.text, packer.text_format, run.table_header)
+
+    def at(self, start: int) -> tuple[str, ...]:
+        """Return them for the unit that begins at an offset of the run."""
+        header = self._tables.header_at(start)
+        columns = (column_names(header),) if header else ()
+        return (*self.speakers.at(start), *columns)
+
+
 def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     """Cut runs into units and count the question's words in each."""
     asked = list(dict.fromkeys(content_words(question)))
@@ -235,8 +259,8 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         language = languages[run.document]
         known = terms[language]
         packer = Packer(run.text, language=language)
-        headings, speakers = packer.headings, Speakers(run.text)
-        spoken.setdefault(run.document, []).append(speakers)
+        headings, beside = packer.headings, _Beside(run, packer)
+        spoken.setdefault(run.document, []).append(beside.speakers)
         texts: list[str] = []
         under_heading: list[bool] = []
         for unit, span in enumerate(units_in(packer), start=len(spans)):
@@ -245,7 +269,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
                 own += [(unit, term) for term in found]
             texts.append(text)
             path = headings.path_at(span.start)
-            over = (*path, *speakers.at(span.start))
+            over = (*path, *beside.at(span.start))
             if over and (found := known.above(over)):
                 above += [(unit, term) for term in found]
             spans.append(span)
