@@ -12,7 +12,7 @@ from results.picture import LEVEL, NAMES
 from results.summary import Named, Summary
 
 PEERS = ("LangChain", "LlamaIndex", "semchunk", "chonkie")
-_WIDTH = 100
+_WIDTH = 118
 """Characters of a line in the pages."""
 
 
@@ -39,7 +39,6 @@ class Field(NamedTuple):
         peers: settings whose chunks are read whole.
         legend: the peers beside `SentenceSplitter()`, in a few words.
         search: name of the way of searching.
-        scope: name of the sets with a link.
     """
 
     summary: Summary
@@ -47,12 +46,16 @@ class Field(NamedTuple):
     peers: list[Named]
     legend: str
     search: str
-    scope: str
 
     @property
     def stock(self) -> Named:
         """LlamaIndex's `SentenceSplitter()` with its default settings."""
         return next(peer for peer in self.peers if peer[1] == STOCK)
+
+    @property
+    def questions(self) -> int:
+        """Number of questions that were asked."""
+        return sum(len(self.summary.kept[part].questions) for part in self.summary.parts)
 
     @property
     def best_peer(self) -> Named:
@@ -88,7 +91,6 @@ def keyword() -> Field:
         peers,
         f"whole chunks of {len(peers)} settings of other packages",
         "keyword search (BM25)",
-        "[five labelled sets](benchmarks/results.md)",
     )
 
 
@@ -100,50 +102,47 @@ def hybrid() -> Field:
         [("minilm", LADDER_ON), ("minilm", STOCK)],
         "the same chunks, read whole",
         "hybrid search with all-MiniLM-L6-v2",
-        "[parts of the five sets](benchmarks/results.md#with-a-neural-embedding)",
     )
 
 
-def lead(field: Field) -> str:
-    """Return the sentences under a figure of the README."""
-    summary, gaps = field.summary, field.gaps()
-    questions = sum(len(summary.kept[part].questions) for part in summary.parts)
-    best, stock = (
-        summary.mean_gap(field.ours, peer, LEVEL) for peer in (field.best_peer, field.stock)
-    )
-    ahead = sum(gap.interval.low > 0 for gap in gaps)
-    fewer = [gap for gap in gaps if gap.interval.mean < 0]
-    fewer.sort(key=lambda gap: gap.interval.mean)
+def lead() -> str:
+    """Return the sentences under the figures of the README."""
+    words, model = keyword(), hybrid()
     text = (
-        f"*Share of the answer text within {LEVEL:,} tokens of context (encyclopaedia: 200), in "
-        f"percent, on {field.scope} with {questions:,} questions; {field.search}. Blue: sentence "
-        f"selection from chunks of 200 tokens. Grey: {field.legend}; ring: `SentenceSplitter()` "
-        "with its default settings. On average over the sets, sentence selection finds "
-        f"{_points(best)} more than {_setting(field.best_peer)}, the best of these settings, and "
-        f"{_points(stock)} more than `SentenceSplitter()`. Of {len(gaps)} comparisons with a "
-        f"setting on a set, {ahead} show a significant gain. "
-        f"{_losses(fewer)}*"
+        f"*Answer text read within {LEVEL:,} tokens (encyclopaedia: 200) on [five labelled sets]"
+        "(benchmarks/results.md), in percentage points with 95 % CI. Sentence selection by "
+        f"keywords, {words.questions:,} questions: {_verdict(words)} With all-MiniLM-L6-v2, "
+        f"{model.questions} questions about parts of the sets: {_verdict(model)}*"
     )
     return fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
 
 
+def _verdict(field: Field) -> str:
+    """Return the mean difference to the best peer, and every comparison that is a loss."""
+    gaps = field.gaps()
+    best = field.summary.mean_gap(field.ours, field.best_peer, LEVEL)
+    ahead = sum(gap.interval.low > 0 for gap in gaps)
+    fewer = [gap for gap in gaps if gap.interval.mean < 0]
+    fewer.sort(key=lambda gap: gap.interval.mean)
+    return (
+        f"{_points(best)} more on average than {_setting(field.best_peer)}, the best of the "
+        f"others; per setting and set significantly more in {ahead} of {len(gaps)}, "
+        f"{_losses(fewer)}"
+    )
+
+
 def _losses(gaps: list[Gap]) -> str:
-    """Return a sentence that names every comparison in which sentence selection finds less."""
-    if not gaps:
-        return "It finds less in none."
-    losses = ", ".join(
-        f"{NAMES[gap.name]} {gap.interval.mean:.1f} ({gap.interval.low:.1f} to "
-        f"{gap.interval.high:.1f}) against {_setting(gap.peer)}"
-        for gap in gaps
+    """Return every comparison in which sentence selection finds less."""
+    losses = " and ".join(
+        f"{_points(gap.interval)} against {_setting(gap.peer)} ({NAMES[gap.name]})" for gap in gaps
     )
     significant = sum(gap.interval.high < 0 for gap in gaps)
-    return f"It finds less in {len(gaps)}, significantly in {significant or 'none'}: {losses}."
+    share = f"less in {len(gaps)}, {significant or 'none'} significantly"
+    return f"{share}: {losses}." if gaps else f"{share}."
 
 
 def _points(interval: Interval) -> str:
-    return (
-        f"{interval.mean:.1f} percentage points (95 % CI {interval.low:.1f} to {interval.high:.1f})"
-    )
+    return f"{interval.mean:.1f} ({interval.low:.1f} to {interval.high:.1f})"
 
 
 def _setting(peer: Named) -> str:

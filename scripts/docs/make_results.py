@@ -22,9 +22,9 @@ PAGE = ROOT / "benchmarks" / "results.md"
 README = ROOT / "README.md"
 PICTURE = ROOT / "docs" / "images" / "size-curves.svg"
 FIELDS = {"recall-keyword": keyword, "recall-hybrid": hybrid}
-"""Figures of the README: each has its name between the marks of the sentences under it."""
+"""Figures of the README."""
 _TABLE = re.compile(r"(?<=<!-- table: )([a-z-]+)( -->\n).*?(?=<!-- /table -->)", re.DOTALL)
-_LEAD = re.compile(r"(?<=<!-- lead: )([a-z-]+)( -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
+_LEAD = re.compile(r"(?<=<!-- lead -->\n).*?(?=<!-- /lead -->)", re.DOTALL)
 
 
 def figures() -> dict[Path, str]:
@@ -34,9 +34,9 @@ def figures() -> dict[Path, str]:
     return {PICTURE: picture(), **fields}
 
 
-def with_leads(page: str) -> str:
+def with_lead(page: str) -> str:
     """Return the text of the README with the sentences under its figures made again."""
-    return _LEAD.sub(lambda mark: f"{mark[1]}{mark[2]}{lead(FIELDS[mark[1]]())}\n", page)
+    return _LEAD.sub(lambda _: f"{lead()}\n", page)
 
 
 def with_tables(page: str) -> str:
@@ -46,7 +46,7 @@ def with_tables(page: str) -> str:
 
 def main() -> None:
     """Write both pages and the figures."""
-    README.write_text(with_leads(README.read_text(encoding="utf-8")), encoding="utf-8")
+    README.write_text(with_lead(README.read_text(encoding="utf-8")), encoding="utf-8")
     PAGE.write_text(with_tables(PAGE.read_text(encoding="utf-8")), encoding="utf-8")
     for path, figure in figures().items():
         path.write_text(figure, encoding="utf-8")
