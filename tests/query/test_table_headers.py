@@ -123,11 +123,13 @@ def test_sentences_out_of_a_table_have_its_header() -> None:
 
 
 def test_words_of_the_header_count_for_the_rows_that_lost_it() -> None:
-    other = TextNode(text="Valve golf has a colour.", start_char_idx=0, end_char_idx=24)
+    colours = table_facts("| Valve | Colour |\n| --- | --- |")
+    end = len(ROWS[6])
+    other = TextNode(text=ROWS[6], start_char_idx=0, end_char_idx=end, metadata={**colours})
     other.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="other")
     hits = [Hit(node=other, rank=1, score=1.0), _hit(2, ROWS[6], ROWS[6])]
-    best = Sentences("Pressure of valve golf?", hits).hits(40)[0]
-    assert best.read.get_content() == ROWS[6]
+    best = Sentences("Pressure of valve golf?", hits).hits(60)[0]
+    assert best.read.ref_doc_id == "doc"
 
 
 @pytest.mark.parametrize("granularity", ["sentences", "chunks"])
