@@ -48,6 +48,7 @@ async def test_run_and_awaited_it_gives_the_parsers_nodes_with_vectors(name: str
 def test_a_preset_is_named_and_a_model_too() -> None:
     pipeline = build_pipeline("token-overlap", embed_model="lexical")
     assert [step.class_name() for step in pipeline.transformations] == [
+        "HiddenMetadata",
         "TokenOverlapNodeParser",
         "EmbeddingGuard",
         "LeafEmbedding",

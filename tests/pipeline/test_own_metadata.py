@@ -86,7 +86,9 @@ def test_one_changed_row_makes_its_file_due_alone(
 ) -> None:
     def run(text: str) -> dict[str, str]:
         own = FileMetadata(csv=csv_in(folder, text))
-        report = ingest([folder / "hr"], PARSERS, store, models=models, metadata=own)
+        report = ingest(
+            [folder / "hr", folder / "metadata.csv"], PARSERS, store, models=models, metadata=own
+        )
         return {Path(file.path).name: file.status for file in report.files}
 
     run("path,dept\nhr/leave.md,a\nhr/pay.txt,b\n")

@@ -95,6 +95,10 @@ class FileMetadata:
             values |= self._rows[number].values
         return tuple(sorted((values | self._everywhere).items()))
 
+    def is_at(self, file: ListedFile) -> bool:
+        """Return True for the CSV file itself, which is no document."""
+        return self._csv is not None and file.place == str(self._csv.resolve())
+
     def unmatched(self) -> str:
         """Return a sentence about rows that belong to none of the files so far; "" if all do."""
         if not self._unmatched:

@@ -144,12 +144,13 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         progress=progress,
         limits=limits,
         dry_run=dry_run,
-        total=_documents_in(wanted, exclusion) if progress else None,
+        total=_documents_in(wanted, exclusion, own) if progress else None,
     ) as run:
         if prune:
             kept = run.ledger if run.keeps_ledger else None
             check_prunable(wanted, store, kept, corpus, exclusion)
-        files = run.due(listed(wanted, exclude=exclusion, skipped=skipped))
+        found = listed(wanted, exclude=exclusion, skipped=skipped)
+        files = run.due(file for file in found if not own.is_at(file))
         report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
         report = replace(report, **skipped.facts())
         for reason in report.unhashable:
@@ -168,11 +169,11 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         )
 
 
-def _documents_in(paths: Sequence[Path], exclude: Exclusion) -> int | None:
+def _documents_in(paths: Sequence[Path], exclude: Exclusion, own: FileMetadata) -> int | None:
     """Return the number of documents in files and folders; None if only reading them tells."""
     if any(path.suffix.lower() in COLLECTIONS for path in paths):
         return None
-    return sum(1 for _ in listed(paths, exclude=exclude))
+    return sum(not own.is_at(file) for file in listed(paths, exclude=exclude))
 
 
 async def aingest(
