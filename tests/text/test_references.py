@@ -82,7 +82,7 @@ def test_what_follows_the_list_is_read_before_it() -> None:
 
 
 def test_a_list_whose_heading_was_not_retrieved_is_known_by_the_headings_of_its_chunk() -> None:
-    titles = "Harbour traffic of ferries, dense and retrieved. A book.\n\nFerries of the harbour."
+    titles = "Harbour traffic of ferries, dense and retrieved. 2019.\n\nFerries of the harbour."
     runs = [TextRun("paper", 0, BODY), TextRun("paper", 900, titles, ("Boats", "References"))]
     units = units_of(QUESTION, runs)
     assert units.listed.tolist() == (units.runs == 1).tolist()
@@ -119,6 +119,49 @@ def test_a_single_numbered_line_with_a_year_is_no_list() -> None:
     steps = ["1. Open the valve.", "2. In 2019 the U.S. changed pages 3-4 of it.", "3. Shut it."]
     assert are_entries(steps) == [False] * 3
     assert are_entries(ENTRIES) == [True] * 3
+
+
+RECITALS = [
+    "(17) Regulation (EC) No 45/2001 of the Parliament applies to personal data in the EU.",
+    "(18) This Regulation does not apply to a natural person under Directive 95/46/EC of 1995.",
+    "(19) The protection of natural persons is the subject of an act of 2016 of the E.U.",
+]
+JUDGMENT = [
+    "12. On 4 June 2004 the applicant, Mr J. Smith, was arrested in Berlin for theft.",
+    "13. On 5 June 2004 Judge A. Miller ordered that he be detained, see paragraphs 3-4.",
+    "14. In 2005 the court of appeal, with Judge B. Wood presiding, released him.",
+]
+STEPS = [
+    "1. Download the editor of 2022 from https://example.org/editor.",
+    "2. Install the server of 2019-2021 from https://example.org/server.",
+]
+
+
+@pytest.mark.parametrize("paragraphs", [RECITALS, JUDGMENT, STEPS])
+def test_numbered_paragraphs_with_years_are_no_list(paragraphs: list[str]) -> None:
+    assert not any(are_entries(paragraphs))
+
+
+@pytest.mark.parametrize(
+    "entries",
+    [
+        ["[1] A. Smith and B. Jones, Green ferries, 2018.", "[2] J.-P. Mas. Boats, 2011."],
+        ["1. Brown T, Lee K. Fares. Boats 2019;8:1-4.", "2. Grave EM. Dues. Boats 2020;3:7."],
+        ["3. Ann Lee et al. Fares, 2019.", "4. World Bank, Dues, 2020. doi 10.1/2"],
+    ],
+)
+def test_numbered_entries_that_begin_with_authors_are_a_list(entries: list[str]) -> None:
+    assert all(are_entries(entries))
+
+
+def test_a_chapter_of_a_manual_about_references_keeps_its_rank() -> None:
+    chapter = "# References\n\nAn lvalue binds to a const object without a copy."
+    other = "# Pointers\n\nA pointer is an lvalue too, but it may be null."
+    text = f"{chapter}\n\n{other}"
+    [first, *_] = PassageRanker("How does an lvalue bind?", [TextRun("manual", 0, text)]).passages(
+        9
+    )
+    assert "binds" in first.span.of(text)
 
 
 def test_documents_that_are_all_references_are_ranked_as_before() -> None:

@@ -17,12 +17,22 @@ _HEADING = regex.compile(
 )
 """The heading of a reference list, with its number."""
 _YEAR = r"(?<!\d)(?:1[89]|20)\d\d(?!\d)"
+_NAME = r"\p{Lu}[\p{L}'\p{Pf}-]+"
 _ENTRY = regex.compile(
     rf"[\W_]{{0,3}}(?:\d{{1,3}}[\]).]|[^\]\s]{{1,12}}\])\s(?=.*{_YEAR})"
-    r"(?=.*(?:\p{Lu}\.|\bet al\b|\d\p{Pd}\d|\bdoi\b|https?:))",
+    rf"(?:{_NAME},?\s\p{{Lu}}{{1,3}}[.,;]"
+    rf"|(?:\p{{Lu}}\.[\s-]?)+\s?{_NAME}(?:[.,;:]|\s(?:and|und|et|y|&)\s)"
+    r"|(?=.*(?:\bet al\b|\bdoi\b)))",
     regex.DOTALL,
 )
-"""The beginning of an entry with a number or a label in brackets, a year, and initials or pages."""
+"""The beginning of an entry: a number or a label in brackets, a name with initials, and a year.
+
+A year alone would be found in the numbered paragraphs of laws and judgments, too.
+"""
+_SOURCE = regex.compile(rf"{_YEAR}|https?:|\bdoi\b|\bet al\b")
+"""A year, a link or a mark that an entry of a reference list has."""
+_LETTERS_PER_SOURCE = 400
+"""Characters of a reference list that hold one of these at least, on average."""
 _SURNAMES = regex.compile(r"(\p{Lu}[\p{L}'\p{Pf}-]+),\s\p{Lu}\.")
 _AUTHORS = regex.compile(
     r"[\W_]*+(?:\d++[\W_]++)?+"
@@ -42,6 +52,15 @@ _ASKS = regex.compile(
 def is_reference_heading(path: Iterable[str]) -> bool:
     """Return True if one of the headings above a text is that of a reference list."""
     return any(_HEADING.fullmatch(heading.strip()) for heading in path)
+
+
+def has_sources(texts: Sequence[str]) -> bool:
+    """Return True if texts under the heading of a reference list are one.
+
+    A chapter of a manual about references has the heading, too, but few years and links.
+    """
+    sources = sum(len(_SOURCE.findall(text)) for text in texts)
+    return sources * _LETTERS_PER_SOURCE >= sum(map(len, texts))
 
 
 def are_entries(texts: Sequence[str]) -> list[bool]:

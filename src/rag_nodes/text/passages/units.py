@@ -5,9 +5,8 @@ Units are sentences, rows and lines, and parts of what goes on for longer.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
-from operator import or_
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -20,6 +19,7 @@ from rag_nodes.text.packing import BY_LINE, Packer
 from rag_nodes.text.passages.references import (
     are_entries,
     asks_for_references,
+    has_sources,
     is_reference_heading,
 )
 from rag_nodes.text.passages.speakers import Speakers, is_transcript
@@ -253,7 +253,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     own: list[tuple[int, int]] = []
     above: list[tuple[int, int]] = []
     listed: list[bool] = []
-    are_lists: dict[tuple[str, ...], bool] = {}
+    by_heading: dict[tuple[str, tuple[str, ...]], dict[int, str]] = {}
     spoken: dict[str, list[Speakers]] = {}
     for number, run in enumerate(runs):
         language = languages[run.document]
@@ -262,7 +262,6 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         headings, beside = packer.headings, _Beside(run, packer)
         spoken.setdefault(run.document, []).append(beside.speakers)
         texts: list[str] = []
-        under_heading: list[bool] = []
         for unit, span in enumerate(units_in(packer), start=len(spans)):
             text = run.text[span.start : span.end]
             if found := known.of(text):
@@ -274,12 +273,11 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
                 above += [(unit, term) for term in found]
             spans.append(span)
             sizes.append(letters(text))
-            path = path or run.headings
-            if path not in are_lists:
-                are_lists[path] = is_reference_heading(path)
-            under_heading.append(are_lists[path])
-        listed += map(or_, under_heading, are_entries(texts))
+            by_heading.setdefault((run.document, path or run.headings), {})[unit] = text
+        listed += are_entries(texts)
         numbers += [number] * (len(spans) - len(numbers))
+    lists = set(_under_references(by_heading))
+    listed = [own or unit in lists for unit, own in enumerate(listed)]
     transcripts = {document for document, parts in spoken.items() if is_transcript(parts)}
     entries = (spans[at].of(runs[numbers[at]].text) for at, own in enumerate(listed) if own)
     if asks_for_references(question, entries):
@@ -295,6 +293,15 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         np.array([run.document in transcripts for run in runs], bool)[numbers_of_runs],
         np.array(listed, bool),
     )
+
+
+def _under_references(
+    by_heading: Mapping[tuple[str, tuple[str, ...]], Mapping[int, str]],
+) -> Iterator[int]:
+    """Yield the units of reference lists, out of the texts by document and headings."""
+    for (_, path), texts in by_heading.items():
+        if is_reference_heading(path) and has_sources([*texts.values()]):
+            yield from texts
 
 
 def _counted(places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Floats:
