@@ -12,6 +12,8 @@ from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 from rag_nodes.core.errors import CancelledError, ConfigurationError
 from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.evaluation.dataset import Dataset
+from rag_nodes.evaluation.decision import default_of
+from rag_nodes.evaluation.effects import reading_of
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.report import EvaluationReport
@@ -19,9 +21,11 @@ from rag_nodes.evaluation.run import evaluate
 from rag_nodes.parsers import get_parser
 from rag_nodes.query import QueryOptions
 from rag_nodes.query.reranking import reranker_at
+from rag_nodes.store import SearchMode
 
 HERE = "tests.evaluation.test_searches"
 SPARSE, HYBRID = QueryOptions(mode="sparse"), QueryOptions(mode="hybrid")
+MODES: tuple[SearchMode, ...] = ("dense", "sparse")
 
 
 class Reverse(BaseNodePostprocessor):
@@ -82,6 +86,30 @@ def test_the_report_says_what_another_search_makes_and_that_a_lexical_model_know
     assert said not in " ".join(searched({"sparse": SPARSE}).said)
 
 
+def test_the_default_is_the_preset_in_the_default_search_whatever_is_named_first() -> None:
+    usual = get_parser("retrieval")
+    searches = {mode: replace(SPARSE, mode=mode) for mode in MODES}
+    report = evaluate(corpus(1), {"usual": usual}, plan=replace(BARE, searches=searches))
+    assert default_of(report.rows, "sparse") == "usual (sparse)"
+    assert default_of(report.rows, "hybrid") == "usual (dense)"
+    assert "points behind usual (dense)" not in report.decision.words
+
+
+def test_only_rows_that_were_read_by_sentences_are_named_as_such() -> None:
+    searches = {mode: replace(SPARSE, mode=mode) for mode in MODES}
+    report = searched(searches)
+    read = [row.name for row in report.rows if row.granularity == "sentences"]
+    assert read == ["small (sparse)"]
+    assert reading_of(report).startswith("Recall of small (sparse) is that of selected sentences")
+
+
+def test_a_search_that_changes_nothing_makes_no_difference_and_not_one_by_chance() -> None:
+    report = searched({"sparse": SPARSE, "again": SPARSE})
+    [words] = [effect.words for effect in report.effects if effect.of == "again"]
+    assert words.startswith("Again instead of sparse search: no difference (")
+    assert "chance" not in words
+
+
 def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once() -> None:
     reverse = Reverse()
     report = searched({"": HYBRID, "Reverse": replace(HYBRID, rerank=reverse)})
@@ -90,7 +118,7 @@ def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once
     assert turned.outcomes != plain.outcomes
     assert len(reverse.calls) == len(report.questions)
     assert max(reverse.calls) <= 50
-    [effect] = [one for one in report.effects if one.of == "Reverse search"]
+    [effect] = [one for one in report.effects if one.of == "Reverse"]
     assert effect.over == "the search alone"
 
 
@@ -98,7 +126,7 @@ def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once
     ("reranker", "words"),
     [
         (Raising(), "the reranker Raising failed: ValueError; run it alone to see where it fails"),
-        (Inventing(), "the reranker Inventing returned 1 nodes that it was not given"),
+        (Inventing(), "the reranker Inventing returned nodes that it was not given (1)"),
     ],
 )
 def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(

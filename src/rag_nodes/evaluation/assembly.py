@@ -95,7 +95,8 @@ def assemble(
             None, None, "drafts", BY_DRAFTS, certainty=certainty_of("drafts")
         )
     else:
-        found, said = _compared(rows, values, whole, documents, plan, use, in_use)
+        mode = plan.options.search_mode(by_meaning=models.embeds_meaning)
+        found, said = _compared(rows, values, whole, documents, plan, use, in_use, mode)
     lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
         dataset=_described(dataset),
@@ -136,6 +137,7 @@ def _compared(
     plan: EvaluationPlan,
     use: Callable[[str], dict[str, Any]],
     in_use: Collection[str],
+    mode: str,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
     """What the leads of all rows say, and sentences beside the decision."""
     own = [row for row in rows if row.role == "own" and not row.error]
@@ -147,7 +149,7 @@ def _compared(
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **swaps)
     contrasts = judge.contrasts(compared)
     found = {
-        "decision": decision_of(own, contrasts[: len(pairs_of(own))], values, use, in_use),
+        "decision": decision_of(own, contrasts[: len(pairs_of(own))], values, use, in_use, mode),
         "contrasts": tuple(contrasts),
         "sizes": _size_shares(own, equal, {**values, **whole}, documents, swaps),
         "effects": (effects := effects_of(own, values, whole, **swaps)),

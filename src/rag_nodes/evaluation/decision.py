@@ -64,16 +64,23 @@ def estimates(values: Mapping[str, Floats], default: str = "") -> dict[str, floa
 
 
 def proposed(rows: Sequence[Row], estimated: Mapping[str, float], default: str = "") -> Row:
-    """Return the row with the largest estimate; of equal ones the default, then the cheapest."""
+    """Return the row with the largest estimate; of equal ones the default, then the cheapest.
+
+    Of the searches of a column it is the first.
+    """
     largest = max(estimated[row.name] for row in rows)
     tied = [row for row in rows if largest - estimated[row.name] < SAME]
-    return min(tied, key=lambda row: (row.name != default, _bytes(row), row.name))
+    return min(tied, key=lambda row: (row.name != default, _bytes(row), row.column))
 
 
-def default_of(rows: Sequence[Row]) -> str:
-    """Return the name of the row of the default preset; "" if it was not measured."""
+def default_of(rows: Sequence[Row], mode: str = "") -> str:
+    """Return the name of the row of the default preset; "" if it was not measured.
+
+    Of several searches it is the first in the default mode, or else the first.
+    """
     fingerprint = get_parser(DEFAULT_PARSER).fingerprint
-    return next((row.name for row in rows if row.parser.get("fingerprint") == fingerprint), "")
+    own = [row for row in rows if row.parser.get("fingerprint") == fingerprint]
+    return min(own, key=lambda row: row.mode != mode).name if own else ""
 
 
 def alone(rows: Sequence[Row] = ()) -> ReportDecision:
@@ -112,6 +119,7 @@ def decision_of(
     values: Mapping[str, Floats],
     use: Callable[[str], dict[str, Any]] = lambda _: {},
     in_use: Collection[str] = (),
+    mode: str = "",
 ) -> ReportDecision:
     """Propose a row, and say how sure that is, what it may cost, and what would settle it.
 
@@ -121,10 +129,11 @@ def decision_of(
         values: of the main measure, by row.
         use: gives, for the name of a row, how a decision names its parser and its search.
         in_use: names of the rows that the user has now; only they are kept.
+        mode: of the search that the models have by default.
     """
     if len(rows) <= 1:
         return alone(rows)
-    default = default_of(rows)
+    default = default_of(rows, mode)
     estimated = estimates({row.name: values[row.name] for row in rows}, default)
     chosen = proposed(rows, estimated, default)
     behind = {one.right for one in contrasts if one.shows_a_gap} - {chosen.name}
@@ -168,7 +177,8 @@ def _grade(contrasts: Sequence[Contrast], behind: Collection[str]) -> Grade:
 
 def _reason(chosen: str, rival: str, contrast: Contrast, asked: str, because: str) -> str:
     """Compare the chosen row with what it would replace, or with the best other one."""
-    gap, where = contrast.of(chosen), f"in these {asked}"
+    gap = contrast.of(chosen)
+    where = "in this question" if asked == "1 question" else f"in these {asked}"
     if gap.shows_a_gap:
         return contrast.words.replace(f"{chosen} is ", "It is ", 1)
     if abs(gap.mean) < SAME:

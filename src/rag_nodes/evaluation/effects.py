@@ -8,7 +8,7 @@ import numpy as np
 
 from rag_nodes.evaluation.leads import DRAWS, Swaps
 from rag_nodes.evaluation.tables import Effect
-from rag_nodes.evaluation.wording import ends, some_of
+from rag_nodes.evaluation.wording import SAME, ends, some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     Floats = NDArray[np.float64]
 
+_MODES = ("sparse", "dense", "hybrid")
 NO_MEANING = (
     "Dense and hybrid search compared words here, as the offline lexical model knows no meaning; "
     "name an embedding model with --embedding to measure them."
@@ -28,13 +29,13 @@ NO_MEANING = (
 
 def reading_of(report: EvaluationReport) -> str:
     """Say what was read for the recall of a report; "" if that is of whole chunks alone."""
-    read = [row.column for row in report.rows if row.granularity == "sentences"]
+    read = [row.name for row in report.rows if row.granularity == "sentences"]
     if not read:
         return ""
     selected = "is that of selected sentences, as `rag-nodes ask` reads them"
     if report.settings.granularity == "sentences":
         return f"Recall {selected}; beside it is that of whole chunks, in which sizes are compared."
-    whose = f"Recall of {some_of(list(dict.fromkeys(read)))}"
+    whose = f"Recall of {some_of(read)}"
     return f"{whose} {selected}; all other recall is that of whole chunks."
 
 
@@ -66,11 +67,11 @@ def effects_of(
     swaps = Swaps(np.stack(means, axis=1), led, draws=draws, seed=seed)
     found = []
     for ((of, over), each), gap in zip(pairs.items(), swaps.intervals, strict=True):
-        words = f"{of[0].upper()}{of[1:]} instead of {over}: {100 * gap.mean:+.1f} points"
-        words += f" ({ends(gap)})"
+        size = "no difference" if abs(gap.mean) < SAME else f"{100 * gap.mean:+.1f} points"
+        words = f"{of[0].upper()}{of[1:]} instead of {over}: {size} ({ends(gap)})"
         first, *others = each
         words += f" on average over {len(each)} columns" if others else f" for {first}"
-        words += "." if gap.shows_a_gap else ", which could be chance."
+        words += "." if gap.shows_a_gap or abs(gap.mean) < SAME else ", which could be chance."
         found.append(Effect(of, over, gap, len(each), words))
     return tuple(found)
 
@@ -85,8 +86,13 @@ def _pairs(
     of = {(row.column, row.search): values[row.name] for row in rows}
     for search in others:
         columns = [column for column, name in of if name == search and (column, first) in of]
-        over = f"{first} search" if first else "the search alone"
+        over = _called(first) if first else "the search alone"
         yield (
-            (f"{search} search", over),
+            (_called(search), over),
             {column: (of[column, search], of[column, first]) for column in columns},
         )
+
+
+def _called(search: str) -> str:
+    """Name a search in a sentence; a name such as that of a reranker stands for itself."""
+    return f"{search} search" if search in _MODES else search

@@ -61,7 +61,7 @@ def reranked(hits: Sequence[Hit], question: str, rerank: Rerank) -> list[Hit]:
         ) from error
     if foreign := scores.keys() - by_id.keys():
         raise RagNodesError(
-            f"the reranker {name} returned {len(foreign):,} nodes that it was not given; "
+            f"the reranker {name} returned nodes that it was not given ({len(foreign):,}); "
             "choose one that orders nodes or leaves some out"
         )
     return rescored([replace(by_id[one], rerank_score=score) for one, score in scores.items()])

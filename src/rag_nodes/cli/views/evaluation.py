@@ -106,7 +106,7 @@ def _numbers(report: EvaluationReport) -> Table:
 
 def _name(row: Row) -> Text:
     """As it is, not on one line: those below a column are indented."""
-    name = one_line(row.column)
+    name = one_line(f"{row.column} ({row.search})" if row.search else row.column)
     if row.error:
         from rag_nodes.evaluation.basis import NOT_MEASURABLE
 
@@ -115,7 +115,7 @@ def _name(row: Row) -> Text:
         return plain(f"{'  ' if row.role == 'size' else f'{name} '}at {row.nominal}")
     if row.role == "matched":
         return plain(f"  at equal size{f' ({one_line(row.note)})' if row.note else ''}")
-    return plain(f"{name} ({row.search})" if row.search else name)
+    return plain(name)
 
 
 def _kinds(report: EvaluationReport) -> Table | None:
