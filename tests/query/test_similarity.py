@@ -198,17 +198,33 @@ def hit(rank: int, origin: Any = "search") -> Hit:
 def test_the_scores_of_any_retriever_count_by_rank() -> None:
     counted = counted_in({1: 7.0, 2: 3.0, 4: -2.0})
     assert counted is not None
-    assert [counted.of(hit(rank)) for rank in (1, 2, 4)] == [7, 3, -2]
+    assert [counted.of(hit(rank)) for rank in (1, 2, 4)] == [1, 5 / 9, 0]
     assert counted.of(hit(1, "neighbour")) is None
 
 
-@pytest.mark.parametrize("scores", [[0.5, None, 0.1], [0.5, float("nan"), 0.1], [0.2] * 3])
+@pytest.mark.parametrize(
+    "scores",
+    [
+        [0.5, None, 0.1],
+        [0.5, float("nan"), 0.1],
+        [0.2] * 3,
+        [0.1 + 0.2, 0.3, 0.3],
+        [1e308, 0.0, -1e308],
+    ],
+)
 def test_ranks_count_if_scores_are_missing_or_no_numbers_or_all_the_same(
     scores: list[float | None],
 ) -> None:
     counted = counted_in(dict(enumerate(scores, start=1)))
     assert counted is not None
-    assert [counted.of(hit(rank)) for rank in (1, 2, 3)] == [-1, -2, -3]
+    assert [counted.of(hit(rank)) for rank in (1, 2, 3)] == [1, 0.5, 0]
+
+
+@pytest.mark.parametrize("scale", [1e-12, 1.0, 1e300])
+def test_the_scale_of_scores_is_irrelevant(scale: float) -> None:
+    counted = counted_in({1: 3 * scale, 2: 2 * scale, 3: -scale})
+    assert counted is not None
+    assert [counted.of(hit(rank)) for rank in (1, 2, 3)] == pytest.approx([1, 0.75, 0])
 
 
 def test_the_scores_of_fewer_than_three_nodes_do_not_count() -> None:

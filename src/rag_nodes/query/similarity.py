@@ -13,7 +13,7 @@ import threading
 import time
 from functools import partial
 from importlib.resources import files
-from math import isfinite
+from math import isclose, isfinite
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -77,8 +77,8 @@ def counted_by(models: Models) -> Counted | None:
 def counted_in(scores: Mapping[int, float | None]) -> Counted | None:
     """Return the similarity that counts for the nodes of any retriever; None for fewer than three.
 
-    It is their score, whatever its scale, or their rank if scores are missing or all the same. The
-    model behind them cannot be tested, so it counts in English only, the language of most models.
+    It is their score, from 0 for the lowest to 1, or their rank if scores are missing or all equal.
+    The model behind them cannot be tested, so it counts in English only, the language of most.
 
     Args:
         scores: score of each node by its rank.
@@ -86,8 +86,10 @@ def counted_in(scores: Mapping[int, float | None]) -> Counted | None:
     if len(scores) < _FEWEST_NODES:
         return None
     known = {rank: score for rank, score in scores.items() if score is not None and isfinite(score)}
-    if len(known) < len(scores) or len(set(known.values())) == 1:
-        known = {rank: -float(rank) for rank in scores}
+    low, high = (min(known.values()), max(known.values())) if known else (0.0, 0.0)
+    if len(known) < len(scores) or isclose(low, high) or not isfinite(high - low):
+        known, low, high = {rank: -float(rank) for rank in scores}, -float(max(scores)), -1.0
+    known = {rank: (score - low) / (high - low) for rank, score in known.items()}
 
     def of(hit: Hit) -> float | None:
         return known[hit.rank] if hit.origin == "search" else None
