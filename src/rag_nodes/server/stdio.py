@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
+import signal
 import sys
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any, cast
@@ -16,7 +17,7 @@ from rag_nodes.core.processes import BackgroundThread, Interrupt, interruptible
 from rag_nodes.server.tools import tool_server
 
 if TYPE_CHECKING:
-    from collections.abc import AsyncIterator, Callable
+    from collections.abc import AsyncIterator, Callable, Iterable
     from typing import TextIO
 
     from rag_nodes.operations.agents import StoredTools
@@ -25,16 +26,38 @@ _READ_BYTES = 1 << 16
 
 
 def serve(tools: StoredTools, output: TextIO) -> None:
-    """Serve until standard input ends.
+    """Serve until standard input ends, or a signal asks for the end.
+
+    A signal is handled once the loop has ended, by the handler that the process has for it: raised
+    in the middle of the loop, an exception might come out as another one.
 
     Args:
         tools: what is offered.
         output: stream of the protocol; nothing else may be written there.
     """
-    asyncio.run(_serve(tools, output))
+    names = ("SIGTERM", "SIGHUP")
+    numbers = [getattr(signal, name) for name in names if hasattr(signal, name)]
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    heard = [number for number, handler in handlers.items() if handler != signal.SIG_IGN]
+    came: list[int] = []
+    with suppress(asyncio.CancelledError):
+        asyncio.run(_serve(tools, output, heard, came))
+    for number in came:
+        signal.signal(number, handlers[number])
+        signal.raise_signal(number)
 
 
-async def _serve(tools: StoredTools, output: TextIO) -> None:
+async def _serve(tools: StoredTools, output: TextIO, heard: Iterable[int], came: list[int]) -> None:
+    loop, serving = asyncio.get_running_loop(), asyncio.current_task()
+
+    def end(number: int) -> None:
+        came.append(number)
+        if serving:
+            serving.cancel()
+
+    with suppress(NotImplementedError):  # on Windows
+        for number in heard:
+            loop.add_signal_handler(number, end, number)
     server = tool_server(tools, _call)
     given = cast("anyio.AsyncFile[str]", _lines(sys.stdin.fileno()))
     async with stdio_server(given, anyio.wrap_file(output)) as (reading, writing):
