@@ -35,7 +35,7 @@ _NAME = "your questions"
 OF_THE_EXAMPLE = (
     "When do quiet hours begin?",
     "At which oil pressure must an engine of the Heron be stopped?",
-    "What is to be done at fault code E-13?",
+    "What does fault code N-11 mean?",
 )
 _EXAMPLE = "ferry.pdf"
 _MOST_CHARACTERS = 90
