@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core.schema import Document
+from llama_index.core.schema import Document, MetadataMode
 
 from rag_nodes import (
     Comparison,
@@ -20,7 +20,9 @@ from rag_nodes import (
     RagNodesQueryEngine,
     RagNodesRetriever,
     RecursiveNodeParser,
+    Store,
     aingest,
+    build_pipeline,
     evaluate,
     get_parser,
     ingest,
@@ -31,6 +33,7 @@ from rag_nodes import (
 from rag_nodes.apps import build_app, page
 from rag_nodes.cli import main
 from rag_nodes.core.settings import Settings
+from rag_nodes.embedding import embedded_as
 from rag_nodes.evaluation import Passage
 from rag_nodes.evaluation.compare import ComparisonStream
 from rag_nodes.evaluation.engines import StoredCollection, offered_columns
@@ -50,6 +53,20 @@ TEXTS_BY_ID = {
 ASKED = [
     Document(text="## How do I rinse the pump?\n\nOpen the flap. Rinse the pump for a minute.")
 ]
+
+
+KEYED = [Document(text="The red pump moves water.", id_="k", metadata={"dept": "hr"})]
+
+
+def embedded(nodes: Any) -> list[str]:
+    """What is embedded of nodes."""
+    return [node.get_content(MetadataMode.EMBED) for node in nodes]
+
+
+def embedded_in(store: Store, collection: str) -> list[str]:
+    """What was embedded of a collection's chunks."""
+    ids = [one for nodes in store.documents(collection).values() for one in nodes]
+    return embedded(store.fetch(collection, ids).values())
 
 
 class World:
@@ -92,6 +109,21 @@ class World:
         columns = {"words": self.parser, "whole": get_parser("page")}
         plan = EvaluationPlan(target=None, sizes=())
         return [evaluate(dataset, columns, plan=plan, in_use=in_use).decision.words]
+
+    def embedded_of_documents(self, embed_metadata: Any) -> list[str]:
+        store = open_store()
+        columns = {"fixed": self.parser}
+        report = ingest_documents(KEYED, columns, store, embed_metadata=embed_metadata)
+        return embedded_in(store, report.columns[0].collection)
+
+    def embedded_of_files(self, embed_metadata: Any) -> list[str]:
+        path = self.folder.with_name(f"{self.folder.name}-keyed") / "note.md"
+        path.parent.mkdir(exist_ok=True)
+        path.write_text("---\ndept: hr\n---\n\nThe red pump moves water.")
+        store = open_store()
+        columns = {"fixed": self.parser}
+        report = ingest(path, columns, store, embed_metadata=embed_metadata)
+        return embedded_in(store, report.columns[0].collection)
 
     def ingested(self, report: Any) -> list[tuple[str, str]]:
         return [(one.path, one.status) for one in report.files]
@@ -251,6 +283,16 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "ab",
             lambda one: world.captured_page(lambda: build_app(documents=one)),
         ),
+        "build_pipeline(embed_metadata)": (
+            "dept",
+            lambda one: embedded(build_pipeline("fixed", embed_metadata=one).run(documents=KEYED)),
+        ),
+        "embedded_as(metadata)": (
+            "dept",
+            lambda one: [step.to_dict() for step in embedded_as("heading", [], metadata=one)],
+        ),
+        "ingest(embed_metadata)": ("dept", world.embedded_of_files),
+        "ingest_documents(embed_metadata)": ("dept", world.embedded_of_documents),
         "documents_named(words)": (
             "ab/x.txt",
             lambda one: documents_named(

@@ -2,7 +2,14 @@ from llama_index.core.schema import MetadataMode, TextNode
 
 from rag_nodes import get_parser
 from rag_nodes.core import metadata
-from rag_nodes.core.metadata import BOOKKEEPING, BREADCRUMB, FILE_PATH, NOT_INHERITED, PAGE_LABEL
+from rag_nodes.core.metadata import (
+    BOOKKEEPING,
+    BREADCRUMB,
+    FILE_PATH,
+    NOT_INHERITED,
+    PAGE_LABEL,
+    TABLE,
+)
 
 CONSTANTS = {
     name: value
@@ -11,9 +18,9 @@ CONSTANTS = {
 }
 
 
-def test_every_key_is_bookkeeping_but_the_heading_and_those_of_llama_index() -> None:
-    assert set(CONSTANTS.values()) - set(BOOKKEEPING) == {BREADCRUMB, FILE_PATH, PAGE_LABEL}
-    assert len(BOOKKEEPING) == len(set(BOOKKEEPING)) == len(CONSTANTS) - 3
+def test_every_key_is_bookkeeping_but_heading_table_and_those_of_llama_index() -> None:
+    assert set(CONSTANTS.values()) - set(BOOKKEEPING) == {BREADCRUMB, TABLE, FILE_PATH, PAGE_LABEL}
+    assert len(BOOKKEEPING) == len(set(BOOKKEEPING)) == len(CONSTANTS) - 4
 
 
 def test_whatever_is_a_key_is_seen_by_no_model_and_only_what_may_be_is_inherited() -> None:

@@ -13,7 +13,10 @@ LENGTH = 3_000
 MOST = 2.5
 """Times the steps of a text that one of twice its length may take; the square would be 4."""
 WARM_UP = Document(text="# A heading\n\nOne sentence. Another one.\n\n- an item\n")
-CUT_EITHER_WAY = {"web": {"chunk_size": 1000, "split_only_if_over": 500}}
+CUT_EITHER_WAY: dict[str, dict[str, int]] = {
+    "web": {"chunk_size": 1000, "split_only_if_over": 500},
+    "page": {"chunk_size": 500},
+}
 """Sizes of presets that would leave the shorter text whole."""
 
 RUNS = {

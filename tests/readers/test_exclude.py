@@ -68,7 +68,7 @@ def test_several_patterns_leave_out_what_any_of_them_does(folder: Path) -> None:
 
 @pytest.mark.parametrize("pattern", ["", " ", "/", "!a.md"])
 def test_a_pattern_without_a_meaning_is_refused(pattern: str) -> None:
-    with pytest.raises(ConfigurationError, match="--exclude"):
+    with pytest.raises(ConfigurationError, match="exclude"):
         Exclusion([pattern])
 
 

@@ -103,7 +103,7 @@ def embedded_as(
     llm: LLM | None = None,
     kept: KeptAnswers | None = None,
     *,
-    metadata: Sequence[str] = (),
+    metadata: str | Sequence[str] = (),
 ) -> list[TransformComponent]:
     """Transformations with those that have chunks embedded as a text.
 
