@@ -102,8 +102,8 @@ def assemble(
         dataset=_described(dataset),
         settings=_settings(plan, models, rows),
         documents=tuple(
-            ReportDocument(one.id_, dataset.names[one.id_], len(one.text))
-            for one in dataset.documents
+            ReportDocument(document.id_, dataset.names[document.id_], len(document.text))
+            for document in dataset.documents
         ),
         questions=tuple(_question(dataset, question) for question in dataset.questions),
         rows=tuple(rows),
@@ -117,7 +117,7 @@ def assemble(
 def _values(rows: Sequence[Row], measure: str) -> dict[str, NDArray[np.float64]]:
     """Return a measure of each question, by the name of the rows that have it."""
     return {
-        row.name: np.array([one.scores[measure] for one in row.outcomes])
+        row.name: np.array([outcome.scores[measure] for outcome in row.outcomes])
         for row in rows
         if row.outcomes and measure in row.outcomes[0].scores
     }
@@ -139,7 +139,7 @@ def _compared(
     in_use: Collection[str],
     mode: str,
 ) -> tuple[dict[str, Any], tuple[str, ...]]:
-    """What the leads of all rows say, and sentences beside the decision."""
+    """Compare all rows, and return the sentences beside the decision."""
     own = [row for row in rows if row.role == "own" and not row.error]
     equal = _equal_rows([row for row in rows if not row.error])
     compared = {row.name: row for row in (*own, *equal)}
@@ -154,7 +154,7 @@ def _compared(
         "sizes": _size_shares(own, equal, {**values, **whole}, documents, swaps),
         "effects": (effects := effects_of(own, values, whole, **swaps)),
     }
-    return found, (*(one.words for one in effects), *beside(own, equal, contrasts))
+    return found, (*(effect.words for effect in effects), *beside(own, equal, contrasts))
 
 
 def _size_shares(
@@ -176,7 +176,7 @@ def _size_shares(
     shares = shares_of(values, judge, rows, matched, **swaps)
     if not any(row.whole for row in own):
         return tuple(shares)
-    return tuple(replace(one, words=f"In whole chunks: {one.words}") for one in shares)
+    return tuple(replace(share, words=f"In whole chunks: {share.words}") for share in shares)
 
 
 def _equal_rows(rows: Sequence[Row]) -> list[Row]:
@@ -236,7 +236,10 @@ def _question(dataset: Dataset, question: Question) -> ReportQuestion:
         confidence=question.confidence,
         around=_around(dataset, question),
         gold=tuple(
-            tuple(GoldQuote(one.document, *one.span, dataset.quote(one)) for one in answer)
+            tuple(
+                GoldQuote(passage.document, *passage.span, dataset.quote(passage))
+                for passage in answer
+            )
             for answer in question.gold
         ),
     )
@@ -251,5 +254,7 @@ def _around(dataset: Dataset, question: Question) -> TextAround:
         start = gap.end()
     reach = min(len(text), end + _CONTEXT)
     if reach < len(text):
-        reach = max((one.start() for one in _BLANK.finditer(text, end, reach + 1)), default=reach)
+        reach = max(
+            (blank.start() for blank in _BLANK.finditer(text, end, reach + 1)), default=reach
+        )
     return TextAround(first.document, start, text[start:reach])

@@ -17,7 +17,7 @@ NOT_MEASURABLE = "not measurable"
 
 
 def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0) -> Iterator[str]:
-    """What an answer rests on, and how many drafts and repeated questions were left out."""
+    """Describe the basis of a result, and how many drafts and repeated questions were left out."""
     about_them = "one document" if documents == 1 else f"{documents:,} documents"
     yield f"Based on {counted(questions, 'question')} about {about_them}."
     if unaccepted:
@@ -33,8 +33,8 @@ def unused(dataset: Dataset) -> Iterator[str]:
     entries = len(dataset.questions) + len(dataset.unplaced) + dataset.repeated
     entries += dataset.unaccepted + sum(dataset.left_out.values())
     reasons: dict[str, list[str]] = {}
-    for one in dataset.unplaced:
-        reasons.setdefault(one.reason, []).append(one.id)
+    for question in dataset.unplaced:
+        reasons.setdefault(question.reason, []).append(question.id)
     for reason, ids in reasons.items():
         were = "was" if len(ids) == 1 else "were"
         yield (
@@ -52,7 +52,7 @@ def _as_sentence(words: str) -> str:
 
 
 def lost(row: Row) -> Iterator[str]:
-    """What a column loses: chunks without a place, documents that were others when ingested."""
+    """Describe what a column loses: chunks not located, documents changed since the ingest."""
     if row.error and row.error.startswith(NOT_MEASURABLE):
         yield f"{row.name} is {row.error}, so it has no score."
         return

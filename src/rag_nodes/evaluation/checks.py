@@ -1,4 +1,4 @@
-"""What is wrong with a set of questions, before anything is measured with it."""
+"""Checks of a set of questions, before anything is measured with it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Concern:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """What came of looking at questions before anything is measured with them.
+    """Result of checking a set of questions.
 
     Questions that share most of their words with the answer flatter search by words.
 
@@ -69,7 +69,7 @@ class Check:
     @property
     def is_sound(self) -> bool:
         """Nothing is lost or counted twice; leakage and long answers are only worth knowing."""
-        return not any(one.problem in ("not placed", "duplicate") for one in self.concerns)
+        return not any(concern.problem in ("not placed", "duplicate") for concern in self.concerns)
 
 
 def check_dataset(dataset: Dataset) -> Check:
@@ -77,8 +77,8 @@ def check_dataset(dataset: Dataset) -> Check:
     shares = [leakage(question, dataset) for question in dataset.questions]
     concerns = [
         *(
-            Concern(one.id, "not placed", f"{one.reason}: {one.quote!r}")
-            for one in dataset.unplaced
+            Concern(question.id, "not placed", f"{question.reason}: {question.quote!r}")
+            for question in dataset.unplaced
         ),
         *_duplicates(dataset.questions),
     ]
@@ -132,5 +132,5 @@ def _of_one(
 
 
 def _names_only(question: Question) -> bool:
-    """Whether the only words of a question are the name of what it asks about."""
+    """Return True if a question consists of the name of what it asks about."""
     return len(set(content_words(question.text))) < _NAMED

@@ -1,4 +1,4 @@
-"""What is compared: parsers at their own options, at other sizes, at an equal mean size."""
+"""Columns of an evaluation: parsers at their own options, at other sizes, at an equal mean size."""
 
 from __future__ import annotations
 
@@ -96,7 +96,9 @@ def variants_of(
             found.append(replace(own, role="matched"))
         found += others
     found += _reference(found, plan)
-    repeated = [name for name, times in Counter(one.name for one in found).items() if times > 1]
+    repeated = [
+        name for name, times in Counter(variant.name for variant in found).items() if times > 1
+    ]
     if repeated:
         raise ConfigurationError(
             f"two rows would be called {repeated[0]!r}; choose another name for that column"
@@ -120,7 +122,7 @@ def _searched_by(own: Variant, plan: EvaluationPlan) -> list[Variant]:
     asks_itself = isinstance(store, FoundStore) and not store.lists_all
     if not plan.searches or own.options or asks_itself:
         return [own]
-    return [replace(own, options=one, search=name) for name, one in plan.searches.items()]
+    return [replace(own, options=search, search=name) for name, search in plan.searches.items()]
 
 
 def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> dict[str, object]:
@@ -166,7 +168,11 @@ def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[L
 def _reference(variants: Sequence[Variant], plan: EvaluationPlan) -> list[Variant]:
     """LlamaIndex's splitter as it comes, where sizes are tried and nobody named it."""
     parser = ForeignNodeParser(path=_REFERENCE_PATH)
-    known = {one.parser.fingerprint for one in variants if isinstance(one.parser, SpanNodeParser)}
+    known = {
+        variant.parser.fingerprint
+        for variant in variants
+        if isinstance(variant.parser, SpanNodeParser)
+    }
     if not plan.sizes or not known or parser.fingerprint in known:
         return []
     role: Role = "own" if plan.chosen_from == "sizes" else "reference"
@@ -195,7 +201,7 @@ def plain_parser(parser: SpanNodeParser) -> dict[str, Any]:
 
 
 def _searched(options: QueryOptions | None) -> dict[str, Any]:
-    """How a column is searched in a way of its own, as plain data; nothing where it is not."""
+    """Return the search options of a column as plain data; empty if it uses those of the run."""
     if options is None:
         return {}
     usual = type(options)()

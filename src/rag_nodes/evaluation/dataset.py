@@ -78,7 +78,7 @@ class Unplaced:
 
 @dataclass(frozen=True)
 class Dataset:
-    """What an evaluation is made with.
+    """Documents and labelled questions of an evaluation.
 
     Attributes:
         name: for reports.
@@ -136,7 +136,7 @@ class Dataset:
 
     @cached_property
     def names(self) -> dict[str, str]:
-        """What people call each document, by its id."""
+        """Names that people know the documents by, by document id."""
         return {document.id_: display_name(document.metadata) or document.id_[:8]
                 for document in self.documents}  # fmt: skip
 
@@ -154,7 +154,7 @@ class Dataset:
 
     @property
     def by_drafts(self) -> bool:
-        """Whether all questions are drafts that nobody has accepted: these choose nothing."""
+        """Return True if all questions are drafts that nobody accepted: they decide nothing."""
         return bool(self.questions) and all(question.draft for question in self.questions)
 
     def decisive(self) -> Dataset:
@@ -163,11 +163,11 @@ class Dataset:
         Drafts only where all are drafts; and what is asked twice, with the same answers, once:
         repeated it would make a difference look certain.
         """
-        asked = [one for one in self.questions if not one.draft] or [*self.questions]
+        asked = [question for question in self.questions if not question.draft] or [*self.questions]
         different: dict[object, Question] = {}
-        for one in asked:
-            text = " ".join(one.text.casefold().split())
-            different.setdefault((text, one.within, frozenset(one.gold)), one)
+        for question in asked:
+            text = " ".join(question.text.casefold().split())
+            different.setdefault((text, question.within, frozenset(question.gold)), question)
         drafts, repeated = len(self.questions) - len(asked), len(asked) - len(different)
         if not drafts and not repeated:
             return self
@@ -190,7 +190,7 @@ def trimmed_passage(passage: Passage, text: str) -> Passage:
 
 
 def reachable(gold: Iterable[Answer], within: Collection[str] | None) -> bool:
-    """Whether one of the answers is all in documents that are searched."""
+    """Return True if all of at least one answer is in documents that are searched."""
     return within is None or any(
         all(passage.document in within for passage in answer) for answer in gold
     )
@@ -198,19 +198,21 @@ def reachable(gold: Iterable[Answer], within: Collection[str] | None) -> bool:
 
 def _narrowed(asked: Iterable[Question]) -> tuple[Question, ...]:
     return tuple(
-        replace(one, within=tuple(dict.fromkeys(part.document for part in one.gold[0])))
-        for one in asked
+        replace(question, within=tuple(dict.fromkeys(part.document for part in question.gold[0])))
+        for question in asked
     )
 
 
 def _plain(question: Question, order: Mapping[str, int]) -> list[object]:
-    gold = [[[order[one.document], *one.span] for one in answer] for answer in question.gold]
-    within = sorted(order[one] for one in question.within) if question.within else None
+    gold = [
+        [[order[passage.document], *passage.span] for passage in answer] for answer in question.gold
+    ]
+    within = sorted(order[document] for document in question.within) if question.within else None
     return [question.id, question.text, gold, question.kind, within, question.draft]
 
 
 def _all_different(ids: Iterable[str], what: str, name: str) -> None:
-    repeated = [one for one, times in Counter(ids).items() if times > 1]
+    repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
         raise DatasetError(f"{name}: two {what} have the id {repeated[0]!r}; give each its own id")
 
@@ -218,7 +220,7 @@ def _all_different(ids: Iterable[str], what: str, name: str) -> None:
 def _check(question: Question, texts: Mapping[str, str], name: str) -> None:
     if not question.gold or not all(question.gold):
         raise DatasetError(f"{name}: question {question.id!r} has no gold; name what answers it")
-    for passage in (one for answer in question.gold for one in answer):
+    for passage in (part for answer in question.gold for part in answer):
         text = texts.get(passage.document)
         if text is None:
             raise DatasetError(

@@ -100,9 +100,9 @@ def likely(
     best = max(rows, key=lambda row: row.mean)
     named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
     length = named[0] if named else f"{characters:,} characters"
-    others = [one for size in CHARACTERS.values() if (one := of_probes(size)) in best.means]
+    others = [probe for size in CHARACTERS.values() if (probe := of_probes(size)) in best.means]
     firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
-    is_same = bool(firsts) and all(one is best for one in firsts)
+    is_same = bool(firsts) and all(first is best for first in firsts)
     same = ", the same for short and long answers" if is_same else ""
     words = (
         f"For answers of {length}, {best.name} looks best{same}. Tested by keywords of {passages} "
@@ -136,9 +136,12 @@ def decision_of(
     default = default_of(rows, mode)
     estimated = estimates({row.name: values[row.name] for row in rows}, default)
     chosen = proposed(rows, estimated, default)
-    behind = {one.right for one in contrasts if one.shows_a_gap} - {chosen.name}
-    against = {({one.left, one.right} - {chosen.name}).pop(): one for one in contrasts
-               if chosen.name in (one.left, one.right)}  # fmt: skip
+    behind = {contrast.right for contrast in contrasts if contrast.shows_a_gap} - {chosen.name}
+    against = {
+        contrast.right if contrast.left == chosen.name else contrast.left: contrast
+        for contrast in contrasts
+        if chosen.name in (contrast.left, contrast.right)
+    }
     rivals = [name for name in against if name not in behind]
     grade = _grade(contrasts, behind)
     is_sure = grade != "not shown"
@@ -168,10 +171,16 @@ def decision_of(
 
 def _grade(contrasts: Sequence[Contrast], behind: Collection[str]) -> Grade:
     """Return "not shown" unless the rows that may be best differ by at most three points."""
-    left = [one for one in contrasts if one.left not in behind and one.right not in behind]
-    if not all(is_small(one.these) for one in left):
+    left = [
+        contrast
+        for contrast in contrasts
+        if contrast.left not in behind and contrast.right not in behind
+    ]
+    if not all(is_small(contrast.these) for contrast in left):
         return "not shown"
-    is_general = holds_of_others(contrasts) and all(is_small(one.like_these) for one in left)
+    is_general = holds_of_others(contrasts) and all(
+        is_small(contrast.like_these) for contrast in left
+    )
     return "documents like these" if is_general else "these documents"
 
 

@@ -1,4 +1,4 @@
-"""Why a question was missed: one reason each, so that the reasons add up to the misses."""
+"""Reasons why questions were missed: one for each, so that the reasons add up to the misses."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def outcome_of(
     rankings: Iterable[Sequence[Ranked]] = (),
     lists_all: bool = True,
 ) -> Outcome:
-    """What came of a question: its scores, and why its answer was not read whole.
+    """Return the scores of a question, and why its answer was not read whole.
 
     Of several answers that are enough, the one is explained of which most was read. `seen` is what
     was read; in `rankings`, each longer than the one before, the answer is looked for until a chunk
@@ -70,13 +70,13 @@ def outcome_of(
     budget, read = seen.budget, seen.passages
     if best_recall(read, question.gold, texts) >= FOUND:
         return Outcome(question.id, scores)
-    answer = max(question.gold, key=lambda one: recall(read, one))
-    holding = [(one, span) for one in answer for span in chunks.holding(one)]
-    places = tuple(dict.fromkeys(Passage(one.document, span) for one, span in holding))
+    answer = max(question.gold, key=lambda gold: recall(read, gold))
+    holding = [(passage, span) for passage in answer for span in chunks.holding(passage)]
+    places = tuple(dict.fromkeys(Passage(passage.document, span) for passage, span in holding))
     rank = next(filter(None, (_rank(ranked, answer) for ranked in rankings)), None)
     reason = _absent(answer, places, chunks, texts, lists_all=lists_all)
     is_filtered = bool(options.filter) or options.similarity_cutoff is not None
-    tokens = sum(count_tokens(one.span.of(texts[one.document])) for one in answer)
+    tokens = sum(count_tokens(passage.span.of(texts[passage.document])) for passage in answer)
     if reason is None and tokens > budget:
         reason = "too long"
     elif reason is None and rank is None and is_filtered:
@@ -84,21 +84,21 @@ def outcome_of(
     elif reason is None and options.granularity == "sentences":  # wherever chunks end
         reason = "read in part" if recall(read, answer) > 0 else "ranked low"
     why = reason or _of_chunks(answer, holding, read)
-    held = tuple((one.document, *one.span) for one in places)
+    held = tuple((place.document, *place.span) for place in places)
     return Outcome(question.id, scores, why, rank, held, tuple(_parts(answer, read)))
 
 
 def _parts(answer: Answer, read: Sequence[Passage]) -> Iterator[tuple[str, int, int]]:
-    """What was read of an answer."""
-    for one in answer:
+    """Yield the parts of an answer that were read."""
+    for place in answer:
         for other, span in read:
-            low, high = max(span.start, one.span.start), min(span.end, one.span.end)
-            if other == one.document and low < high:
+            low, high = max(span.start, place.span.start), min(span.end, place.span.end)
+            if other == place.document and low < high:
                 yield other, low, high
 
 
 def _rank(ranked: Sequence[Ranked], answer: Answer) -> int | None:
-    return first_hit((Passage(one.document, one.span) for one in ranked), answer)
+    return first_hit((Passage(chunk.document, chunk.span) for chunk in ranked), answer)
 
 
 def _absent(
@@ -109,12 +109,12 @@ def _absent(
     *,
     lists_all: bool,
 ) -> Reason | None:
-    """Why no ranking could find all of it; None where it is all in chunks whose place is known."""
+    """Return why no ranking could find all of it; None if located chunks hold all of it."""
     if recall(closed(places, texts), answer) >= FOUND:
         return None
     # What another built, and has no place, names documents as it likes.
-    about = {one.document for one in answer}
-    if any(one in about or one not in texts for one in chunks.unplaced):
+    about = {passage.document for passage in answer}
+    if any(document in about or document not in texts for document in chunks.unplaced):
         return "not placeable"
     return "not in the index" if lists_all else None
 
@@ -122,10 +122,12 @@ def _absent(
 def _of_chunks(
     answer: Answer, holding: Sequence[tuple[Passage, Span]], read: Sequence[Passage]
 ) -> Reason:
-    """Why whole chunks did not have it."""
-    whole = all(any(span.overlap(one.span) == one.span.length for other, span in holding
-                    if other == one) for one in answer)  # fmt: skip
+    """Return why whole chunks did not hold it."""
+    whole = all(any(span.overlap(passage.span) == passage.span.length for other, span in holding
+                    if other == passage) for passage in answer)  # fmt: skip
     if not whole and recall(read, answer) > 0:
         return "cut"
-    share = max((span.overlap(one.span) / span.length for one, span in holding), default=1.0)
+    share = max(
+        (span.overlap(passage.span) / span.length for passage, span in holding), default=1.0
+    )
     return "diluted" if share < DILUTED else "ranked low"

@@ -1,4 +1,4 @@
-"""What a build may rely on: no large drop, a drop, or data that cannot tell; and limits."""
+"""Gates for a build: a drop below an earlier run, and minimum values."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ or the column failed; the questions exclude neither; only the baseline has the c
 
 @dataclass(frozen=True, slots=True)
 class GateResult:
-    """What came of the gate of a row; `gap` is now minus then where a drop was looked for."""
+    """Result of the gate of a row; `gap` is this run minus the baseline, if there is one."""
 
     row: str
     outcome: Outcome
@@ -49,7 +49,7 @@ class GateResult:
 def against_baseline(
     report: EvaluationReport, baseline: EvaluationReport, *, tolerance: float = TOLERANCE
 ) -> list[GateResult]:
-    """Whether a row is as good as it was, worse, or the questions cannot tell.
+    """Compare each row with an earlier run: as good, worse, or inconclusive.
 
     A row holds where no question changed, or where the interval of its change excludes a drop of
     `tolerance`; it fell where the interval lies below 0. All rows are judged at once, by swaps of
@@ -76,7 +76,9 @@ def against_baseline(
     found = {row.name: _unmeasured(row, report) or _read_otherwise(row, baseline) for row in rows}
     names = [name for name, result in found.items() if result is None]
     if names:
-        both = _shared_questions(baseline, {one.id: one.text for one in report.questions})
+        both = _shared_questions(
+            baseline, {question.id: question.text for question in report.questions}
+        )
         found |= _changes(report, baseline, names, both, tolerance)
     gone = sorted({*_measured(baseline)} - {row.name for row in own})
     words = "is in the baseline and not in this run, so it was not compared"
@@ -105,7 +107,7 @@ def check_comparable(
         DatasetError: it measured none of the columns, or asked too few of the questions.
     """
     _shared_columns(baseline, columns)
-    if accepted := {one.id: one.text for one in questions if not one.draft}:
+    if accepted := {question.id: question.text for question in questions if not question.draft}:
         _shared_questions(baseline, accepted)
 
 
@@ -118,7 +120,7 @@ def _shared_columns(baseline: EvaluationReport, columns: Iterable[str]) -> set[s
 
 def _shared_questions(baseline: EvaluationReport, asked: dict[str, str]) -> list[str]:
     """The ids of questions, given by id and text, that the baseline asked in the same words."""
-    then = {one.id: one.text for one in baseline.questions}
+    then = {question.id: question.text for question in baseline.questions}
     both = [name for name, text in asked.items() if then.get(name) == text]
     if len(both) < _FEWEST:
         raise DatasetError("the baseline asked other questions; make a new one with these")
@@ -158,7 +160,7 @@ def limit_of(text: str, measured: Iterable[str]) -> Limit:
 
 
 def under(report: EvaluationReport, limit: str) -> list[GateResult]:
-    """Whether every row at its own options reaches a value; by drafts nothing can be told.
+    """Check that every row at its own options reaches a value; drafts are inconclusive.
 
     Args:
         report: now.
@@ -209,17 +211,21 @@ def _changes(
     both: Sequence[str],
     tolerance: float,
 ) -> dict[str, GateResult]:
-    """What became of each row, by the questions that all of them were asked both times."""
+    """Return the change of each row, over the questions that both runs asked of all rows."""
     measure = report.measure
     runs = [
-        {one.question: one.scores[measure] for one in row.outcomes if measure in one.scores}
+        {
+            outcome.question: outcome.scores[measure]
+            for outcome in row.outcomes
+            if measure in outcome.scores
+        }
         for run in (report, baseline)
         for row in map(run.row, names)
     ]
-    asked = [one for one in both if all(one in scores for scores in runs)]
+    asked = [question for question in both if all(question in scores for scores in runs)]
     if len(asked) < _FEWEST:
         raise DatasetError(f"the baseline did not measure {measure}; use the same budgets")
-    table = np.array([[scores[one] for scores in runs] for one in asked])
+    table = np.array([[scores[question] for scores in runs] for question in asked])
     pairs = [(at, at + len(names)) for at in range(len(names))]
     settings = report.settings
     swaps = Swaps(table, pairs, draws=settings.draws, seed=settings.seed)
@@ -233,7 +239,7 @@ def _changes(
 def _told(
     name: str, measure: str, swaps: Swaps, at: int, tolerance: float, *, changed: bool
 ) -> GateResult:
-    """What an interval of now minus then says."""
+    """Judge an interval of this run minus the baseline."""
     gap, count = swaps.intervals[at], round(swaps.effective)
     over = f"over {count} questions"
     signed = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"

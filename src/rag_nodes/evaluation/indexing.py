@@ -60,7 +60,7 @@ class QuestionReads(NamedTuple):
 
     @property
     def main(self) -> dict[int, ContextRead]:
-        """What decides."""
+        """Return the reading that the decision uses."""
         return self.sentences or self.whole
 
 
@@ -116,7 +116,7 @@ class Index:
     def _standing(self, column: StoredCollection) -> list[BaseNode]:
         """The chunks of a column that is there already, as far as they can be known."""
         if not isinstance(column.store, FoundStore):
-            return [*column.nodes_of(one.id_ for one in self._recipe.dataset.documents)]
+            return [*column.nodes_of(document.id_ for document in self._recipe.dataset.documents)]
         if not column.store.embeds:  # it makes of a question what it needs
             self.options = replace(self.options, mode="sparse")
         for question in self._recipe.dataset.questions:
@@ -142,13 +142,13 @@ class Index:
 
     @property
     def mode(self) -> str:
-        """How chunks are searched; "own" where something finds in its own way."""
+        """Search mode; "own" if the column finds chunks in its own way."""
         asks_itself = isinstance(self._store, FoundStore) and not self._store.embeds
         return "own" if asks_itself else self._retriever(self.options).mode
 
     @property
     def seconds(self) -> list[float]:
-        """How long each search took; of a column that is asked once, how long it took to answer."""
+        """Seconds that each search took; for an engine that answers, seconds until its answer."""
         of_others = self._store.seconds if isinstance(self._store, FoundStore) else []
         return of_others or self._search_seconds
 

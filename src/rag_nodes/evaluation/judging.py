@@ -72,7 +72,7 @@ class Stage:
         # Fewer questions are the first of more.
         order = [*enumerate(recipe.dataset.questions)]
         random.Random(recipe.plan.seed).shuffle(order)  # noqa: S311 -- repeatable on purpose
-        self.questions = [one for _, one in sorted(order[: judging.questions])]
+        self.questions = [question for _, question in sorted(order[: judging.questions])]
 
     def judgement(self, read: Read) -> Judgement:
         """Answer and grade the questions from the texts that each column read for each."""
@@ -169,7 +169,7 @@ def grade_in(text: str) -> Grade:
 
 def _column(name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
     own = [answer for answer in answers if answer.column == name]
-    faithful, correct = [one.faithful for one in own], [one.correct for one in own]
+    faithful, correct = [judged.faithful for judged in own], [judged.correct for judged in own]
     return JudgedColumn(name, _rated(faithful), _rated(correct))
 
 

@@ -1,4 +1,4 @@
-"""Which leads of a report luck makes as well: all columns of a question swapped at random.
+"""Sign-flip tests of differences: the columns of each question are swapped at random.
 
 If two columns were equally good, each question could as well have favoured the other one. So the
 sign of all differences of a question changes together, thousands of times, and of each time only
@@ -61,7 +61,7 @@ class Interval:
 
     @property
     def shows_a_gap(self) -> bool:
-        """Whether a difference is one that luck does not make."""
+        """Return True if a difference is significant."""
         return self.low > 0 or self.high < 0
 
 
@@ -105,7 +105,7 @@ class Swaps:
         gaps = sums[:, self._left] - sums[:, self._right]
         square = (gaps**2).sum(0)
         self.reach = max(_FLOOR, self._reach(sums, square, level, draws, seed))
-        self.errors = [float(one) for one in np.sqrt(square + 2 * imagined) / (len(values) + 2)]
+        self.errors = [float(error) for error in np.sqrt(square + 2 * imagined) / (len(values) + 2)]
         self.effective = len(values) ** 2 / float(sizes @ sizes)
         self.intervals, informed = self._intervals(sizes, gaps, square, imagined, widest)
         self.can_show = informed and 2.0 ** (1 - len(sizes)) <= 1 - level
@@ -139,13 +139,17 @@ class Swaps:
         total = gaps.sum(0)
         a = (count + 2) ** 2 - reach * (float(sizes @ sizes) + 2)
         if a <= 0:
-            return [Interval(float(one) / count, -widest, widest) for one in total], False
+            return [Interval(float(value) / count, -widest, widest) for value in total], False
         b = (count + 2) * total - reach * (sizes @ gaps)
         root = np.sqrt(np.maximum(b**2 - a * (total**2 - reach * (square + 2 * imagined)), 0))
         shown = total**2 > reach * square
         ends = zip(total, (b - root) / a, (b + root) / a, strict=True)
-        found = [Interval(float(one) / count, float(low), float(high)) for one, low, high in ends]
-        return [_upheld(*one, widest) for one in zip(found, shown.tolist(), strict=True)], True
+        found = [
+            Interval(float(value) / count, float(low), float(high)) for value, low, high in ends
+        ]
+        return [
+            _upheld(*interval, widest) for interval in zip(found, shown.tolist(), strict=True)
+        ], True
 
 
 def _upheld(found: Interval, shown: bool, widest: float) -> Interval:  # noqa: FBT001
@@ -186,7 +190,7 @@ def _signs(units: int, draws: int, seed: int) -> Iterator[Floats]:
 
 
 def own_mean(values: Floats) -> Interval:
-    """Where the mean of one row may lie, in the documents that were asked about.
+    """Return a confidence interval of the mean of a row, for the documents that were asked about.
 
     With four imagined questions, two found and two not. It holds for one row and says nothing of
     differences.

@@ -69,7 +69,7 @@ class Measured(NamedTuple):
 
 @dataclass(eq=False)
 class Recipe:
-    """What all rows of a run share.
+    """Settings and models that all rows of a run share.
 
     Attributes:
         dataset: documents and questions, asked in this order.
@@ -116,7 +116,7 @@ class Recipe:
 
 
 def measure(recipe: Recipe, unit: Unit) -> Measured:
-    """What comes of a variant; one that fails is a row with its error."""
+    """Measure a variant; a variant that fails becomes a row with its error."""
     variant, is_sized = unit.variant, False
     try:
         if isinstance(variant.parser, bytes):
@@ -191,9 +191,11 @@ def _mean_beside(recipe: Recipe, index: Index, characters: int) -> float:
         np.mean(
             [
                 best_recall(
-                    index.read(one, (budget,), chunks).main[budget].passages, one.gold, texts
+                    index.read(question, (budget,), chunks).main[budget].passages,
+                    question.gold,
+                    texts,
                 )
-                for one in recipe.dataset.beside[characters]
+                for question in recipe.dataset.beside[characters]
             ]
         )
     )
@@ -214,8 +216,8 @@ def _scores(
 def _texts(ranked: Sequence[Ranked], budget: int) -> list[str]:
     """The texts that are read of a ranking within a budget of tokens, best first."""
     return [
-        one.text[part.start - one.span.start : part.end - one.span.start]
-        for one, parts in zip(ranked, fill(ranked, budget).parts, strict=False)
+        chunk.text[part.start - chunk.span.start : part.end - chunk.span.start]
+        for chunk, parts in zip(ranked, fill(ranked, budget).parts, strict=False)
         for part in parts
     ]
 
@@ -227,7 +229,7 @@ def _outcome(
     scores: dict[str, float],
     reading: QuestionReads,
 ) -> Outcome:
-    """What came of a question, with the reason where its answer was not read whole."""
+    """Return the outcome of a question, with the reason if its answer was not read whole."""
     return outcome_of(
         question,
         scores,
@@ -272,7 +274,7 @@ def row_of(
         cost=cost,
         means={name: float(np.mean(each)) for name, each in values.items()},
         interval=None,
-        reasons=dict(Counter(one.reason for one in outcomes if one.reason)),
+        reasons=dict(Counter(outcome.reason for outcome in outcomes if outcome.reason)),
         outcomes=outcomes,
         error=error,
     )

@@ -1,4 +1,4 @@
-"""How well retrieved passages cover gold passages, counted in characters.
+"""Measures of how well retrieved passages cover gold passages, counted in characters.
 
 Definitions follow the Chroma report on chunking: what is retrieved twice is paid for twice, so
 overlap between chunks costs precision, and large chunks do not win by size.
@@ -23,7 +23,7 @@ class Passage(NamedTuple):
 
 
 class Coverage(NamedTuple):
-    """What was retrieved against gold, in characters.
+    """Retrieved characters beside gold characters.
 
     `shared` are in both, each counted once; `paid` was retrieved, repeats counted; `wanted` is
     different gold.
@@ -35,7 +35,7 @@ class Coverage(NamedTuple):
 
     @classmethod
     def of(cls, retrieved: Iterable[Passage], gold: Iterable[Passage]) -> Coverage:
-        """What some passages cover of others."""
+        """Count the characters that retrieved passages share with gold passages."""
         read, own = list(retrieved), _by_document(gold)
         found = _by_document(read)
         shared = sum(

@@ -1,4 +1,4 @@
-"""What is measured, and how far a run is."""
+"""Plan and progress of an evaluation."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KS = (1, 3, 5, 10)
 
 
 class Step(NamedTuple):
-    """How far a run is.
+    """Progress of a run.
 
     A row of this `name` is indexed or asked, or a judge judges. Of `total` questions of all rows so
     many were asked, or answers judged; `seconds_left` is an estimate, None while there is none.
@@ -36,7 +36,7 @@ class Step(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
-    """What is measured, all of it with defaults.
+    """Plan of an evaluation; every field has a default.
 
     Attributes:
         budgets: tokens of context; the last passage that is read is cut at one.
@@ -117,7 +117,7 @@ class EvaluationPlan:
 def shares(budgets: Sequence[int], ks: Sequence[int]) -> list[str]:
     """Measures from 0 to 1 that every question has."""
     at = [*map(str, budgets), *(f"k{k}" for k in ks)]
-    read = [f"{name}@{one}" for one in at for name in ("recall", "precision", "iou")]
+    read = [f"{name}@{budget}" for budget in at for name in ("recall", "precision", "iou")]
     ranks = [f"{name}@k{k}" for k in ks for name in ("hit", "ndcg")]
     return [*read, *ranks, "mrr", "omega"]
 

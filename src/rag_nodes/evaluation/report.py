@@ -1,4 +1,4 @@
-"""What an evaluation found, as plain data that says how to repeat it."""
+"""Report of an evaluation, as plain data that says how to repeat it."""
 
 from __future__ import annotations
 
@@ -124,7 +124,7 @@ class LeftOut:
 
     @property
     def words(self) -> str:
-        """What this says, for people."""
+        """Describe this in words."""
         return f"{self.column} was not measured at {', '.join(self.sizes)}: {self.reason}."
 
 
@@ -153,7 +153,7 @@ class Contrast:
 
     @property
     def shows_a_gap(self) -> bool:
-        """Whether one is better in these documents by more than luck makes."""
+        """Return True if the difference in these documents is significant."""
         return self.these.shows_a_gap
 
     def of(self, name: str) -> Interval:
@@ -164,7 +164,7 @@ class Contrast:
 
 @dataclass(frozen=True, slots=True)
 class SizeShare:
-    """How much of the gap between two columns, the better one left, is one of size.
+    """Share of chunk size in the difference between two columns; the better one is `left`.
 
     That is `size`: the gap at their `own` options minus that at an `equal` mean size.
     """
@@ -221,19 +221,19 @@ class EvaluationReport:
 
     @property
     def by_drafts(self) -> bool:
-        """Whether nobody asked or accepted any of the questions: nothing is compared by them."""
+        """Return True if all questions are drafts that nobody accepted: they compare nothing."""
         return bool(self.dataset.probed or self.dataset.drafts == self.dataset.questions)
 
     @property
     def untold(self) -> str:
-        """Why no column is compared with another; "" where they are."""
+        """Reason why no column is compared with another; "" if they are compared."""
         if self.dataset.probed:
             return PROBED
         return DRAFTED if self.by_drafts else ""
 
     @property
     def search(self) -> str:
-        """How was searched, in words; column by column where not all were searched alike."""
+        """Describe how the chunks were searched, column by column if that differs."""
         columns = defaultdict[str, dict[str, None]](dict)
         for row in self.rows:
             if not row.error:
@@ -256,12 +256,12 @@ class EvaluationReport:
 
     def kinds(self) -> list[Group]:
         """The kinds of questions, in their order."""
-        kinds = [one.kind or UNNAMED for one in self.questions]
+        kinds = [question.kind or UNNAMED for question in self.questions]
         means = defaultdict[str, dict[str, float]](dict)
         for row in self.rows:
             values = defaultdict[str, list[float]](list)
-            for kind, one in zip(kinds, row.outcomes, strict=False):
-                values[kind].append(one.scores[self.measure])
+            for kind, outcome in zip(kinds, row.outcomes, strict=False):
+                values[kind].append(outcome.scores[self.measure])
             for kind, each in values.items():
                 means[kind][row.name] = sum(each) / len(each)
         return [Group(kind, count, means[kind]) for kind, count in Counter(kinds).items()]
@@ -269,9 +269,9 @@ class EvaluationReport:
     def as_dict(self) -> dict[str, Any]:
         """Plain data, the same for the same run: times that were measured are left out."""
         plain = {"schema_version": SCHEMA, **asdict(self)}
-        for one in (plain["decision"], *(row["cost"] for row in plain["rows"])):
+        for part in (plain["decision"], *(row["cost"] for row in plain["rows"])):
             for time in TIMES:
-                one.pop(time, None)
+                part.pop(time, None)
         return plain
 
     def to_json(self) -> str:

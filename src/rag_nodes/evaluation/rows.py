@@ -97,8 +97,8 @@ def rows_of(
 def _results(
     variants: Sequence[Variant], recipe: Recipe, executor: Executor | None, pace: _Pace
 ) -> Iterator[tuple[Unit, Measured | LostUnit]]:
-    """What came of each variant: of those that can be sent first, then of the others here."""
-    here, sent = [Unit(*one) for one in enumerate(variants)], list[Unit]()
+    """Yield the result of each variant: first those of other processes, then the others."""
+    here, sent = [Unit(*variant) for variant in enumerate(variants)], list[Unit]()
     if executor and (shared := _shared(recipe, executor)):
         packed = [_packed(unit, recipe) for unit in here]
         sent = [unit for unit in packed if isinstance(unit.variant.parser, bytes)]
@@ -117,7 +117,7 @@ def _results(
 
 
 def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
-    """What other processes are given; None where they cannot make it, and one line says so."""
+    """Return what other processes need; None, with a warning, if they cannot make it."""
     folder = None if executor.is_remote or recipe.models.embeds_offline else recipe.cache
     shared = replace(
         recipe,

@@ -121,10 +121,10 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
             from rag_nodes.evaluation.judging import Stage
 
             stage = Stage(judge, recipe, progress)
-            recipe.judged = frozenset(one.id for one in stage.questions)
+            recipe.judged = frozenset(question.id for question in stage.questions)
         found = rows_of(variants, recipe, executor, progress)
         judgement = stage.judgement(found.read) if stage else None
-    of = {one.name: one for one in variants}
+    of = {variant.name: variant for variant in variants}
     return assemble(
         dataset,
         plan,
@@ -135,7 +135,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         lambda name: _use_of(of[name], given),
         [
             *several(in_use),
-            *(one.name for one in variants if isinstance(one.parser, StoredCollection)),
+            *(variant.name for variant in variants if isinstance(variant.parser, StoredCollection)),
         ],
     )
 
@@ -176,7 +176,7 @@ def recommend(
 
 
 def standing(plan: EvaluationPlan | None = None) -> ReportDecision:
-    """What to take before anything was measured: the preset `retrieval`, read as in `recommend`."""
+    """Recommendation without a measurement: the preset `retrieval`, read as in `recommend`."""
     plan = plan or EvaluationPlan()
     searched = _standard(plan)
     variant = Variant(DEFAULT_PARSER, "own", as_parser(searched.parser), options=searched.options)
@@ -213,7 +213,9 @@ def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:
         return name
     both = {DEFAULT_PARSER: parser, _SIZED: given.get(_SIZED, get_parser(_SIZED))}
     # The preset called so is, at each size, the same.
-    if all(as_parser(one).fingerprint == get_parser(key).fingerprint for key, one in both.items()):
+    if all(
+        as_parser(parser).fingerprint == get_parser(key).fingerprint for key, parser in both.items()
+    ):
         return _SIZED
     raise ConfigurationError(
         f"{DEFAULT_PARSER!r} is the name of the preset that stands, which has a row in any case; "

@@ -32,7 +32,7 @@ FOUND = 1 - 1e-9
 
 @dataclass
 class ChunkMap:
-    """Where the chunks of a column are, by document and sorted, to find those that hold some gold.
+    """Spans of the chunks of a column, sorted by document, to find those that hold a gold passage.
 
     `unplaced` counts chunks whose place is not known, `longest` are characters of a chunk.
     """
@@ -71,7 +71,7 @@ class ChunkMap:
 
 
 class ContextRead(NamedTuple):
-    """What is read of a ranking, best first, within a budget of tokens that is filled exactly."""
+    """Text read from a ranking, best first, that fills a token budget exactly."""
 
     ranked: Sequence[Ranked]
     budget: int
@@ -79,20 +79,20 @@ class ContextRead(NamedTuple):
 
     @classmethod
     def of(cls, ranked: Sequence[Ranked], budget: int) -> ContextRead:
-        """What is read of a ranking."""
+        """Read a ranking within a budget."""
         return cls(ranked, budget, fill(ranked, budget, exact=True))
 
     @property
     def is_full(self) -> bool:
-        """Whether something of the ranking is left."""
+        """Return True if part of the ranking did not fit."""
         return self.filled.cut or len(self.filled.parts) < len(self.ranked)
 
     @property
     def passages(self) -> list[Passage]:
         """The passages that are read."""
         return [
-            Passage(one.document, part)
-            for one, parts in zip(self.ranked, self.filled.parts, strict=False)
+            Passage(chunk.document, part)
+            for chunk, parts in zip(self.ranked, self.filled.parts, strict=False)
             for part in parts
         ]
 
@@ -117,11 +117,11 @@ def score(
         texts: of the documents.
         ks: numbers of chunks.
     """
-    passages = [Passage(one.document, one.span) for one in ranked]
+    passages = [Passage(chunk.document, chunk.span) for chunk in ranked]
     scores: Scores = {}
-    for one in reads:
-        scores |= _shares(str(one.budget), one.passages, question, texts)
-        scores[f"tokens@{one.budget}"] = float(one.filled.tokens)
+    for read in reads:
+        scores |= _shares(str(read.budget), read.passages, question, texts)
+        scores[f"tokens@{read.budget}"] = float(read.filled.tokens)
     for k in ks:
         scores |= _shares(f"k{k}", passages[:k], question, texts)
     return scores | _ranks(question, passages, chunks, ks)
@@ -161,17 +161,17 @@ def _shares(
     found = [Coverage.of(read, answer) for answer in question.gold]
     return {
         f"recall@{at}": best_recall(read, question.gold, texts),
-        f"precision@{at}": max(one.precision for one in found),
-        f"iou@{at}": max(one.iou for one in found),
+        f"precision@{at}": max(coverage.precision for coverage in found),
+        f"iou@{at}": max(coverage.iou for coverage in found),
     }
 
 
 def _ranks(
     question: Question, passages: Sequence[Passage], chunks: ChunkMap, ks: Sequence[int]
 ) -> Scores:
-    """What the ranks of the chunks with gold in them say, and what cutting alone allows."""
+    """Return measures of the ranks of chunks that hold gold, and the bound that splitting sets."""
     gold = [passage for answer in question.gold for passage in answer]
-    ranks = [rank for rank, one in enumerate(passages, start=1) if first_hit([one], gold)]
+    ranks = [rank for rank, passage in enumerate(passages, start=1) if first_hit([passage], gold)]
     first = ranks[0] if ranks else None
     scores = {f"hit@k{k}": float(first is not None and first <= k) for k in ks}
     scores["mrr"] = 1 / first if first else 0.0
@@ -184,4 +184,4 @@ def _ranks(
 
 
 def _holding(gold: Iterable[Passage], chunks: ChunkMap) -> set[Passage]:
-    return {Passage(one.document, span) for one in gold for span in chunks.holding(one)}
+    return {Passage(passage.document, span) for passage in gold for span in chunks.holding(passage)}

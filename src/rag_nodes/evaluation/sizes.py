@@ -59,7 +59,7 @@ class Matched:
 
     @property
     def reached(self) -> bool:
-        """Whether the mean is within `TOLERANCE` of the target."""
+        """Return True if the mean is within `TOLERANCE` of the target."""
         return abs(self.mean / self.target - 1) <= TOLERANCE
 
 
@@ -109,15 +109,15 @@ def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) 
     refused = ConfigurationError(f"{parser.class_name()} has no chunks of {target} tokens")
     for _ in range(_TRIES):
         try:
-            one = resized(parser, size)
+            sized = resized(parser, size)
         except ConfigurationError as error:
             refused = error
             low, size = size, min(size * 2, (size + high) // 2)
             continue
-        nodes = [node for document in documents for node in one([document])]
-        mean = mean_size(nodes, one.tokenizer)
+        nodes = [node for document in documents for node in sized([document])]
+        mean = mean_size(nodes, sized.tokenizer)
         if best is None or abs(mean - target) < abs(best.mean - target):
-            best = Matched(one, mean, target, size)
+            best = Matched(sized, mean, target, size)
         if best.reached or high - low <= 1:
             break
         low, high = (size, high) if mean < target else (low, size)
@@ -165,7 +165,7 @@ def chunk_statistics(token_counts: Iterable[int]) -> ChunkStatistics:
 
 
 def _options_of(parser: SpanNodeParser) -> dict[str, Any]:
-    """What makes the same parser again, with the models that are not serialised."""
+    """Return the options that make the same parser again, with models that are not serialised."""
     options = {}
     for name, field in type(parser).model_fields.items():
         value = getattr(parser, name)

@@ -19,7 +19,7 @@ has accepted a question. "alone": there is no choice."""
 
 @dataclass(frozen=True, slots=True)
 class ReportDataset:
-    """What was measured with.
+    """Documents and questions of an evaluation, as its report names them.
 
     Attributes:
         name: of the data.
@@ -86,7 +86,7 @@ class ReportSettings:
 
 @dataclass(frozen=True, slots=True)
 class ReportDecision:
-    """What to take.
+    """Recommendation of a report.
 
     Attributes:
         take: name of the row with the largest estimate; None if there is nothing to choose.
@@ -213,7 +213,7 @@ class ReportQuestion:
 
 @dataclass(frozen=True, slots=True)
 class ChunkStatistics:
-    """How many chunks a parser makes, and how large they are, in tokens; 0 where it failed.
+    """Number of chunks of a parser, and their sizes in tokens; 0 if it failed.
 
     Attributes:
         chunks: how many.
@@ -236,7 +236,7 @@ class ChunkStatistics:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """What it takes to have a column in a store; None where that is not known.
+    """Cost of keeping a column in a store; None if it is unknown.
 
     Attributes:
         chunks: that can be found; parents, which are read in their place, do not count.
@@ -320,7 +320,7 @@ class Judgement:
 
     @property
     def words(self) -> str:
-        """Who judged what, or why nothing was judged."""
+        """Describe who judged which answers, or why no answer was judged."""
         if self.error:
             return f"The answers were not judged: {self.error}."
         return (

@@ -67,8 +67,8 @@ class Judge:
         return found
 
     def _words(self, at: int, left: str, right: str) -> str:
-        one, other = (self._values[name] for name in self._pairs[at])
-        differing = int((np.abs(one - other) > SAME).sum())
+        first, other = (self._values[name] for name in self._pairs[at])
+        differing = int((np.abs(first - other) > SAME).sum())
         these, like_these = self.questions.intervals[at], self._like_these(at)
         more = more_of(self.questions, at)
         return of_lead(left, right, self._documents, differing, these, like_these, more)
@@ -110,7 +110,7 @@ def more_of(swaps: Swaps, at: int, limit: float = VISIBLE) -> int:
 
 def pairs_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
     """The names of every two rows."""
-    return [(one.name, other.name) for one, other in combinations(rows, 2)]
+    return [(row.name, other.name) for row, other in combinations(rows, 2)]
 
 
 def shares_of(
@@ -122,7 +122,7 @@ def shares_of(
     draws: int = DRAWS,
     seed: int = 0,
 ) -> list[SizeShare]:
-    """How much of the gap of each two of the own rows is size: a family of leads of its own.
+    """Return the share of size in the difference of each pair of own rows, one family of tests.
 
     `values` are of the main measure by row, `matched` are the rows at equal size by column.
     """
@@ -133,8 +133,8 @@ def shares_of(
     parts = [values[row.name] - values[matched[row.column]] for row in rows]
     swaps = Swaps(np.stack(parts, axis=1), pairs, draws=draws, seed=seed, widest=2.0)
     found = []
-    for (one, other), size in zip(pairs, swaps.intervals, strict=True):
-        left, right = rows[one], rows[other]
+    for (first, other), size in zip(pairs, swaps.intervals, strict=True):
+        left, right = rows[first], rows[other]
         gap = judge.lead(left.name, right.name)
         equal = judge.lead(matched[left.column], matched[right.column])
         words = of_share(left.column, right.column, gap, size)

@@ -50,7 +50,7 @@ def of_lead(
     like_these: Interval | None,
     more: int,
 ) -> str:
-    """What is said of a lead of one column over another.
+    """Describe the difference between two columns.
 
     `documents` says how many questions were asked about each, `differing` how many both do not
     answer alike; `these` and `like_these` are the lead in these documents and in documents like
@@ -77,7 +77,7 @@ def of_lead(
 
 
 def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
-    """What is known of a lead in other documents, to go on with."""
+    """Describe what the difference says about other documents, as the end of a sentence."""
     count = len(documents)
     if like_these is None and count < _FEW:
         say = "documents say" if count > 1 else "document says"
@@ -93,7 +93,7 @@ def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
 
 
 def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
-    """Which of several rows is best, which ones may be, or that none is shown to be.
+    """Describe which row is best, which rows may be best, or that no difference is significant.
 
     Args:
         rows: at least two.
@@ -102,7 +102,7 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     if len(contrasts) == 1:
         return contrasts[0].words
     ranked = sorted(rows, key=lambda row: -row.mean)
-    behind = {one.right for one in contrasts if one.shows_a_gap}
+    behind = {contrast.right for contrast in contrasts if contrast.shows_a_gap}
     if ranked[0].mean < SAME:
         return f"None of the {len(rows)} strategies finds any of the answers."
     if not behind:
@@ -120,8 +120,8 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
         others = some_of([row.called for row in ranked if row.name in behind])
         return f"{some_of(may_be)} may each be the best; {others} {are} behind {where}."
     first, called = ranked[0], {row.name: row.called for row in rows}
-    won = [one for one in contrasts if one.left == first.name]
-    following = min(won, key=lambda one: one.these.mean)
+    won = [contrast for contrast in contrasts if contrast.left == first.name]
+    following = min(won, key=lambda contrast: contrast.these.mean)
     next_one = f"next is {called[following.right]}, by {points(following.these)}"
     return f"{first.called} is the best {where}; {next_one}."
 
@@ -154,23 +154,27 @@ def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1) -> str:
 
 def holds_of_others(contrasts: Sequence[Contrast]) -> bool:
     """Return whether all rows that are behind another are so in documents like these, too."""
-    shown = [one for one in contrasts if one.shows_a_gap]
-    others = {one.right for one in shown if one.like_these and one.like_these.shows_a_gap}
-    return others == {one.right for one in shown}
+    shown = [contrast for contrast in contrasts if contrast.shows_a_gap]
+    others = {
+        contrast.right
+        for contrast in shown
+        if contrast.like_these and contrast.like_these.shows_a_gap
+    }
+    return others == {contrast.right for contrast in shown}
 
 
 def beside(
     own: Sequence[Row], equal: Sequence[Row], contrasts: Sequence[Contrast]
 ) -> Iterator[str]:
     """Yield what is known beside the decision: rows that are behind, and rows at equal size."""
-    among = [one for one in contrasts if one.role == "own"]
-    may_be = len(own) - len({one.right for one in among if one.shows_a_gap})
+    among = [contrast for contrast in contrasts if contrast.role == "own"]
+    may_be = len(own) - len({contrast.right for contrast in among if contrast.shows_a_gap})
     if 1 < may_be < len(own):
         yield best_of(own, among)
-    among = [one for one in contrasts if one.role == "matched"]
+    among = [contrast for contrast in contrasts if contrast.role == "matched"]
     if among:
         yield f"At equal chunk size: {best_of(equal, among)}"
-    left_out = [row.column for row in own if row.column not in {one.column for one in equal}]
+    left_out = [row.column for row in own if row.column not in {row.column for row in equal}]
     if equal and left_out:
         yield f"Not compared at equal chunk size, which they do not reach: {all_of(left_out)}."
     if len(own) == 1:
@@ -178,7 +182,7 @@ def beside(
 
 
 def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
-    """How much of a gap is size."""
+    """Describe how much of a difference comes from chunk size."""
     low, high = map(_bounded, (size.low, size.high))
     between = TOO_FEW if is_open(size) else f"{low} to {high}"
     of = f"the {100 * own.mean:.0f} points of {left} over {right}"
@@ -212,7 +216,7 @@ def settled_by(more: int) -> str:
 
 
 def about(more: int) -> str:
-    """How many questions are missing."""
+    """Describe how many more questions are needed."""
     if more > _MOST:
         return "more questions than anyone labels"
     return f"about {counted(more, 'more question')}"
@@ -279,7 +283,7 @@ def is_open(interval: Interval) -> bool:
 
 
 def ends(interval: Interval) -> str:
-    """Where an interval begins and ends, in points; one that excludes 0 is not said to begin there.
+    """Return the ends of an interval in points; one that excludes 0 is not rounded to 0.
 
     Examples:
         >>> from rag_nodes.evaluation.leads import Interval

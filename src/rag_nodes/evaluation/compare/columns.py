@@ -70,7 +70,7 @@ class ColumnEngines:
             raise ConfigurationError("nothing to compare: name at least one column")
         self.models = settled(models, embed_model, llm)
         self.names = tuple(columns)
-        self.found = {name: one for name, one in columns.items() if finds(one)}
+        self.found = {name: column for name, column in columns.items() if finds(column)}
         self.parsers = _parsers_of(columns, self.found)
         self.placing = Placing()
         chosen = options or QueryOptions()
@@ -159,7 +159,7 @@ class ColumnEngines:
         """A column that finds as it stands: what it is, and what its chunks say cut them."""
         nodes = [hit.node for hit in answer.hits] if answer else []
         cut_by, _, fingerprint = next(
-            (str(one.metadata[PARSER]) for one in nodes if PARSER in one.metadata), ""
+            (str(node.metadata[PARSER]) for node in nodes if PARSER in node.metadata), ""
         ).partition(":")
         unplaced = sum(not is_placed(node) for node in nodes) if self.placing.documents else 0
         kind = type(self.found[name]).__name__

@@ -1,4 +1,4 @@
-"""Which retrieved text several parsers found, and which only one of them."""
+"""Retrieved text that several parsers found, and text that only one of them found."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a comparison found, as plain data that the command line and the app only render."""
+"""Report of a comparison, as plain data that the command line and the app only render."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What one parser contributes to a comparison.
+    """One parser's part of a comparison.
 
     Attributes:
         name: name the caller gave the parser.

@@ -80,7 +80,7 @@ def draft_questions(
 
 
 def fewer(drafts: Dataset, count: int, *, remedy: str = _REMEDY) -> str:
-    """Why there are fewer drafts than asked for, and what to do; "" where there are as many."""
+    """Describe why there are fewer drafts than requested, and the remedy; "" if none is missing."""
     number = len(drafts.questions)
     if number >= count:
         return ""

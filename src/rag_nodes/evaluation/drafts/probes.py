@@ -93,11 +93,11 @@ def probes(
     if count < 1 or characters < 1:
         raise ConfigurationError(f"{count} probes of {characters} characters: both must be over 0")
     texts = [SentenceText(document.text) for document in documents]
-    rarity = Rarity(span.of(one.text) for one in texts for span in one.spans)
+    rarity = Rarity(span.of(text.text) for text in texts for span in text.spans)
 
     def of_length(characters: int) -> tuple[Question, ...]:
-        places = [(number, span) for number, one in enumerate(texts)
-                  for span in one.passages(characters, characters // _APART)]  # fmt: skip
+        places = [(number, span) for number, text in enumerate(texts)
+                  for span in text.passages(characters, characters // _APART)]  # fmt: skip
         made: dict[str, Question] = {}
         for at in sorted(evenly(len(places), seed)[:count]):
             number, span = places[at]
@@ -112,7 +112,7 @@ def probes(
             f"no passage of {characters:,} characters in {len(documents)} document(s); "
             "choose a shorter length, or label questions"
         )
-    others = [one for one in CHARACTERS.values() if one != characters]
+    others = [size for size in CHARACTERS.values() if size != characters]
     beside = {size: asked for size in others if (asked := of_length(size))}
     return Dataset("probes", tuple(documents), found, probed=characters, beside=beside)
 
@@ -129,8 +129,8 @@ def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
         tried = evenly(len(text.spans), 0)[:_TRIED]
         for number, length in product(tried, reversed(ANSWER_LENGTHS)):
             if span := text.passage(number, CHARACTERS[length]):
-                others = [one for name, (_, one) in best.items() if name != length]
-                holds = [one.span for one in others if one.document == document.id_]
+                others = [passage for name, (_, passage) in best.items() if name != length]
+                holds = [other.span for other in others if other.document == document.id_]
                 worth = _RUNNING * _is_running(span.of(text.text)) + (
                     not any(map(span.overlap, holds))
                 )
@@ -139,11 +139,11 @@ def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
         good = [length for length, (worth, _) in best.items() if worth > _RUNNING]
         if len(good if looked_at < _TRIED else best) == len(ANSWER_LENGTHS):
             break
-    return {one: best[one][1] for one in ANSWER_LENGTHS if one in best}
+    return {length: best[length][1] for length in ANSWER_LENGTHS if length in best}
 
 
 def _is_running(text: str) -> bool:
-    """Whether characters are sentences, and no code, table or legend of a figure."""
+    """Return True if a text is sentences, and no code, table or legend of a figure."""
     own = words(text)
     small = sum(word in FUNCTION_WORDS for word in own)
     return small >= _LEAST_FUNCTION_WORDS * len(own) and not _NOT_RUNNING.search(text)
@@ -157,7 +157,7 @@ def _keywords(text: str, rarity: Rarity) -> str:
         for own in phrases
     }
     chosen: list[tuple[str, ...]] = []
-    for own in sorted(weights, key=lambda one: -weights[one]):
+    for own in sorted(weights, key=lambda key: -weights[key]):
         said = {word for other in chosen for word in other}
         if len(chosen) == _PHRASES or (len(chosen) > 1 and len(said) >= _ENOUGH):
             break
@@ -167,7 +167,7 @@ def _keywords(text: str, rarity: Rarity) -> str:
 
 
 def _phrases(text: str) -> dict[tuple[str, ...], str]:
-    """What carries meaning, neighbours taken together: folded words and how the text has them."""
+    """Return the phrases that carry meaning: folded words, and their form in the text."""
     found: dict[tuple[str, ...], str] = {}
     start = end = -1
     for match in [*_WORD.finditer(text), None]:
@@ -235,7 +235,7 @@ class SentenceText:
 
 
 class Rarity:
-    """How much a word tells: the more, the fewer of some texts have it."""
+    """Weight of a word: the fewer texts have it, the higher."""
 
     def __init__(self, texts: Iterable[str]) -> None:
         self._count = 1
@@ -251,7 +251,7 @@ class Rarity:
 
 
 def is_prose(text: str) -> bool:
-    """Whether most of what is visible is letters."""
+    """Return True if most visible characters are letters."""
     visible = "".join(text.split())
     return sum(map(str.isalpha, visible)) >= _LEAST_LETTERS * max(1, len(visible))
 
@@ -259,11 +259,11 @@ def is_prose(text: str) -> bool:
 def evenly(count: int, seed: int) -> list[int]:
     """Numbers below `count`, such that any beginning of them is spread over all."""
     offset = random.Random(seed).random()  # noqa: S311 -- the same again is the point
-    return sorted(range(count), key=lambda one: (one * _GOLDEN + offset) % 1.0)
+    return sorted(range(count), key=lambda number: (number * _GOLDEN + offset) % 1.0)
 
 
 def quoted(quote: str, text: str) -> Iterator[Span]:
-    """Where the same words stand in a text, whatever blanks are between them."""
+    """Return the spans of the same words in a text, whatever white space is between them."""
     pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
     yield from (Span(*found.span()) for found in pattern.finditer(text))
 
@@ -274,7 +274,7 @@ def copies(place: Place, texts: Sequence[str]) -> list[Place]:
     found = {
         Place(number, span) for number, text in enumerate(texts) for span in quoted(quote, text)
     }
-    others = sorted(one for one in found if one != place)
+    others = sorted(other for other in found if other != place)
     return [place, *others] if len(others) < _MOST_PLACES else []
 
 

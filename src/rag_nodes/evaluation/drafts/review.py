@@ -43,9 +43,9 @@ def lengthened(question: Question, documents: Mapping[str, Document], step: int)
     """
     gold = dict.fromkeys(
         tuple(
-            one._replace(span=resized(documents[one.document], one.span, step))
-            if len(answer) == 1 else one
-            for one in answer
+            passage._replace(span=resized(documents[passage.document], passage.span, step))
+            if len(answer) == 1 else passage
+            for passage in answer
         )
         for answer in question.gold
     )  # fmt: skip
@@ -55,8 +55,8 @@ def lengthened(question: Question, documents: Mapping[str, Document], step: int)
 def as_long(question: Question, documents: Mapping[str, Document], characters: int) -> Question:
     """A draft whose answer comes nearest to so many characters; see `lengthened`."""
 
-    def off(one: Question) -> int:
-        return abs(one.gold[0][0].span.length - characters)
+    def off(question: Question) -> int:
+        return abs(question.gold[0][0].span.length - characters)
 
     longer = lengthened(question, documents, 1)
     while off(longer) < off(question):
@@ -71,16 +71,20 @@ def resized(document: Document, span: Span, step: int) -> Span:
     """
     page, text = Page(document), SentenceText(document.text)
     sizes = {text.spans[text.at(span.start)], page.block_at(span.start)}
-    sizes |= {one.body for one in page.sections if one.body.start <= span.start < one.body.end}
-    other = [one for one in sizes if (one.length - span.length) * step > 0]
-    return min(other, key=lambda one: one.length * step, default=span)
+    sizes |= {
+        section.body
+        for section in page.sections
+        if section.body.start <= span.start < section.body.end
+    }
+    other = [size for size in sizes if (size.length - span.length) * step > 0]
+    return min(other, key=lambda span: span.length * step, default=span)
 
 
 def stretches(documents: Sequence[Document]) -> list[Part]:
     """The parts of documents that can be asked about: sections, or equal parts without headings."""
     found = []
     for document in documents:
-        parts = [(one.body, one.heading) for one in Page(document).sections] or [
+        parts = [(section.body, section.heading) for section in Page(document).sections] or [
             (span, "") for span in SentenceText(document.text).passages(_WINDOW, _WINDOW)
         ]
         found += [Part(Passage(document.id_, span), heading) for span, heading in parts]
@@ -89,7 +93,7 @@ def stretches(documents: Sequence[Document]) -> list[Part]:
 
 def free(parts: Sequence[Part], questions: Sequence[Question]) -> list[Part]:
     """The parts that no answer touches."""
-    return [one for one in parts if _distance(one.passage, questions) >= 0]
+    return [part for part in parts if _distance(part.passage, questions) >= 0]
 
 
 def next_to_ask(
@@ -105,7 +109,7 @@ def next_to_ask(
     Returns:
         None where each part has an answer.
     """
-    away = {one: _distance(one.passage, questions) for one in parts}
+    away = {part: _distance(part.passage, questions) for part in parts}
     found = max(parts, key=away.__getitem__, default=None)
     if found is None or away[found] < 0:
         return None
@@ -121,11 +125,13 @@ def following(questions: Sequence[Question], position: int) -> str:
     """
     at = position % len(questions) if questions else 0
     around = (*questions[at:], *questions[:at])
-    return next((one.id for one in around if one.draft), around[0].id if around else "")
+    return next(
+        (question.id for question in around if question.draft), around[0].id if around else ""
+    )
 
 
 def told(accepted: int) -> str:
-    """What so many answers can decide, said at a few numbers of them; "" in between.
+    """Describe what this number of questions can decide, at a few numbers; "" in between.
 
     Who looked after each answer, and stopped where one setting leads, would be fooled by luck.
     """
@@ -144,9 +150,9 @@ def _distance(passage: Passage, questions: Sequence[Question]) -> float:
     start, end = passage.span
     return min(
         (
-            max(one.span.start - end, start - one.span.end)
-            for question in questions for answer in question.gold for one in answer
-            if one.document == passage.document
+            max(part.span.start - end, start - part.span.end)
+            for question in questions for answer in question.gold for part in answer
+            if part.document == passage.document
         ),
         default=float("inf"),
     )  # fmt: skip

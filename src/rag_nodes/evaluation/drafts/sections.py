@@ -60,8 +60,8 @@ class Page:
             path = self._path(block.start)
             if block.kind is not BlockKind.HEADING or not path or self._elsewhere(block.start):
                 continue
-            below = [*takewhile(lambda one: one.kind is not BlockKind.HEADING, blocks[number:])]
-            fit = [one.end for one in below if one.end - below[0].start <= _MOST]
+            below = [*takewhile(lambda block: block.kind is not BlockKind.HEADING, blocks[number:])]
+            fit = [block.end for block in below if block.end - below[0].start <= _MOST]
             body = Span(below[0].start, fit[-1]) if fit else Span(0, 0)
             if _reads(body.of(self.text)) and len(words(bare(body.of(self.text)))) >= MIN_WORDS:
                 found.append(HeadedText(path[-1], body))
@@ -73,19 +73,21 @@ class Page:
         return Span(block.start, block.end)
 
     def _path(self, offset: int) -> tuple[str, ...]:
-        return tuple(_unnumbered(bare(one)) for one in self._packer.headings.path_at(offset))
+        return tuple(
+            _unnumbered(bare(heading)) for heading in self._packer.headings.path_at(offset)
+        )
 
     def _elsewhere(self, offset: int) -> bool:
         return any(map(_leads_elsewhere, self._path(offset)))
 
 
 def _leads_elsewhere(heading: str) -> bool:
-    """Whether what stands below a heading leads to other places, as a table of contents does."""
+    """Return True if the text below a heading points elsewhere, as a table of contents does."""
     return f"|{heading.casefold().strip(' .:')}|" in _APPARATUS
 
 
 def _reads(text: str) -> bool:
-    """Whether characters are prose, and enough of it."""
+    """Return True if a text is prose, and long enough."""
     if any(is_entry(line.strip()) for line in text.splitlines()):
         return False
     return len(words(text)) >= MIN_WORDS and is_prose(text)

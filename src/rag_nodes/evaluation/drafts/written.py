@@ -156,21 +156,21 @@ def write_questions(
     if not writer.written and writer.failure:
         raise ModelError(f"no question was drafted: {writer.failure}")
     if not writer.written:
-        why = Counter(one.reason for one in writer.refused).most_common(1)
+        why = Counter(refusal.reason for refusal in writer.refused).most_common(1)
         raise DatasetError(
             f"{llm.metadata.model_name} wrote no question that could be believed"
             + (f", most often: {why[0][0]}" if why else "; the documents hold too little prose")
         )
-    questions = tuple(one for _, one in sorted(writer.written.items()))[:count]
+    questions = tuple(question for _, question in sorted(writer.written.items()))[:count]
     return Dataset("drafts", tuple(given), questions, tuple(writer.refused))
 
 
 class _RefusedError(Exception):
-    """Why a draft is not believed."""
+    """Reason why a draft is rejected."""
 
 
 class _Writer:
-    """What was asked about, believed (by place) and refused so far."""
+    """Passages asked about, and the drafts accepted (by location) and refused so far."""
 
     def __init__(
         self,
@@ -244,7 +244,7 @@ class _Writer:
     async def _answer(
         self, form: type[_Form], template: str, places: Sequence[Place], question: str
     ) -> _Form | None:
-        """What the model says, or said before, of some passages; None where it keeps to no form."""
+        """Return the model's (cached) reply about passages; None if its form is not usable."""
         shown = enumerate(map(self._text, places), start=1)
         sources = [Source(number, (), text, f"Source {number}", 0) for number, text in shown]
         prompt = fill(template, sources, question)
@@ -264,12 +264,13 @@ class _Writer:
         for word in set(content_words(question)):
             for number in self._rarity.holders.get(word, ()):
                 scores[number] += self._rarity.weight(word)
-        ranked = (self._places[at] for at in sorted(scores, key=lambda one: (-scores[one], one)))
+        ranked = (self._places[at] for at in sorted(scores, key=lambda key: (-scores[key], key)))
         holding = {at: [span for where, span in golds if where == at] for at, _ in golds}
         return [
-            one
-            for one in ranked
-            if one != place and not any(map(one.span.overlap, holding.get(one.document, ())))
+            passage
+            for passage in ranked
+            if passage != place
+            and not any(map(passage.span.overlap, holding.get(passage.document, ())))
         ][:_OTHERS]
 
     def _passages(self) -> Iterator[Place]:
@@ -286,7 +287,7 @@ class _Writer:
 
 
 def quoted_span(quote: str, text: str) -> Span | None:
-    """Where a quote stands in a text, whatever blanks are between its words; None for nowhere.
+    """Return the span of a quote in a text, whatever white space it has; None if it is absent.
 
     Marks such as `[5]` may be written `(5)`, as the model was shown them.
     """
@@ -294,4 +295,4 @@ def quoted_span(quote: str, text: str) -> Span | None:
         return None
     shown = without_marks(text)
     both = (text, shown) if len(shown) == len(text) else (text,)
-    return next((span for one in both for span in quoted(quote, one)), None)
+    return next((span for text in both for span in quoted(quote, text)), None)

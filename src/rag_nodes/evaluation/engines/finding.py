@@ -1,4 +1,4 @@
-"""What finds chunks for a question, whoever built it, as a store that can only be searched."""
+"""Retrievers and engines of any origin, as stores that can only be searched."""
 
 from __future__ import annotations
 
@@ -49,7 +49,9 @@ class StoredCollection:
     def nodes_of(self, document_ids: str | Iterable[str]) -> list[TextNode]:
         """The nodes of some documents; none while the collection does not exist."""
         ids = [
-            *chain.from_iterable(self.store.stored(self.name, one) for one in several(document_ids))
+            *chain.from_iterable(
+                self.store.stored(self.name, document_id) for document_id in several(document_ids)
+            )
         ]
         return list(self.store.fetch(self.name, ids).values())
 
@@ -114,7 +116,7 @@ class FoundStore(Store, ABC):
             limit *= _DEEPER
 
     def has_words(self, collection: str) -> bool:  # noqa: ARG002
-        """Whether a question can be asked without its embedding."""
+        """Return True if a question can be asked without its embedding."""
         return not self.embeds
 
     def nodes(self) -> list[TextNode]:
@@ -123,7 +125,7 @@ class FoundStore(Store, ABC):
         return list({node.node_id: node for node in found}.values())
 
     def _remembered(self, query: Query) -> list[Hit]:
-        """What it finds, asked once: an engine may pay for every question."""
+        """Return the hits of a question, asked once: an engine may pay for every question."""
         key = str(query.text), query.limit if self.deepens else 0
         if key not in self._answers:
             started = time.perf_counter()
@@ -133,7 +135,7 @@ class FoundStore(Store, ABC):
 
     @abstractmethod
     def _asked(self, query: Query) -> list[Hit]:
-        """What it finds, placed."""
+        """Ask the engine, and locate the nodes it finds."""
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """Nothing: it finds chunks by questions alone."""
@@ -188,7 +190,7 @@ class _OfLlamaIndex(FoundStore):
 
 
 class _Engine(_OfLlamaIndex):
-    """What a query engine reads for its answer, where only that is asked for."""
+    """Retriever of the nodes that a query engine reads for its answer."""
 
     def _found(self, query: Query) -> list[NodeWithScore]:
         asked = QueryBundle(str(query.text))
@@ -216,7 +218,7 @@ class _Collection(FoundStore):
         return [replace(hit, node=self._placing.placed(hit.node)) for hit in hits]
 
     def has_words(self, collection: str) -> bool:  # noqa: ARG002
-        """Whether its words are indexed as they are now."""
+        """Return True if the keyword index matches the words as they are indexed now."""
         return self._given.store.has_words(self._given.name)
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
@@ -245,13 +247,13 @@ class _Collection(FoundStore):
 
 
 def finds(given: object) -> bool:
-    """Whether something finds chunks as it stands, so that it need not be ingested for."""
+    """Return True if an object finds chunks by itself, so that no documents are ingested for it."""
     kinds = (BaseRetriever, BaseIndex, BasePydanticVectorStore, BaseQueryEngine, StoredCollection)
     return isinstance(given, kinds)
 
 
 def found_store(given: object, placing: Placing) -> FoundStore:
-    """What finds, as a store.
+    """Wrap a retriever, an engine or a collection as a store.
 
     Args:
         given: a retriever, index, vector store or query engine of LlamaIndex, or a collection.
@@ -274,9 +276,9 @@ def found_store(given: object, placing: Placing) -> FoundStore:
 def hits_of(found: Sequence[NodeWithScore], placing: Placing) -> list[Hit]:
     """Retrieved nodes as hits, placed, in their order; scores of any scale become 0 to 1."""
     raw = [
-        Hit(placing.placed(one.node), rank, 1 - (rank - 1) / len(found), rerank_score=one.score)
-        for rank, one in enumerate(found, start=1)
+        Hit(placing.placed(node.node), rank, 1 - (rank - 1) / len(found), rerank_score=node.score)
+        for rank, node in enumerate(found, start=1)
     ]
-    if any(one.score is not None for one in found):  # else the order is all that is known
+    if any(node.score is not None for node in found):  # else the order is all that is known
         raw = rescored(raw)
     return [replace(hit, rerank_score=None) for hit in in_order(raw)]

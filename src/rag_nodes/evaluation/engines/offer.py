@@ -14,7 +14,7 @@ from rag_nodes.parsers.presets import PRESETS, Preset, preset_named
 
 @dataclass(frozen=True)
 class FoundColumn(Preset):
-    """What finds as it stands, offered like a parser, without options.
+    """A retriever or engine, offered like a parser without options.
 
     Attributes:
         given: what finds.
@@ -28,7 +28,7 @@ class FoundColumn(Preset):
         return False
 
     def make(self, **_options: Any) -> Any:
-        """What was given."""
+        """Return the object that was given."""
         return self.given
 
 
@@ -48,18 +48,18 @@ def offered_columns(columns: Mapping[str, Any] | str | Iterable[str] = ()) -> di
         offer = offered(paths)
         own = list(offer)[len(offer) - len(paths) :] if paths else []
         return {name: offer[name] for name in (*own, *offer)}
-    found = {name: one for name, one in columns.items() if finds(one)}
+    found = {name: column for name, column in columns.items() if finds(column)}
     rest = {
-        name: _renamed(name, one) if isinstance(one, str) and one in PRESETS else one
-        for name, one in columns.items()
+        name: _renamed(name, column) if isinstance(column, str) and column in PRESETS else column
+        for name, column in columns.items()
         if name not in found
     }
     same = {name for name in rest if rest[name] is None}
-    offer = offered({name: one for name, one in rest.items() if name not in same})
-    for name, one in found.items():
-        kind = type(one)
+    offer = offered({name: column for name, column in rest.items() if name not in same})
+    for name, column in found.items():
+        kind = type(column)
         where = f"{kind.__module__}:{kind.__qualname__}"
-        offer[name] = FoundColumn(name, where, name, f"as {kind.__name__} finds", given=one)
+        offer[name] = FoundColumn(name, where, name, f"as {kind.__name__} finds", given=column)
     return {name: offer[name] for name in (*columns, *offer)}
 
 

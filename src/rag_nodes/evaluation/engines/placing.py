@@ -39,7 +39,7 @@ _NAMES = (keys.SOURCE, keys.FILE_NAME, keys.TITLE)
 
 
 class NodePlace(NamedTuple):
-    """Where a node stands.
+    """Location of a node: a document and a span.
 
     Attributes:
         document: the document's id.
@@ -130,14 +130,14 @@ class Placing:
         return node.node_id, node.ref_doc_id or "", _text_of(node), start
 
     def place(self, node: BaseNode) -> NodePlace | None:
-        """Where a node stands; None where that is not certain."""
+        """Locate a node; None if its location is not certain."""
         key = self._key(node)
         if key not in self._known:
             self._known[key] = self._searched(node, _text_of(node))
         return self._known[key]
 
     def is_elsewhere(self, node: BaseNode) -> bool:
-        """Whether the document that a node names has another text where the node says it stands."""
+        """Return True if the named document has another text at the span that a node claims."""
         text = _text_of(node)
         document, claim = self.documents.get(node.ref_doc_id or ""), _claim(node, text)
         return bool(document and claim and claim.of(document.text) != text)
@@ -145,12 +145,20 @@ class Placing:
     def _searched(self, node: BaseNode, text: str) -> NodePlace | None:
         for documents, is_guess in self._candidates(node):
             if claim := _claim(node, text):
-                true = [one for one in documents if claim.of(self.documents[one].text) == text]
+                true = [
+                    document
+                    for document in documents
+                    if claim.of(self.documents[document].text) == text
+                ]
                 if len(true) == 1 and not is_guess:
                     return NodePlace(true[0], claim)
             if is_guess and len("".join(text.split())) < _LEAST:
                 return None
-            found = [NodePlace(one, span) for one in documents if (span := self._only(one, text))]
+            found = [
+                NodePlace(document, span)
+                for document in documents
+                if (span := self._only(document, text))
+            ]
             if len(found) == 1 and (not is_guess or self._is_alone(found[0], text)):
                 return found[0]
             if not found and (extracted := self._extracted(documents, text)):
@@ -159,7 +167,7 @@ class Placing:
 
     def _extracted(self, documents: Sequence[str], text: str) -> NodePlace | None:
         """Return the place of a text that another program extracted from the same files."""
-        numbers = {self._numbers[one] for one in documents}
+        numbers = {self._numbers[document] for document in documents}
         is_all = len(numbers) == len(self._ids)
         place = self._index.find(text, None if is_all else numbers)
         return NodePlace(self._ids[place.text], place.span) if place else None
@@ -176,7 +184,9 @@ class Placing:
         """Documents that may hold the node, the likeliest first; True where that is a guess."""
         if node.ref_doc_id in self.documents:
             yield [str(node.ref_doc_id)], False
-        if same := [one for source in _sources(node) for one in self._by_source.get(source, ())]:
+        if same := [
+            document for source in _sources(node) for document in self._by_source.get(source, ())
+        ]:
             yield list(dict.fromkeys(same)), False
         yield list(self.documents), True
 
@@ -200,10 +210,10 @@ class Placing:
         return {keys.WINDOW: around.of(document.text), keys.WINDOW_PLACE: place}
 
     def _is_alone(self, found: NodePlace, text: str) -> bool:
-        """Whether no other document holds the text, not even several times."""
+        """Return True if no other document holds the text."""
         letters = "".join(text.split())
-        others = (one for name, one in self._visible.items() if name != found.document)
-        return not any(letters in one.letters for one in others)
+        others = (visible for name, visible in self._visible.items() if name != found.document)
+        return not any(letters in other.letters for other in others)
 
 
 def _rejoined(family: Iterable[BaseNode]) -> tuple[list[Piece], list[IndexedSpan]]:
@@ -257,11 +267,11 @@ def in_order_of_files(nodes: Iterable[BaseNode]) -> list[list[BaseNode]]:
         start = getattr(node, "start_char_idx", None)
         if start is not None:
             own = node.ref_doc_id or ""
-            path = next((one for one in _sources(node) if "/" in one), own)
+            path = next((source for source in _sources(node) if "/" in source), own)
             turn = order.setdefault(own, len(order))
             families[path].append((_page_of(node), turn, int(start), node))
     return [
-        [node for *_, node in sorted(family, key=lambda one: one[:3])]
+        [node for *_, node in sorted(family, key=lambda member: member[:3])]
         for family in families.values()
     ]
 
@@ -273,12 +283,12 @@ def _page_of(node: BaseNode) -> int:
 
 
 def is_placed(node: BaseNode) -> bool:
-    """Whether it is known where a placed node stands."""
+    """Return True if a node was located."""
     return getattr(node, "start_char_idx", None) is not None
 
 
 def _sources(node: BaseNode) -> list[str]:
-    """Where a text came from: paths and URLs, each in one spelling."""
+    """Return the paths and URLs that a node names as its source, each in one spelling."""
     return list(dict.fromkeys(map(_spelt, keys.sources(node.metadata))))
 
 
@@ -305,7 +315,7 @@ def _is_claimed(node: BaseNode, place: NodePlace | None) -> bool:
 
 
 def _claim(node: BaseNode, text: str) -> Span | None:
-    """Where a node says it stands, if its length agrees."""
+    """Return the span that a node claims, if its length agrees."""
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     if start is None or end is None or start < 0 or end - start != len(text):
         return None
@@ -321,7 +331,7 @@ def _copy(
 ) -> TextNode:
     metadata = dict(node.metadata)
     if span is None or span != _claim(node, text):
-        metadata = {key: one for key, one in metadata.items() if key not in _OFFSETS}
+        metadata = {key: value for key, value in metadata.items() if key not in _OFFSETS}
     for key in (keys.START_CHAR, keys.END_CHAR):
         metadata.pop(key, None)
     relationships = dict(node.relationships)

@@ -135,18 +135,25 @@ def plain_of(dataset: Dataset) -> dict[str, Any]:
     if dataset.probed:
         raise ConfigurationError("probes are no questions and stand in no file; draft questions")
     called = Counter(dataset.names.values())
-    names = {one: name if called[name] == 1 else one for one, name in dataset.names.items()}
+    names = {
+        document: name if called[name] == 1 else document
+        for document, name in dataset.names.items()
+    }
 
     def passages(answer: Answer) -> list[dict[str, Any]]:
         return [
-            {"document": names[one.document], **one.span._asdict(), "text": dataset.quote(one)}
-            for one in answer
+            {
+                "document": names[passage.document],
+                **passage.span._asdict(),
+                "text": dataset.quote(passage),
+            }
+            for passage in answer
         ]
 
     rows = []
     for question in dataset.questions:
         first, *others = map(passages, question.gold)
-        within = [names[one] for one in question.within or ()]
+        within = [names[document] for document in question.within or ()]
         told: dict[str, Any] = {"alternatives": others, "kind": question.kind, "within": within}
         told["draft"] = question.draft
         row: dict[str, Any] = {"id": question.id, "question": question.text, "gold": first}

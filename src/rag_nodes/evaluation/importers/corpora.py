@@ -39,13 +39,13 @@ def squad(plain: Any) -> Labels | None:
     """SQuAD, whole or a question a line; None for a list of questions."""
     match plain:
         case {"data": [*articles]} if any(
-            isinstance(one, dict) and "paragraphs" in one for one in articles
+            isinstance(article, dict) and "paragraphs" in article for article in articles
         ):
             return _squad(_paragraphs(articles))
         case [{"context": _, "question": _, "answers": _}, *_]:
             lines = enumerate(plain, start=1)
-            return _squad((str(one.get("title") or "article"), one["context"],
-                           [{"id": f"q{number}", **one}]) for number, one in lines)  # fmt: skip
+            return _squad((str(line.get("title") or "article"), line["context"],
+                           [{"id": f"q{number}", **line}]) for number, line in lines)  # fmt: skip
     return None
 
 
@@ -56,8 +56,8 @@ def _paragraphs(articles: Sequence[Any]) -> Iterator[tuple[str, str, list[Any]]]
         title = str(article.get("title") or "")
         name = title if title and title not in titles else f"{title or 'article'} {number}"
         titles.add(name)
-        for one in article["paragraphs"]:
-            yield name, one["context"], one["qas"]
+        for paragraph in article["paragraphs"]:
+            yield name, paragraph["context"], paragraph["qas"]
 
 
 def _squad(paragraphs: Iterable[tuple[str, str, list[Any]]]) -> Labels:
@@ -88,8 +88,8 @@ def _annotated(answers: Any, before: int) -> list[Row]:
         answers = [{"text": text, "answer_start": start}
                    for text, start in zip(texts, starts, strict=True)]  # fmt: skip
     found: dict[tuple[str, int], Row] = {}
-    for one in answers:
-        text, offset = str(one["text"]), one.get("answer_start")
+    for answer in answers:
+        text, offset = str(answer["text"]), answer.get("answer_start")
         start = before + (offset if isinstance(offset, int) else 0)
         if text.strip():
             found[text, start] = {"text": text, "start": start, "end": start + len(text)}
@@ -109,24 +109,25 @@ def beir(folder: Path) -> Labels | None:
     if path is None:
         raise DatasetError(f"{folder} has no judgements; put them into {folder / 'qrels/test.tsv'}")
     texts, places = _Texts(), {}
-    for one in json_lines(corpus):
-        title, text = str(one.get("title") or "").strip(), str(one["text"])
-        name = title or str(one["_id"])
+    for line in json_lines(corpus):
+        title, text = str(line.get("title") or "").strip(), str(line["text"])
+        name = title or str(line["_id"])
         if title and name not in texts:
             texts.put(name, f"# {title}")
         start = texts.put(name, text)
         place = {"document": name, "start": start, "end": start + len(text)}
-        places[str(one["_id"])] = {"text": text, **place}
+        places[str(line["_id"])] = {"text": text, **place}
     relevant: dict[str, list[str]] = defaultdict(list)
     for line in read_text(path).splitlines():
         match line.split("\t"):
             case [query, passage, score, *_] if number_in(score.strip()):
                 relevant[query].append(passage)
-    queries = {str(one["_id"]): one["text"] for one in json_lines(asked)}
+    queries = {str(query["_id"]): query["text"] for query in json_lines(asked)}
     rows = [
         {"id": query, "question": queries[query], "alternatives": passages}
         for query, ids in relevant.items()
-        if query in queries and (passages := [places[one] for one in ids if one in places])
+        if query in queries
+        and (passages := [places[document] for document in ids if document in places])
     ]
     return _labels("BEIR", rows, texts, _UNJUDGED, len(queries))
 

@@ -117,11 +117,11 @@ def _workbook(path: Path) -> list[dict[str, str]]:
         raise MissingExtraError("openpyxl", "evaluate") from error
     try:
         with zipfile.ZipFile(path) as parts:
-            unpacked = sum(one.file_size for one in parts.infolist())
+            unpacked = sum(member.file_size for member in parts.infolist())
         if unpacked <= _LARGEST:
             with closing(load_workbook(path, read_only=True, data_only=True)) as book:
-                sheets = (islice(one.iter_rows(values_only=True), _MOST_ROWS)
-                          for one in book.worksheets)  # fmt: skip
+                sheets = (islice(worksheet.iter_rows(values_only=True), _MOST_ROWS)
+                          for worksheet in book.worksheets)  # fmt: skip
                 return next(filter(None, map(_by_column, sheets)), [])
     except Exception as error:  # a damaged workbook raises whatever it meets
         raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
@@ -130,7 +130,7 @@ def _workbook(path: Path) -> list[dict[str, str]]:
 
 def _by_column(lines: Iterable[Iterable[Any]]) -> list[dict[str, str]]:
     """Rows by the names in the first line that has any; of columns of one name the first cell."""
-    filled = (cells for line in lines if any(cells := [_cell(one) for one in line]))
+    filled = (cells for line in lines if any(cells := [_cell(cell) for cell in line]))
     header = [name.lower() for name in next(filled, [])]
     rows = []
     for line in filled:

@@ -143,11 +143,14 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     gold = ragas.split() or COLUMNS["gold"]
     found = [_labelled(row, gold, f"{source}: question {number}")
              for number, row in enumerate(rows, start=1)]  # fmt: skip
-    if not any(one.text and one.gold for one in found):
+    if not any(labelled.text and labelled.gold for labelled in found):
         return None
     if sheet:
-        found = _merged(one for one in found if one.text or any(one.gold))
-    named = (replace(one, id=one.id or f"q{number}") for number, one in enumerate(found, start=1))
+        found = _merged(labelled for labelled in found if labelled.text or any(labelled.gold))
+    named = (
+        replace(labelled, id=labelled.id or f"q{number}")
+        for number, labelled in enumerate(found, start=1)
+    )
     left_out = {_NO_ROW: len(listed) - len(rows)} if len(rows) < len(listed) else {}
     form = "RAGAS" if ragas else "sheet" if sheet else "own JSON"
     return Labels(form, tuple(named), left_out=left_out)
@@ -157,8 +160,12 @@ def _listed(plain: Any) -> list[Any]:
     """The rows of a file: its list, the list in it, or columns that were written side by side."""
     if isinstance(plain, dict):
         plain = next((plain[name] for name in _LISTS if isinstance(plain.get(name), list)), plain)
-    if isinstance(plain, dict) and all(isinstance(one, list | dict) for one in plain.values()):
-        columns = [[*one.values()] if isinstance(one, dict) else one for one in plain.values()]
+    if isinstance(plain, dict) and all(
+        isinstance(column, list | dict) for column in plain.values()
+    ):
+        columns = [
+            [*column.values()] if isinstance(column, dict) else column for column in plain.values()
+        ]
         plain = [dict(zip(plain, row, strict=True)) for row in zip_longest(*columns)]
     return plain if isinstance(plain, list) else []
 
@@ -186,11 +193,13 @@ def _answers(row: Row, gold: Iterable[str]) -> list[tuple[Quote, ...]]:
         *([others] if isinstance(others, str | dict) else others),
     ]
     found = [
-        tuple(_quote(one, document, pages) for one in _as_list(of) if one) for of in listed if of
+        tuple(_quote(quote, document, pages) for quote in _as_list(of) if quote)
+        for of in listed
+        if of
     ]
     if not any(found) and pages:
         return [(Quote("", document, pages=pages),)]
-    return [one for one in found if one]
+    return [quote for quote in found if quote]
 
 
 def _parsed(value: Any) -> Any:
@@ -199,7 +208,9 @@ def _parsed(value: Any) -> Any:
         for read in (json.loads, ast.literal_eval):
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
                 found = read(value)
-                is_quote = found and not any(isinstance(one, str | dict | None) for one in found)
+                is_quote = found and not any(
+                    isinstance(value, str | dict | None) for value in found
+                )
                 return found if isinstance(found, list) and not is_quote else value  # as "[1]"
     return value
 
@@ -221,7 +232,7 @@ def _pages(value: object) -> tuple[int, int] | None:
     if isinstance(value, list):
         value = ",".join(map(str, value))
     found = _PAGES.search(str(value or ""))
-    numbers = [int(one) for one in re.findall("[0-9]+", found[0])] if found else []
+    numbers = [int(number) for number in re.findall("[0-9]+", found[0])] if found else []
     if not numbers or not 0 < numbers[0] < _MOST_PAGES:
         return None
     return numbers[0], max(numbers[0], min(numbers[-1], _MOST_PAGES))
@@ -230,15 +241,15 @@ def _pages(value: object) -> tuple[int, int] | None:
 def _merged(rows: Iterable[Labelled]) -> list[Labelled]:
     """Rows of one question as one."""
     found: list[Labelled] = []
-    for one in rows:
-        last = found[-1] if found else one
-        is_same = (last.id or last.text) == (one.id or one.text)
+    for row in rows:
+        last = found[-1] if found else row
+        is_same = (last.id or last.text) == (row.id or row.text)
         # Two texts with one id are two questions, which `Dataset` refuses; merged cells have one.
-        if not found or not is_same or (one.text and last.text and one.text != last.text):
-            found.append(one)
+        if not found or not is_same or (row.text and last.text and row.text != last.text):
+            found.append(row)
         else:
-            together = tuple(quote for each in (last, one) for quote in next(iter(each.gold), ()))
-            found[-1] = replace(last, gold=(together,), draft=last.draft or one.draft)
+            together = tuple(quote for each in (last, row) for quote in next(iter(each.gold), ()))
+            found[-1] = replace(last, gold=(together,), draft=last.draft or row.draft)
     return found
 
 
@@ -260,7 +271,7 @@ def _value(row: Row, what: str) -> Any:
 
 def _text(row: Row, what: str) -> str:
     """The first of the columns with that meaning that has a text, or a number."""
-    return next((said for one in COLUMNS[what] if (said := _said(row.get(one)))), "")
+    return next((said for column in COLUMNS[what] if (said := _said(row.get(column)))), "")
 
 
 def _said(value: object) -> str:

@@ -1,4 +1,4 @@
-"""What documents may be called in a file of questions, and which file they come from."""
+"""Names that a file of questions may use for documents, and the files they come from."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ class DocumentNames:
 
     def files(self, ids: Iterable[str]) -> list[str]:
         """Return the files that documents come from, each once."""
-        return list(dict.fromkeys(self._files[one] for one in ids))
+        return list(dict.fromkeys(self._files[document] for document in ids))
 
     def shown(self) -> str:
         """Return the names of the first files, as examples."""
@@ -66,4 +66,4 @@ def _names_of(document: Document) -> Iterator[str]:
     ends = ["/".join(parts[first:]) for first in range(len(parts))]
     names = [*filter(None, [document.id_, display_name(metadata), path, *called, *ends])]
     yield from names
-    yield from (str(one.with_suffix("")) for one in map(PurePosixPath, names) if one.suffix)
+    yield from (str(path.with_suffix("")) for path in map(PurePosixPath, names) if path.suffix)

@@ -55,7 +55,7 @@ _NOT_QUOTED = "no answer is quoted; quote the words that answer it"
 
 
 class _UnknownError(Exception):
-    """Why a quote has no place: passed up, never shown as an error."""
+    """Reason why a quote was not located: passed up, never shown as an error."""
 
 
 _Chain = tuple[bool, int, list[Span]]
@@ -87,15 +87,15 @@ def place(labels: Labels, documents: Document | Sequence[Document], name: str) -
     library = _Library(given)
     questions, unplaced = [], []
     interrupt = current_interrupt()
-    for one in labels.questions:
+    for question in labels.questions:
         interrupt.check("looking up the answers")
         try:
-            questions.append(library.question(one))
+            questions.append(library.question(question))
         except _UnknownError as reason:
-            quote = next((quote.text for answer in one.gold for quote in answer), "")
+            quote = next((quote.text for answer in question.gold for quote in answer), "")
             line = " ".join(quote.split())
             shown = line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 -- of a terminal
-            unplaced.append(Unplaced(one.id, one.text, shown, str(reason)))
+            unplaced.append(Unplaced(question.id, question.text, shown, str(reason)))
     left_out = dict(labels.left_out)
     return Dataset(name, tuple(given), tuple(questions), tuple(unplaced), left_out=left_out)
 
@@ -107,15 +107,15 @@ class _Library:
         self._books = {document.id_: _Book(document) for document in documents}
         self._names = DocumentNames(documents)
 
-    def question(self, one: Labelled) -> Question:
+    def question(self, labelled: Labelled) -> Question:
         """A question with the places of its answers."""
-        if not one.text:
+        if not labelled.text:
             raise _UnknownError("there is no question; write one, in each row of merged cells, too")
-        named = (book.id for name in one.within or () for book in self._named(name))
+        named = (book.id for name in labelled.within or () for book in self._named(name))
         within = tuple(dict.fromkeys(named)) or None
         answers: list[list[_Place]] = []
         why = ""
-        for quotes in filter(None, one.gold):  # of rows that quote nothing
+        for quotes in filter(None, labelled.gold):  # of rows that quote nothing
             try:
                 answers += self._answers(quotes)
             except _UnknownError as reason:
@@ -130,15 +130,17 @@ class _Library:
                 "its answer is in none of the documents that it searches; name that one too"
             )
         surest = max(min(found.confidence for found in answer) for answer in answers)
-        return Question(one.id, one.text, tuple(gold), one.kind, within, one.draft, surest)
+        return Question(
+            labelled.id, labelled.text, tuple(gold), labelled.kind, within, labelled.draft, surest
+        )
 
     def _answers(self, quotes: Sequence[Quote]) -> list[list[_Place]]:
-        """What some quotes stand for: each place of a single quote is an answer of its own."""
+        """Return the answers of quotes: each location of a single quote is an answer of its own."""
         parts = [places for quote in quotes for places in self._places(quote)]
-        return [[one] for one in parts[0]] if len(parts) == 1 else [[one[0] for one in parts]]
+        return [[part] for part in parts[0]] if len(parts) == 1 else [[part[0] for part in parts]]
 
     def _places(self, quote: Quote) -> list[list[_Place]]:
-        """Where each part of a quote stands, best first: it has one part, but for ellipses."""
+        """Return the locations of each part of a quote, best first; ellipses separate parts."""
         books = self._named(quote.document) if quote.document else [*self._books.values()]
         if len(books) == 1 and (claimed := books[0].claimed(quote)):
             return [[claimed]]
@@ -151,17 +153,21 @@ class _Library:
         if not found and parts != [quote.text.strip()]:  # an ellipsis at an end
             found = _as_written(parts[0], quote, books)
         if not found:
-            nearly = [one for book in books if (one := book.nearly(parts[0]))]
-            found = sorted(nearly, key=lambda one: -one.confidence)[:1]
+            nearly = [candidate for book in books if (candidate := book.nearly(parts[0]))]
+            found = sorted(nearly, key=lambda candidate: -candidate.confidence)[:1]
         return [self._meant(found, quote)]
 
     def _meant(self, found: list[_Place], quote: Quote) -> list[_Place]:
         """Of all places of a quote those that its label means."""
         if quote.pages:
-            at = ((one, self._books[one.passage.document]) for one in found)
-            on = [one for one, book in at if book.pages(quote.pages).overlap(one.passage.span)]
+            at = ((candidate, self._books[candidate.passage.document]) for candidate in found)
+            on = [
+                candidate
+                for candidate, book in at
+                if book.pages(quote.pages).overlap(candidate.passage.span)
+            ]
             found = on or found  # printed numbers may be others
-        files = self._names.files(one.passage.document for one in found)
+        files = self._names.files(candidate.passage.document for candidate in found)
         if quote.document and len(files) > 1:
             raise _UnknownError(
                 f"it stands in {len(files)} files called {quote.document!r}; write the folder "
@@ -177,13 +183,13 @@ class _Library:
                 "its quote is not in the documents, nor anything like it; was the text changed?"
             )
         if (start := quote.start) is not None:
-            return [min(found, key=lambda one: abs(one.passage.span.start - start))]
+            return [min(found, key=lambda candidate: abs(candidate.passage.span.start - start))]
         return found
 
     def _named(self, name: str) -> list[_Book]:
         """Return the documents that are called so: the pages of a file may be one each."""
         if found := self._names.find(name):
-            return [self._books[one] for one in found]
+            return [self._books[document] for document in found]
         known = self._names.shown()
         raise _UnknownError(
             f"no document is called {name!r}; write one of the names there are ({known}), or none"
@@ -247,14 +253,14 @@ class _Book:
         return self.at(_whole_words(self.text, span), found.score / 100)
 
     def in_order(self, parts: Sequence[str], pages: tuple[int, int] | None) -> _Chain | None:
-        """Where parts of a quote stand, one behind the other and as close together as they do."""
-        spans = {one: [*_occurrences(one, self.text)] or [*self.loosely(one)] for one in parts}
+        """Return the spans of the parts of a quote, in order and as close together as possible."""
+        spans = {part: [*_occurrences(part, self.text)] or [*self.loosely(part)] for part in parts}
         chains, on = list[_Chain](), self.pages(pages) if pages else None
         for first in islice(spans[parts[0]], _MOST_LOOKED_AT):
             chain = [first]
             for part in parts[1:]:
                 # The nearest place behind the one before.
-                at = bisect_left(spans[part], chain[-1].end, key=lambda one: one.start)
+                at = bisect_left(spans[part], chain[-1].end, key=lambda span: span.start)
                 if at == len(spans[part]):
                     return min(chains, default=None)  # nor behind any later place of the first
                 chain.append(spans[part][at])
@@ -280,9 +286,9 @@ class _Book:
 
 
 def _parts(quote: str) -> list[str]:
-    """What stands around the ellipses of a quote; nothing where it is ellipses alone."""
-    pieces = [one.strip() for one in _ELLIPSIS.split(quote)]
-    found = [one for one in pieces if len("".join(one.split())) >= _LEAST_PART]
+    """Return the parts between the ellipses of a quote; empty if it consists of ellipses."""
+    pieces = [piece.strip() for piece in _ELLIPSIS.split(quote)]
+    found = [piece for piece in pieces if len("".join(piece.split())) >= _LEAST_PART]
     return found or ([quote.strip()] if any(pieces) else [])
 
 
@@ -291,7 +297,7 @@ def _as_written(text: str, quote: Quote, books: Sequence[_Book]) -> list[_Place]
     most = _MOST_LOOKED_AT if quote.pages else _MOST_PLACES + 1
     for way in zip(*(book.as_written(text) for book in books), strict=True):
         pairs = zip(books, way, strict=True)
-        if found := [*islice((book.at(one) for book, spans in pairs for one in spans), most)]:
+        if found := [*islice((book.at(span) for book, spans in pairs for span in spans), most)]:
             return found
     return []
 
@@ -305,7 +311,7 @@ def _in_order(parts: Sequence[str], quote: Quote, books: Sequence[_Book]) -> lis
             "quote one passage without leaving words out"
         )
     *_, spans, book = min(chains, key=lambda chain: chain[:2])
-    return [[book.at(one)] for one in spans]
+    return [[book.at(span)] for span in spans]
 
 
 def _page(quote: Quote, books: Sequence[_Book]) -> _Place:
@@ -315,7 +321,7 @@ def _page(quote: Quote, books: Sequence[_Book]) -> _Place:
         only = "offsets alone say nothing outside the document; quote the words"
         raise _UnknownError(only if has_offsets else _NOT_QUOTED)
     if quote.document:
-        books = [one for one in books if one.pages(quote.pages).length] or books[:1]
+        books = [book for book in books if book.pages(quote.pages).length] or books[:1]
     if len(books) != 1:
         raise _UnknownError("a page alone may be one of any document; name the file")
     span = books[0].pages(quote.pages)

@@ -56,9 +56,9 @@ class Cell(NamedTuple):
 
     @property
     def is_cut(self) -> bool:
-        """Whether a chunk begins inside the answer, or a part of it was read."""
+        """Return True if a chunk begins inside the answer, or a part of the answer was read."""
         inside = any(a.gold and b.gold and b.starts for a, b in pairwise(self.pieces))
-        return inside or any(one.read for one in self.pieces)
+        return inside or any(piece.read for piece in self.pieces)
 
 
 class MatrixLine(NamedTuple):
@@ -70,12 +70,12 @@ class MatrixLine(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Whether rows do not answer it alike."""
-        return len({one.grade for one in self.cells}) > 1
+        """Return True if the rows differ on this question."""
+        return len({cell.grade for cell in self.cells}) > 1
 
     @property
     def place(self) -> tuple[TextPiece, ...]:
-        """Where the answer stands, without the boundaries of any chunks."""
+        """Return the answer in its document, without chunk boundaries."""
         return tuple(_pieces(Outcome("", {}), self.question))
 
     @property
@@ -87,7 +87,7 @@ class MatrixLine(NamedTuple):
     @property
     def hardness(self) -> tuple[float, float]:
         """Least for what parts the rows most, then for what they find least."""
-        found = [one.points for one in self.cells]
+        found = [cell.points for cell in self.cells]
         return min(found) - max(found), sum(found)
 
 
@@ -102,20 +102,20 @@ class Matrix(NamedTuple):
 
 
 def matrix(report: EvaluationReport) -> Matrix:
-    """What each strategy found, question by question."""
+    """Return what each strategy found, question by question."""
     own = [row for row in report.of_role("own") if not row.error]
     ranked = sorted(own, key=lambda row: (row.name == report.decision.take, row.mean))
     # Of each strategy in each search, or the one that is taken.
     best = {(row.column, row.search): row.name for row in ranked}
     rows = [row for row in own if row.name in best.values()]
     rows.sort(key=lambda row: row.name != report.decision.take)
-    outcomes = [{one.question: one for one in row.outcomes} for row in rows]
+    outcomes = [{outcome.question: outcome for outcome in row.outcomes} for row in rows]
     lines = [
         MatrixLine(number, question, tuple(_cell_of(report, of[question.id], question)
                                            for of in outcomes))
         for number, question in enumerate(report.questions, 1) if rows
     ]  # fmt: skip
-    return Matrix(tuple(rows), tuple(sorted(lines, key=lambda one: one.hardness)))
+    return Matrix(tuple(rows), tuple(sorted(lines, key=lambda line: line.hardness)))
 
 
 def html_of(report: EvaluationReport) -> str:
@@ -124,7 +124,7 @@ def html_of(report: EvaluationReport) -> str:
     Everything out of documents and questions is escaped.
     """
     rows, lines = matrix(report)
-    differing = [one for one in lines if one.differs]
+    differing = [line for line in lines if line.differs]
     return (
         templates()
         .get_template("page.html.j2")
@@ -133,13 +133,13 @@ def html_of(report: EvaluationReport) -> str:
             rows=rows,
             pictures=[size_curve(report), size_curve(report, narrow=True)],
             differing=[differing[:_MOST], differing[_MOST:]],
-            missed=[one for one in lines if not one.differs and one.cells[0].grade != "found"],
-            found=sum({cell.grade for cell in one.cells} == {"found"} for one in lines),
+            missed=[line for line in lines if not line.differs and line.cells[0].grade != "found"],
+            found=sum({cell.grade for cell in line.cells} == {"found"} for line in lines),
             reasons=[reason for reason in REMEDIES if any(reason in row.reasons for row in rows)],
             remedies=REMEDIES,
             kinds=report.kinds(),
-            names={one.id: one.name for one in report.documents},
-            texts={one.id: one.text for one in report.questions},
+            names={document.id: document.name for document in report.documents},
+            texts={question.id: question.text for question in report.questions},
             budgets=[f"recall@{budget}" for budget in report.settings.budgets],
             whole=[f"chunks@{budget}" for budget in report.settings.budgets],
             by_sentences=any(row.granularity == "sentences" for row in report.rows),
@@ -155,7 +155,7 @@ def html_of(report: EvaluationReport) -> str:
 
 
 def _cell_of(report: EvaluationReport, outcome: Outcome, question: ReportQuestion) -> Cell:
-    """What one question came to in one row."""
+    """Return the cell of a question and a row."""
     recall = outcome.scores[f"recall@{report.settings.budget}"]
     grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
     if not outcome.reason:
@@ -172,10 +172,10 @@ def _pieces(outcome: Outcome, question: ReportQuestion) -> Iterator[TextPiece]:
     first, text, document = around.start, around.text, around.document
     last = first + len(text)
     gold = [
-        (one.start, one.end)
+        (passage.start, passage.end)
         for answer in question.gold
-        for one in answer
-        if one.document == document
+        for passage in answer
+        if passage.document == document
     ]
     begins = {start for where, start, _ in outcome.chunks if where == document}
     read = [(start, end) for where, start, end in outcome.read if where == document]

@@ -50,7 +50,7 @@ class _Line(NamedTuple):
 
 
 class _Frame(NamedTuple):
-    """Where values lie: sizes from `low` to `high` tokens, recall from `bottom` percent to 100."""
+    """Axes of a plot: sizes from `low` to `high` tokens, recall from `bottom` percent to 100."""
 
     low: float
     high: float
@@ -86,7 +86,7 @@ class _Frame(NamedTuple):
         """The places of a line with their intervals: from side to side where it is flat."""
         if line.flat:
             return [(_LEFT, line.points[0].gap), (self.right, line.points[0].gap)]
-        return [(self.x(one.size), one.gap) for one in line.points]
+        return [(self.x(point.size), point.gap) for point in line.points]
 
 
 def size_curve(
@@ -109,7 +109,7 @@ def size_curve(
     lines = _lines(report)
     probed = report.dataset.probed
     drafted = report.by_drafts and not probed
-    if drafted or sum(len(one.points) for one in lines) < 2:  # noqa: PLR2004 -- to compare
+    if drafted or sum(len(line.points) for line in lines) < 2:  # noqa: PLR2004 -- to compare
         return Markup("")
     frame = _frame(lines, narrow=narrow)
     passages = f" by keywords of passages of {probed:,} characters" if probed else ""
@@ -155,7 +155,7 @@ def _lines(report: EvaluationReport) -> list[_Line]:
         rows = [row for row in report.rows if row.column == column]
         points = [*filter(None, (_in_chunks(row) for row in rows if row.search == rows[0].search))]
         if points:
-            points.sort(key=lambda one: one.size)
+            points.sort(key=lambda point: point.size)
             found.append(_Line(column, line_colour(report, column), points, flat=False))
     sentences = [row for row in report.rows if row.interval and row.granularity == "sentences"]
     if sentences:
@@ -174,18 +174,18 @@ def _in_chunks(row: Row) -> _Point | None:
 
 
 def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:
-    points = [point for one in lines for point in one.points]
-    sizes = [one.size for one in points]
-    least = min(100 - _STEP, *(100 * one.gap.low for one in points))
+    points = [point for line in lines for point in line.points]
+    sizes = [point.size for point in points]
+    least = min(100 - _STEP, *(100 * point.gap.low for point in points))
     bottom = max(0, floor(least / _STEP) * _STEP)
-    longest = max(min(_NAME, len(one.name)) for one in lines)
+    longest = max(min(_NAME, len(line.name)) for line in lines)
     shape = (360, 300, 14) if narrow else (760, 380, 20 + round(_CHARACTER * longest))
     return _Frame(min(sizes) / 1.15, max(sizes) * 1.15, bottom, *shape)
 
 
 def _names(frame: _Frame, lines: Sequence[_Line]) -> list[tuple[float, str, str]]:
     """Height, name and colour at the ends of the lines, moved apart where they would overlap."""
-    ends = sorted((frame.y(one.points[-1].gap.mean), one.name, one.colour) for one in lines)
+    ends = sorted((frame.y(line.points[-1].gap.mean), line.name, line.colour) for line in lines)
     heights: list[float] = []
     for y, _, _ in ends:
         heights.append(max(y, heights[-1] + _APART) if heights else y)
