@@ -29,7 +29,7 @@ from llama_index.core.schema import Document
 from measuring import markdown_table, save
 
 from rag_nodes.evaluation import Dataset, EvaluationPlan, Searched, StoredCollection, evaluate
-from rag_nodes.evaluation.leads import Swaps
+from rag_nodes.evaluation.sign_flips import SignFlips
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
@@ -147,7 +147,7 @@ def table(found: Mapping[str, Mapping[str, Sequence[float]]], documents: Sequenc
             if cut == ALL:
                 continue
             table = np.stack([by_cut[cut], complete], axis=1)
-            gap = Swaps(table, [(0, 1)], documents).intervals[0]
+            gap = SignFlips(table, [(0, 1)], documents).intervals[0]
             cells.append(f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})")
         rows.append([name.replace("@", ", "), *cells])
     return markdown_table(["read, tokens", ALL, *(one for one in CUTS if one != ALL)], rows)

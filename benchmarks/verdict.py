@@ -27,8 +27,8 @@ from measuring import markdown_table
 from numpy.typing import NDArray
 from results.kept import Kept
 
-from rag_nodes.evaluation.leads import Swaps
 from rag_nodes.evaluation.report import EvaluationReport
+from rag_nodes.evaluation.sign_flips import SignFlips
 
 Floats = NDArray[np.float64]
 COLUMNS = (2, 4, 8, 16)
@@ -144,11 +144,11 @@ def judged(
 ) -> Found:
     """What a report over all pairs of columns says, where the first leads by `truth`."""
     pairs = [*combinations(range(values.shape[1]), 2)]
-    found = Swaps(values, pairs, documents, draws=draws, seed=seed).intervals
+    found = SignFlips(values, pairs, documents, draws=draws, seed=seed).intervals
     truths = [truth if left == 0 else 0.0 for left, _ in pairs]
     held = all(one.low <= true <= one.high for one, true in zip(found, truths, strict=True))
     leads = [one.low > 0 for one, (left, _) in zip(found, pairs, strict=True) if left == 0]
-    return Found(any(one.shows_a_gap for one in found), held, float(np.mean(leads)))
+    return Found(any(one.is_significant for one in found), held, float(np.mean(leads)))
 
 
 class Cell(NamedTuple):

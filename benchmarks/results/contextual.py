@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from measuring import markdown_table
 
-from rag_nodes.evaluation.leads import Swaps
+from rag_nodes.evaluation.sign_flips import SignFlips
 from results.kept import Kept
 from results.summary import in_points, words
 
@@ -42,5 +42,5 @@ def _cell(kept: Kept, step: str, name: str) -> str:
     if name == HEADINGS:
         return shown
     usual = np.array(found[HEADINGS]["recall"][str(BUDGET)], float)
-    gap = Swaps(np.stack([own, usual], axis=1), [(0, 1)], kept.documents).intervals[0]
+    gap = SignFlips(np.stack([own, usual], axis=1), [(0, 1)], kept.documents).intervals[0]
     return f"{shown}, {words(in_points(gap))}"

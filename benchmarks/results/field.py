@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from systems import LADDER_ON, STOCK
 
-from rag_nodes.evaluation.leads import Interval
+from rag_nodes.evaluation.sign_flips import Interval
 from results.picture import LEVEL, NAMES
 from results.summary import Named, Summary
 

@@ -8,7 +8,7 @@ import numpy as np
 from measuring import markdown_table
 from systems import STOCK
 
-from rag_nodes.evaluation.leads import Interval, Swaps
+from rag_nodes.evaluation.sign_flips import Interval, SignFlips
 from results.kept import Kept
 from results.summary import Floats, Named, Summary, in_points, words
 
@@ -101,5 +101,5 @@ def _leads(kept: Kept, systems: list[Named]) -> dict[Named, Interval]:
     table = np.stack([_recalls(kept, system) for system in systems], axis=1)
     ladder = systems.index(LADDER)
     pairs = [(ladder, at) for at in range(len(systems))]
-    found = Swaps(table, pairs, kept.documents).intervals
+    found = SignFlips(table, pairs, kept.documents).intervals
     return dict(zip(systems, map(in_points, found), strict=True))

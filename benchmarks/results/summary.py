@@ -10,7 +10,7 @@ from math import sqrt
 import numpy as np
 from labelled_sets import LANGUAGES, SETS, half_of
 
-from rag_nodes.evaluation.leads import Interval, Swaps
+from rag_nodes.evaluation.sign_flips import Interval, SignFlips
 from results.kept import Kept
 
 Floats = np.ndarray[tuple[int], np.dtype[np.float64]]
@@ -151,14 +151,14 @@ class Summary:
 
     def _swaps(
         self, left: Named, right: Named, parts: Sequence[str], level: int, *, whole: bool = True
-    ) -> Swaps:
-        """Swaps of documents or of questions; the languages of an article are one document."""
+    ) -> SignFlips:
+        """SignFlips of documents or of questions; the languages of an article are one document."""
         columns = [
             np.concatenate([self.recalls(system, part, level) for part in parts])
             for system in (left, right)
         ]
         documents = [self.kept[part].documents[at] for part in parts for at in self.chosen(part)]
-        return Swaps(np.stack(columns, axis=1), [(0, 1)], documents if whole else None)
+        return SignFlips(np.stack(columns, axis=1), [(0, 1)], documents if whole else None)
 
 
 @cache

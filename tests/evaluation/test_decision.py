@@ -8,9 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_nodes.evaluation.decision import decision_of, estimates, likely, proposed
-from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.report import Row
+from rag_nodes.evaluation.sign_flips import own_mean
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost, ReportDecision
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
 from rag_nodes.parsers import get_parser
@@ -92,7 +92,10 @@ def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() 
 def test_what_few_documents_show_is_not_said_of_others() -> None:
     found = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
     assert found.grade == "these documents"
-    assert "in these documents; 3 documents say nothing about others. You lose" in found.words
+    assert (
+        "in these documents; 3 documents are too few to generalise to others. You lose"
+        in found.words
+    )
 
 
 def test_what_is_not_significant_is_proposed_with_its_price_and_what_would_settle_it() -> None:

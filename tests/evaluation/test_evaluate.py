@@ -54,7 +54,7 @@ def test_small_chunks_win_where_answers_are_short_and_at_equal_size_nobody_is_sa
     report: EvaluationReport,
 ) -> None:
     own = next(one for one in report.contrasts if {one.left, one.right} == {"small", "large"})
-    assert (own.left, own.these.shows_a_gap) == ("small", True)
+    assert (own.left, own.these.is_significant) == ("small", True)
     share = next(one for one in report.sizes if {one.left, one.right} == {"small", "large"})
     assert "from chunk size" in share.words
     assert share.equal.mean < own.these.mean / 2

@@ -13,11 +13,11 @@ from tests.evaluation.labelled import BARE, PLAN, corpus
 
 from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.evaluation.dataset import Dataset, Question
-from rag_nodes.evaluation.leads import Interval
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, matrix, size_curve
 from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.run import evaluate
+from rag_nodes.evaluation.sign_flips import Interval
 from rag_nodes.evaluation.wording import found_alike
 from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span

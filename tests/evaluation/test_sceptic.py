@@ -56,7 +56,7 @@ def test_another_seed_moves_intervals_by_less_than_a_point_and_no_verdict(
         assert one.these.low == pytest.approx(twin.these.low, abs=0.01)
         assert one.these.high == pytest.approx(twin.these.high, abs=0.01)
     assert first.to_json() != other.to_json()
-    named = [[(one.left, one.right, one.these.shows_a_gap) for one in run.contrasts]
+    named = [[(one.left, one.right, one.these.is_significant) for one in run.contrasts]
              for run in (first, other)]  # fmt: skip
     assert named[0] == named[1]
 

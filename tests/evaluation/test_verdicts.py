@@ -6,8 +6,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rag_nodes.evaluation.basis import basis
-from rag_nodes.evaluation.leads import Interval, own_mean
 from rag_nodes.evaluation.report import Contrast, Row
+from rag_nodes.evaluation.sign_flips import Interval, own_mean
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
 from rag_nodes.evaluation.wording import beside, best_of, found_alike, of_share, points
@@ -15,6 +15,7 @@ from rag_nodes.evaluation.wording import beside, best_of, found_alike, of_share,
 DOCUMENTS, EACH = 12, 5
 COUNT = DOCUMENTS * EACH
 IDS = [f"d{number}" for number in range(DOCUMENTS) for _ in range(EACH)]
+LEAD = "A's 40-point lead over B"
 
 
 def row(name: str, values: np.ndarray, role: str = "own") -> Row:
@@ -67,8 +68,8 @@ def of_two(wins: int, losses: int, count: int = COUNT, documents: list[str] | No
         ),
         ((0, 0, 30), ("A and B answer every question alike; up to 9.2 points either way are left "
          "open by 30 questions.")),
-        ((5, 0, 5), "5 questions cannot tell A from B."),
-        ((1, 0, 1), "1 question cannot tell A from B."),
+        ((5, 0, 5), "5 questions are too few to compare A and B."),
+        ((1, 0, 1), "1 question is too few to compare A and B."),
         ((5, 0, 20), ("A is 25.0 points ahead of B (-5.3 to 50.7) on 5 questions only, which could "
          "be chance; about 24 more questions would settle it.")),
         ((9, 9), ("A and B are tied, 0.0 (-14.6 to 14.6); about 2,700 more questions would settle "
@@ -87,12 +88,13 @@ def test_a_lead_is_said_with_whom_it_speaks_for(asked: tuple[int, ...], words: s
     ("documents", "words"),
     [
         (["d"] * 60, ("A is better than B by 33.3 (19.4 to 45.1) in these documents; 1 document "
-         "says nothing about others.")),
-        (["d", "e", "f"] * 20, "in these documents; 3 documents say nothing about others."),
+         "is too few to generalise to others.")),
+        (["d", "e", "f"] * 20, ("in these documents; 3 documents are "
+         "too few to generalise to others.")),
         (["d"] * 40 + [f"d{n}" for n in range(20)], ("in these documents; 40 of the 60 questions "
-         "are about one document, which says nothing about others.")),
-        ([f"d{n // 10}" for n in range(60)], ("in these documents; 6 documents do not show it of "
-         "others (")),
+         "are about one document, which is too few to generalise to others.")),
+        ([f"d{n // 10}" for n in range(60)], ("in these documents; 6 documents are too few to "
+         "generalise to others (")),
     ],
 )  # fmt: skip
 def test_a_lead_that_these_documents_alone_show_says_what_is_missing(
@@ -109,9 +111,10 @@ def test_a_winner_is_better_than_every_other_with_the_next_by_its_own_name() -> 
 
 def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
     assert said(30, 30, 0) == (
-        "A and B may each be the best; C is behind in these documents, and in documents like these."
+        "A and B are too close to call; C is clearly worse in these documents, "
+        "and in documents like these."
     )
-    assert "A and B may each be the best; C and D are behind in" in said(60, 58, 20, 10)
+    assert "A and B are too close to call; C and D are clearly worse in" in said(60, 58, 20, 10)
 
 
 def test_where_nothing_is_shown_nobody_is_the_best_and_the_leader_is_named() -> None:
@@ -153,21 +156,21 @@ def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
     own = [row("A", ones), row("B", ones)]
     equal = [row("A at equal size", ones, "matched")]
     sentences = list(beside(own, equal, []))
-    assert sentences == ["Not compared at equal chunk size, which they do not reach: B."]
+    assert sentences == ["Not compared at equal chunk size, which these cannot have: B."]
 
 
 @pytest.mark.parametrize(
     ("own", "equal", "words"),
     [
-        ((48, 24), (42, 36), "30 (16 to 42) of the 40 points of A over B come from chunk size."),
-        ((48, 24), (24, 24), "40 (25 to 53) of the 40 points of A over B come from chunk size."),
-        ((48, 24), (48, 24), "A over B comes from chunk size cannot be told (-5 to"),
-        ((48, 24), (46, 24), "A over B comes from chunk size cannot be told ("),
-        ((48, 24), (20, 40), "size makes more than all, 73 ("),
-        ((30, 30), (30, 29), "A and B are level; what size makes cannot be told ("),
-        ((30, 30), (10, 40), "A and B are level, though size makes 50 ("),
-        ((48, 24), (55, 15), ("Of the 40 points of A over B, size makes -27 (-38 to -13): at equal "
-         "chunk size A is farther ahead.")),
+        ((48, 24), (42, 36), f"30 (16 to 42) points of {LEAD} come from chunk size."),
+        ((48, 24), (24, 24), f"40 (25 to 53) points of {LEAD} come from chunk size."),
+        ((48, 24), (48, 24), f"We cannot tell how much of {LEAD} comes from chunk size (-5 to"),
+        ((48, 24), (46, 24), "lead over B comes from chunk size ("),
+        ((48, 24), (20, 40), f"Chunk size explains all of {LEAD} and more, 73 ("),
+        ((30, 30), (30, 29), "A and B are tied; there are too few questions to separate the"),
+        ((30, 30), (10, 40), "A and B are tied, although chunk size gains A 50 ("),
+        ((48, 24), (55, 15), (f"Chunk size works against {LEAD}, by -27 (-38 to "
+         "-13) points: at equal size A is farther ahead.")),
     ],
 )  # fmt: skip
 def test_how_much_of_a_gap_is_size(
@@ -188,9 +191,15 @@ def test_how_much_of_a_gap_is_size(
 @pytest.mark.parametrize(
     ("size", "words"),
     [
-        (Interval(0.4, -2, 2), "comes from chunk size cannot be told (too few to say)."),
-        (Interval(0.4, -1.2, 0.6), "comes from chunk size cannot be told (too few to say)."),
-        (Interval(0.4, 0.05, 1.3), "40 (5 to over 100) of the 40 points of A over B come from"),
+        (
+            Interval(0.4, -2, 2),
+            f"how much of {LEAD} comes from chunk size (too few to say).",
+        ),
+        (
+            Interval(0.4, -1.2, 0.6),
+            f"how much of {LEAD} comes from chunk size (too few to say).",
+        ),
+        (Interval(0.4, 0.05, 1.3), f"40 (5 to over 100) points of {LEAD} come"),
     ],
 )
 def test_no_part_of_size_is_beyond_a_hundred_points(size: Interval, words: str) -> None:
@@ -236,17 +245,17 @@ def test_words_agree_with_the_intervals_and_documents_with_questions(
     rows, contrasts = judged(values, ids, draws=400)
     for one in contrasts:
         assert one.these.mean >= 0
-        assert (" is better than " in one.words) == one.these.shows_a_gap
-        of_others = one.like_these is not None and one.like_these.shows_a_gap
+        assert (" is better than " in one.words) == one.these.is_significant
+        of_others = one.like_these is not None and one.like_these.is_significant
         assert ("and in documents like these" in one.words) == of_others
-        assert of_others <= one.these.shows_a_gap
+        assert of_others <= one.these.is_significant
         assert (one.like_these is None) <= (one.more_documents is None)
-        assert (one.more_questions == 0) >= one.these.shows_a_gap
+        assert (one.more_questions == 0) >= one.these.is_significant
         if "differ by at most 3 points" in one.words:
             assert one.these.high - one.these.low < 0.06
             assert one.more_questions == 0
 
     sentence = best_of(rows, contrasts)
-    shown = any(one.shows_a_gap for one in contrasts)
-    words = (" is better than ", " may each be the best; ", " is the best ")
+    shown = any(one.is_significant for one in contrasts)
+    words = (" is better than ", " are too close to call; ", " is the best ")
     assert any(word in sentence for word in words) == shown

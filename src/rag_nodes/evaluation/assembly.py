@@ -16,8 +16,8 @@ from rag_nodes.evaluation.basis import basis, lost, unused
 from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.effects import NO_MEANING, effects_of
 from rag_nodes.evaluation.importers.names import file_of
-from rag_nodes.evaluation.leads import own_mean
 from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.evaluation.sign_flips import own_mean
 from rag_nodes.evaluation.sizes import TOLERANCE
 from rag_nodes.evaluation.tables import (
     GoldQuote,
@@ -143,16 +143,16 @@ def _compared(
     own = [row for row in rows if row.role == "own" and not row.error]
     equal = _equal_rows([row for row in rows if not row.error])
     compared = {row.name: row for row in (*own, *equal)}
-    swaps = {"draws": plan.draws, "seed": plan.seed}
+    flips = {"draws": plan.draws, "seed": plan.seed}
     # One family: a report that looks in two ways has twice the luck.
     pairs = pairs_of(own) + pairs_of(equal)
-    judge = Judge({name: values[name] for name in compared}, pairs, documents, **swaps)
+    judge = Judge({name: values[name] for name in compared}, pairs, documents, **flips)
     contrasts = judge.contrasts(compared)
     found = {
         "decision": decision_of(own, contrasts[: len(pairs_of(own))], values, use, in_use, mode),
         "contrasts": tuple(contrasts),
-        "sizes": _size_shares(own, equal, {**values, **whole}, documents, swaps),
-        "effects": (effects := effects_of(own, values, whole, **swaps)),
+        "sizes": _size_shares(own, equal, {**values, **whole}, documents, flips),
+        "effects": (effects := effects_of(own, values, whole, **flips)),
     }
     return found, (*(effect.words for effect in effects), *beside(own, equal, contrasts))
 
@@ -162,18 +162,18 @@ def _size_shares(
     equal: Sequence[Row],
     values: Mapping[str, NDArray[np.float64]],
     documents: Sequence[str],
-    swaps: Mapping[str, int],
+    flips: Mapping[str, int],
 ) -> tuple[SizeShare, ...]:
     """Return the shares of size in the gaps between columns that are read in whole chunks."""
     first = {row.column: row for row in reversed(own)}
     rows = [row for row in own if row is first[row.column]]
     pairs = pairs_of(rows) + pairs_of(equal)
     judge = Judge(
-        {row.name: values[row.name] for row in (*rows, *equal)}, pairs, documents, **swaps
+        {row.name: values[row.name] for row in (*rows, *equal)}, pairs, documents, **flips
     )
     rows = [replace(row, interval=own_mean(values[row.name])) for row in rows]
     matched = {row.column: row.name for row in equal}
-    shares = shares_of(values, judge, rows, matched, **swaps)
+    shares = shares_of(values, judge, rows, matched, **flips)
     if not any(row.whole for row in own):
         return tuple(shares)
     return tuple(replace(share, words=f"In whole chunks: {share.words}") for share in shares)

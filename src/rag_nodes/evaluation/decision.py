@@ -136,7 +136,7 @@ def decision_of(
     default = default_of(rows, mode)
     estimated = estimates({row.name: values[row.name] for row in rows}, default)
     chosen = proposed(rows, estimated, default)
-    behind = {contrast.right for contrast in contrasts if contrast.shows_a_gap} - {chosen.name}
+    behind = {contrast.right for contrast in contrasts if contrast.is_significant} - {chosen.name}
     against = {
         contrast.right if contrast.left == chosen.name else contrast.left: contrast
         for contrast in contrasts
@@ -188,7 +188,7 @@ def _reason(chosen: str, rival: str, contrast: Contrast, asked: str, because: st
     """Compare the chosen row with what it would replace, or with the best other one."""
     gap = contrast.of(chosen)
     where = "in this question" if asked == "1 question" else f"in these {asked}"
-    if gap.shows_a_gap:
+    if gap.is_significant:
         return contrast.words.replace(f"{chosen} is ", "It is ", 1)
     if abs(gap.mean) < SAME:
         return f"It and {rival} are tied {where}; {because}."

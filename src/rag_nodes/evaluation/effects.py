@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.evaluation.leads import DRAWS, Swaps
+from rag_nodes.evaluation.sign_flips import DRAWS, SignFlips
 from rag_nodes.evaluation.tables import Effect
 from rag_nodes.evaluation.wording import SAME, ends, some_of
 
@@ -55,8 +55,8 @@ def effects_of(
         rows: at their own options, measured.
         values: the main measure of each question, by row.
         whole: the recall of whole chunks, by row that is read by sentences.
-        draws: random swaps of signs.
-        seed: of the swaps.
+        draws: random sign flips.
+        seed: random seed of the sign flips.
     """
     pairs = {name: each for name, each in _pairs(rows, values, whole) if each}
     if not pairs:
@@ -64,14 +64,14 @@ def effects_of(
     sides = (zip(*each.values(), strict=True) for each in pairs.values())
     means = [np.mean(side, axis=0) for both in sides for side in both]
     led = [(2 * at, 2 * at + 1) for at in range(len(pairs))]
-    swaps = Swaps(np.stack(means, axis=1), led, draws=draws, seed=seed)
+    flips = SignFlips(np.stack(means, axis=1), led, draws=draws, seed=seed)
     found = []
-    for ((of, over), each), gap in zip(pairs.items(), swaps.intervals, strict=True):
+    for ((of, over), each), gap in zip(pairs.items(), flips.intervals, strict=True):
         size = "no difference" if abs(gap.mean) < SAME else f"{100 * gap.mean:+.1f} points"
         words = f"{of[0].upper()}{of[1:]} instead of {over}: {size} ({ends(gap)})"
         first, *others = each
         words += f" on average over {len(each)} columns" if others else f" for {first}"
-        words += "." if gap.shows_a_gap or abs(gap.mean) < SAME else ", which could be chance."
+        words += "." if gap.is_significant or abs(gap.mean) < SAME else ", which could be chance."
         found.append(Effect(of, over, gap, len(each), words))
     return tuple(found)
 

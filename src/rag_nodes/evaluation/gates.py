@@ -11,8 +11,8 @@ import numpy as np
 from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.evaluation.basis import NOT_MEASURABLE
 from rag_nodes.evaluation.checks import ACCEPT
-from rag_nodes.evaluation.leads import Interval, Swaps
 from rag_nodes.evaluation.plan import shares
+from rag_nodes.evaluation.sign_flips import Interval, SignFlips
 from rag_nodes.evaluation.verdicts import more_of
 from rag_nodes.evaluation.wording import about, points, turned
 
@@ -52,7 +52,7 @@ def against_baseline(
     """Compare each row with an earlier run: as good, worse, or inconclusive.
 
     A row holds where no question changed, or where the interval of its change excludes a drop of
-    `tolerance`; it fell where the interval lies below 0. All rows are judged at once, by swaps of
+    `tolerance`; it fell where the interval lies below 0. All rows are judged at once, by flips of
     questions, since a build always has the same documents. Questions are compared one by one, as
     far as both runs asked them in the same words; so a baseline outlives new questions. Where all
     questions are drafts, nothing can be told.
@@ -228,19 +228,19 @@ def _changes(
     table = np.array([[scores[question] for scores in runs] for question in asked])
     pairs = [(at, at + len(names)) for at in range(len(names))]
     settings = report.settings
-    swaps = Swaps(table, pairs, draws=settings.draws, seed=settings.seed)
+    flips = SignFlips(table, pairs, draws=settings.draws, seed=settings.seed)
     changed = [bool((table[:, now] != table[:, then]).any()) for now, then in pairs]
     return {
-        name: _told(name, measure, swaps, at, tolerance, changed=changed[at])
+        name: _told(name, measure, flips, at, tolerance, changed=changed[at])
         for at, name in enumerate(names)
     }
 
 
 def _told(
-    name: str, measure: str, swaps: Swaps, at: int, tolerance: float, *, changed: bool
+    name: str, measure: str, flips: SignFlips, at: int, tolerance: float, *, changed: bool
 ) -> GateResult:
     """Judge an interval of this run minus the baseline."""
-    gap, count = swaps.intervals[at], round(swaps.effective)
+    gap, count = flips.intervals[at], round(flips.effective)
     over = f"over {count} questions"
     signed = f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
     large = f"{100 * tolerance:g} points"
@@ -253,7 +253,7 @@ def _told(
     elif gap.high < 0:
         outcome, words = "fell", f"{name} fell by {points(turned(gap))}: {measure} {over}"
     else:
-        more = about(more_of(swaps, at, tolerance))
+        more = about(more_of(flips, at, tolerance))
         outcome = "cannot tell"
         words = f"{name}: cannot tell: {measure} {signed} {over}; {more} could"
     return GateResult(name, outcome, words, gap)

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.evaluation.leads import DRAWS
+from rag_nodes.evaluation.sign_flips import DRAWS
 from rag_nodes.query import QueryOptions
 
 BUDGETS = (500, 1000, 2000)
@@ -48,8 +48,8 @@ class EvaluationPlan:
             in all of them, such as `{"sparse": QueryOptions(mode="sparse"), "hybrid":
             QueryOptions(mode="hybrid")}`, or with `rerank`. Other sizes are searched the first way.
         measure: the main measure; "" for recall at the middle budget.
-        draws: random swaps that intervals come from.
-        seed: of the swaps.
+        draws: random sign flips that intervals come from.
+        seed: random seed of the sign flips.
         chosen_from: what a decision is made between: the "columns" at their own options, or each
             column at each of the "sizes".
     """

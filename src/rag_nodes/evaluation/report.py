@@ -13,7 +13,7 @@ from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
-from rag_nodes.evaluation.leads import Interval
+from rag_nodes.evaluation.sign_flips import Interval
 from rag_nodes.evaluation.tables import (
     ChunkStatistics,
     Cost,
@@ -152,9 +152,9 @@ class Contrast:
     words: str
 
     @property
-    def shows_a_gap(self) -> bool:
+    def is_significant(self) -> bool:
         """Return True if the difference in these documents is significant."""
-        return self.these.shows_a_gap
+        return self.these.is_significant
 
     def of(self, name: str) -> Interval:
         """Return the difference in these documents, this row minus the other one."""

@@ -8,7 +8,7 @@ from typing import Literal
 from pydantic import JsonValue
 
 from rag_nodes.evaluation.dataset import Unplaced
-from rag_nodes.evaluation.leads import Interval
+from rag_nodes.evaluation.sign_flips import Interval
 
 Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
 """Grade of a choice. "documents like these" and "these documents" are sure: one setting may be best
@@ -61,8 +61,8 @@ class ReportSettings:
         mode: how it was searched: sparse, dense, hybrid, or own where a column finds as it stands.
         granularity: what was read for the decision: "sentences", whole "chunks", or both where
             columns differ.
-        draws: random swaps that intervals come from.
-        seed: of the swaps.
+        draws: random sign flips that intervals come from.
+        seed: random seed of the sign flips.
         models: what ran.
         python: its version.
         versions: of the packages that can change the numbers.

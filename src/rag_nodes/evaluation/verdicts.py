@@ -1,6 +1,6 @@
 """Differences between the rows of a report, and how much of them comes from chunk size.
 
-All are tested at once, since the best of many is partly the luckiest.
+All are tested together, because the best of many rows is partly the luckiest.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from rag_nodes.evaluation.leads import DRAWS, Interval, Swaps
 from rag_nodes.evaluation.report import Contrast, Row, SizeShare
-from rag_nodes.evaluation.wording import SAME, VISIBLE, of_lead, of_share, turned
+from rag_nodes.evaluation.sign_flips import DRAWS, Interval, SignFlips
+from rag_nodes.evaluation.wording import SAME, VISIBLE, of_difference, of_share, turned
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,14 +25,14 @@ if TYPE_CHECKING:
 
 
 class Judge:
-    """Leads between the rows of one measure, all judged at once.
+    """Tests of the differences between the rows of a measure, all together.
 
     Args:
-        values: of the measure: one array over the questions per row.
-        pairs: names of the two rows of each lead.
-        documents: of each question, the document it is about.
-        draws: how often signs are swapped.
-        seed: of the swaps.
+        values: scores of the questions, by row.
+        pairs: names of the two rows of each difference.
+        documents: document that each question is about.
+        draws: random sign flips.
+        seed: random seed of the sign flips.
     """
 
     def __init__(
@@ -50,11 +50,11 @@ class Judge:
         places = {name: at for at, name in enumerate(values)}
         table = np.array([*values.values()]).reshape(len(values), len(documents)).T
         led = [(places[left], places[right]) for left, right in self._pairs]
-        self.questions = Swaps(table, led, draws=draws, seed=seed)
-        self.documents = Swaps(table, led, documents, draws=draws, seed=seed)
+        self.questions = SignFlips(table, led, draws=draws, seed=seed)
+        self.documents = SignFlips(table, led, documents, draws=draws, seed=seed)
 
     def contrasts(self, rows: Mapping[str, Row]) -> list[Contrast]:
-        """Every lead between rows, by name, with what it says; in the order of the pairs."""
+        """Return the difference of every pair of rows with its words, in the order of the pairs."""
         found = []
         for at, (left, right) in enumerate(self._pairs):
             these, like_these = self.questions.intervals[at], self._like_these(at)
@@ -71,20 +71,20 @@ class Judge:
         differing = int((np.abs(first - other) > SAME).sum())
         these, like_these = self.questions.intervals[at], self._like_these(at)
         more = more_of(self.questions, at)
-        return of_lead(left, right, self._documents, differing, these, like_these, more)
+        return of_difference(left, right, self._documents, differing, these, like_these, more)
 
-    def lead(self, left: str, right: str) -> Interval:
-        """One of the leads, left minus right, in these documents."""
+    def difference(self, left: str, right: str) -> Interval:
+        """Return the difference of two rows, left minus right, in these documents."""
         if (left, right) in self._pairs:
             return self.questions.intervals[self._pairs.index((left, right))]
         return turned(self.questions.intervals[self._pairs.index((right, left))])
 
     def _like_these(self, at: int) -> Interval | None:
-        """A lead in documents like these, shown only where these do; None for nothing to say."""
+        """Return a difference in documents like these if the test finds one in these; else None."""
         if not self.documents.can_show:
             return None
         found = self.documents.intervals[at]
-        if self.questions.intervals[at].shows_a_gap:
+        if self.questions.intervals[at].is_significant:
             return found
         return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))
 
@@ -94,22 +94,22 @@ def is_small(gap: Interval | None) -> bool:
     return gap is not None and gap.low >= -VISIBLE and gap.high <= VISIBLE
 
 
-def more_of(swaps: Swaps, at: int, limit: float = VISIBLE) -> int:
-    """Return about how many more units would settle a difference in 80 of 100 tries.
+def more_of(flips: SignFlips, at: int, limit: float = VISIBLE) -> int:
+    """Return about how many more units settle a difference with a power of 80 %.
 
     They show that one row is better, or that both differ by at most `limit`; 0 if that is known.
     The number has two significant digits, as single samples scatter.
     """
-    gap = swaps.intervals[at]
-    if gap.shows_a_gap or max(-gap.low, gap.high) <= limit:
+    gap = flips.intervals[at]
+    if gap.is_significant or max(-gap.low, gap.high) <= limit:
         return 0
-    lead = max(abs(gap.mean), limit - abs(gap.mean), SAME)
-    more = max(1.0, swaps.needed(swaps.errors[at], lead) - swaps.effective)
+    difference = max(abs(gap.mean), limit - abs(gap.mean), SAME)
+    more = max(1.0, flips.needed(flips.errors[at], difference) - flips.effective)
     return int(round(more, 1 - floor(log10(more))))
 
 
 def pairs_of(rows: Sequence[Row]) -> list[tuple[str, str]]:
-    """The names of every two rows."""
+    """Return the names of every pair of rows."""
     return [(row.name, other.name) for row, other in combinations(rows, 2)]
 
 
@@ -131,12 +131,12 @@ def shares_of(
     if not pairs:
         return []
     parts = [values[row.name] - values[matched[row.column]] for row in rows]
-    swaps = Swaps(np.stack(parts, axis=1), pairs, draws=draws, seed=seed, widest=2.0)
+    flips = SignFlips(np.stack(parts, axis=1), pairs, draws=draws, seed=seed, widest=2.0)
     found = []
-    for (first, other), size in zip(pairs, swaps.intervals, strict=True):
+    for (first, other), size in zip(pairs, flips.intervals, strict=True):
         left, right = rows[first], rows[other]
-        gap = judge.lead(left.name, right.name)
-        equal = judge.lead(matched[left.column], matched[right.column])
+        gap = judge.difference(left.name, right.name)
+        equal = judge.difference(matched[left.column], matched[right.column])
         words = of_share(left.column, right.column, gap, size)
         found.append(SizeShare(left.column, right.column, gap, equal, size, words))
     return found

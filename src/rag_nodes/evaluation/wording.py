@@ -1,11 +1,11 @@
-"""Leads in sentences; nothing is called better that luck makes as well."""
+"""Differences in sentences; nothing is called better that could be chance."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
-from rag_nodes.evaluation.leads import Interval
+from rag_nodes.evaluation.sign_flips import Interval
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
@@ -16,32 +16,32 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.tables import Grade
 
 VISIBLE = 0.03
-"""A lead that is worth showing: three points of a hundred."""
+"""Smallest difference worth showing: three percentage points, as a share."""
 LEGEND = (
-    "All intervals of differences hold together in 95 % of reports; that of one column holds for "
-    "it alone, in these documents, and is not to be compared by eye"
+    "The intervals of differences hold jointly with 95 % confidence. Do not compare the intervals "
+    "of two rows by eye: each covers its own row only, in these documents"
 )
-"""What has to be known to read intervals; said once."""
+"""Explanation of the intervals, printed once in a report."""
 BY_DRAFTS = (
     f"{DRAFTED.capitalize()}: nobody has accepted any of these questions, so the preset "
     f"{DEFAULT_PARSER} (recursive, 200 tokens) stands. {ACCEPT.capitalize()}."
 )
-"""The answer where nobody has accepted a question."""
+"""Verdict if nobody has accepted a question."""
 TOO_FEW = "too few to say"
-"""Interval of so few questions or documents that it leaves everything open."""
+"""Words for an interval of so few questions or documents that it leaves everything open."""
 SAME = 1e-9
-"""A difference that is none."""
-_LEVEL = 0.005
-"""A gap that is none in whole points."""
-_FEW = 6
-"""Questions that differ of which fewer show nothing."""
-_LISTED = 4
-"""Names that are listed in a sentence."""
-_MOST = 10_000
-"""Questions that nobody labels."""
+"""Largest difference, as a share, that counts as none."""
+_TIED = 0.005
+"""Largest difference, as a share, that rounds to 0 percentage points."""
+_MIN_DIFFERING = 6
+"""Fewest questions on which two rows must differ for a significant difference."""
+_MAX_LISTED = 4
+"""Largest number of names that a sentence lists."""
+_MAX_LABELLED = 10_000
+"""Number of questions beyond which nobody labels more."""
 
 
-def of_lead(
+def of_difference(
     left: str,
     right: str,
     documents: Counter[str],
@@ -53,13 +53,14 @@ def of_lead(
     """Describe the difference between two columns.
 
     `documents` says how many questions were asked about each, `differing` how many both do not
-    answer alike; `these` and `like_these` are the lead in these documents and in documents like
-    these, and `more` questions would show it.
+    answer alike; `these` and `like_these` are the difference in these documents and in documents
+    like these, and `more` questions would show it.
     """
     asked = documents.total()
-    if asked < _FEW:
-        return f"{counted(asked, 'question')} cannot tell {left} from {right}."
-    if these.shows_a_gap:
+    if asked < _MIN_DIFFERING:
+        verb = "is" if asked == 1 else "are"
+        return f"{counted(asked, 'question')} {verb} too few to compare {left} and {right}."
+    if these.is_significant:
         start = f"{left} is better than {right} by {points(these)} in these documents"
         return f"{start}{_of_others(like_these, documents)}."
     if not differing:
@@ -67,7 +68,7 @@ def of_lead(
             f"{left} and {right} answer every question alike; up to {100 * these.high:.1f} "
             f"points either way are left open by {asked} questions."
         )
-    few = f" on {counted(differing, 'question')} only" if differing < _FEW else ""
+    few = f" on {counted(differing, 'question')} only" if differing < _MIN_DIFFERING else ""
     if these.mean < SAME:
         return f"{left} and {right} are tied, {points(these)}{few}; {settled_by(more)}."
     size, between = f"{100 * these.mean:.1f} points", f"({ends(these)}){few}"
@@ -79,17 +80,17 @@ def of_lead(
 def _of_others(like_these: Interval | None, documents: Counter[str]) -> str:
     """Describe what the difference says about other documents, as the end of a sentence."""
     count = len(documents)
-    if like_these is None and count < _FEW:
-        say = "documents say" if count > 1 else "document says"
-        return f"; {count} {say} nothing about others"
+    if like_these is None and count < _MIN_DIFFERING:
+        documents_are = "documents are" if count > 1 else "document is"
+        return f"; {count} {documents_are} too few to generalise to others"
     if like_these is None:
         return (
             f"; {max(documents.values()):,} of the {documents.total():,} questions are about one "
-            "document, which says nothing about others"
+            "document, which is too few to generalise to others"
         )
-    if like_these.shows_a_gap:
+    if like_these.is_significant:
         return f", and in documents like these ({ends(like_these)})"
-    return f"; {count} documents do not show it of others ({ends(like_these)})"
+    return f"; {count} documents are too few to generalise to others ({ends(like_these)})"
 
 
 def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
@@ -102,7 +103,7 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     if len(contrasts) == 1:
         return contrasts[0].words
     ranked = sorted(rows, key=lambda row: -row.mean)
-    behind = {contrast.right for contrast in contrasts if contrast.shows_a_gap}
+    behind = {contrast.right for contrast in contrasts if contrast.is_significant}
     if ranked[0].mean < SAME:
         return f"None of the {len(rows)} strategies finds any of the answers."
     if not behind:
@@ -118,12 +119,12 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     if len(may_be) > 1:
         are = "is" if len(behind) == 1 else "are"
         others = some_of([row.called for row in ranked if row.name in behind])
-        return f"{some_of(may_be)} may each be the best; {others} {are} behind {where}."
+        return f"{some_of(may_be)} are too close to call; {others} {are} clearly worse {where}."
     first, called = ranked[0], {row.name: row.called for row in rows}
     won = [contrast for contrast in contrasts if contrast.left == first.name]
     following = min(won, key=lambda contrast: contrast.these.mean)
-    next_one = f"next is {called[following.right]}, by {points(following.these)}"
-    return f"{first.called} is the best {where}; {next_one}."
+    following_row = f"next is {called[following.right]}, by {points(following.these)}"
+    return f"{first.called} is the best {where}; {following_row}."
 
 
 def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1) -> str:
@@ -154,11 +155,11 @@ def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1) -> str:
 
 def holds_of_others(contrasts: Sequence[Contrast]) -> bool:
     """Return whether all rows that are behind another are so in documents like these, too."""
-    shown = [contrast for contrast in contrasts if contrast.shows_a_gap]
+    shown = [contrast for contrast in contrasts if contrast.is_significant]
     others = {
         contrast.right
         for contrast in shown
-        if contrast.like_these and contrast.like_these.shows_a_gap
+        if contrast.like_these and contrast.like_these.is_significant
     }
     return others == {contrast.right for contrast in shown}
 
@@ -168,7 +169,7 @@ def beside(
 ) -> Iterator[str]:
     """Yield what is known beside the decision: rows that are behind, and rows at equal size."""
     among = [contrast for contrast in contrasts if contrast.role == "own"]
-    may_be = len(own) - len({contrast.right for contrast in among if contrast.shows_a_gap})
+    may_be = len(own) - len({contrast.right for contrast in among if contrast.is_significant})
     if 1 < may_be < len(own):
         yield best_of(own, among)
     among = [contrast for contrast in contrasts if contrast.role == "matched"]
@@ -176,7 +177,7 @@ def beside(
         yield f"At equal chunk size: {best_of(equal, among)}"
     left_out = [row.column for row in own if row.column not in {row.column for row in equal}]
     if equal and left_out:
-        yield f"Not compared at equal chunk size, which they do not reach: {all_of(left_out)}."
+        yield f"Not compared at equal chunk size, which these cannot have: {all_of(left_out)}."
     if len(own) == 1:
         yield f"{own[0].name} finds {points(own[0].interval)} % of the answers."
 
@@ -185,21 +186,28 @@ def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
     """Describe how much of a difference comes from chunk size."""
     low, high = map(_bounded, (size.low, size.high))
     between = TOO_FEW if is_open(size) else f"{low} to {high}"
-    of = f"the {100 * own.mean:.0f} points of {left} over {right}"
-    if own.mean < _LEVEL and not size.shows_a_gap:
-        return f"{left} and {right} are level; what size makes cannot be told ({between})."
-    if not size.shows_a_gap:
-        return f"How much of {of} comes from chunk size cannot be told ({between})."
+    lead = f"{left}'s {100 * own.mean:.0f}-point lead over {right}"
+    if own.mean < _TIED and not size.is_significant:
+        return (
+            f"{left} and {right} are tied; there are too few questions to separate the effect of "
+            f"chunk size ({between})."
+        )
+    if not size.is_significant:
+        return f"We cannot tell how much of {lead} comes from chunk size ({between})."
     part = f"{100 * size.mean:.0f} ({low} to {high})"
-    if own.mean < _LEVEL:
-        return f"{left} and {right} are level, though size makes {part} points for {left}."
+    if own.mean < _TIED:
+        return f"{left} and {right} are tied, although chunk size gains {left} {part} points."
     if size.mean < 0:
-        return f"Of {of}, size makes {part}: at equal chunk size {left} is farther ahead."
+        return (
+            f"Chunk size works against {lead}, by {part} points: at equal size {left} is farther "
+            "ahead."
+        )
     if size.mean > own.mean:
         return (
-            f"Of {of}, size makes more than all, {part}: at equal chunk size {left} is not ahead."
+            f"Chunk size explains all of {lead} and more, {part}: at equal size {left} is not "
+            "ahead."
         )
-    return f"{part} of {of} come from chunk size."
+    return f"{part} points of {lead} come from chunk size."
 
 
 def _bounded(end: float) -> str:
@@ -217,31 +225,31 @@ def settled_by(more: int) -> str:
 
 def about(more: int) -> str:
     """Describe how many more questions are needed."""
-    if more > _MOST:
+    if more > _MAX_LABELLED:
         return "more questions than anyone labels"
     return f"about {counted(more, 'more question')}"
 
 
 def all_of(names: Sequence[str]) -> str:
-    """Names as they are listed in a sentence."""
+    """List names in a sentence."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
 
 
 def some_of(names: Sequence[str]) -> str:
-    """Names as `all_of` lists them, or the first of many."""
-    if len(names) <= _LISTED:
+    """List names as `all_of` does, or the first of many."""
+    if len(names) <= _MAX_LISTED:
         return all_of(names)
-    first = names[: _LISTED - 1]
+    first = names[: _MAX_LISTED - 1]
     return f"{', '.join(first)} and {len(names) - len(first)} others"
 
 
 def rounded(number: int) -> int:
-    """To two significant digits: nobody counts the words of a passage.
+    """Round to two significant digits: nobody counts the words of a passage.
 
     Examples:
         >>> from rag_nodes.evaluation.wording import rounded
-        >>> [rounded(one) for one in (0, 7, 131, 1_450)]
+        >>> [rounded(number) for number in (0, 7, 131, 1_450)]
         [0, 7, 130, 1400]
     """
     return round(number, 2 - len(str(number)))
@@ -259,18 +267,18 @@ def found_alike(found: int, missed: int) -> str:
 
 
 def counted(number: int, thing: str) -> str:
-    """`1 question`, `1,200 questions`."""
+    """Return a number with its noun: `1 question`, `1,200 questions`."""
     many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
     return f"{number:,} {thing if number == 1 else many}"
 
 
 def turned(gap: Interval) -> Interval:
-    """A difference taken the other way round."""
+    """Return the difference with its sides exchanged."""
     return Interval(-gap.mean, -gap.high, -gap.low)
 
 
 def points(interval: Interval | None) -> str:
-    """An interval in points of a hundred."""
+    """Return an interval in percentage points."""
     return f"{100 * interval.mean:.1f} ({ends(interval)})" if interval else "nothing"
 
 
@@ -279,14 +287,14 @@ def is_open(interval: Interval) -> bool:
 
     An interval that excludes 0 says something and is never open.
     """
-    return not interval.shows_a_gap and (interval.low <= -1 or interval.high >= 1)
+    return not interval.is_significant and (interval.low <= -1 or interval.high >= 1)
 
 
 def ends(interval: Interval) -> str:
     """Return the ends of an interval in points; one that excludes 0 is not rounded to 0.
 
     Examples:
-        >>> from rag_nodes.evaluation.leads import Interval
+        >>> from rag_nodes.evaluation.sign_flips import Interval
         >>> from rag_nodes.evaluation.wording import ends
         >>> ends(Interval(0.11, 0.0001, 0.23))
         'over 0 to 23.0'

@@ -5,7 +5,7 @@ from llama_index.core.schema import Document
 
 from rag_nodes.evaluation.dataset import Question
 from rag_nodes.evaluation.drafts.review import LEAST_WINS, next_to_ask, resized, stretches, told
-from rag_nodes.evaluation.leads import Swaps
+from rag_nodes.evaluation.sign_flips import SignFlips
 from rag_nodes.text.spans import Span
 
 TEXT = "\n\n".join(
@@ -55,7 +55,7 @@ def test_the_card_says_no_more_than_the_test_of_a_report_would_show() -> None:
         for wins in (LEAST_WINS - 1, LEAST_WINS):
             values = np.zeros((questions, 2))
             values[:wins, 0] = 1
-            (gap,) = Swaps(values, [(0, 1)]).intervals
-            assert gap.shows_a_gap == (wins == LEAST_WINS)
+            (gap,) = SignFlips(values, [(0, 1)]).intervals
+            assert gap.is_significant == (wins == LEAST_WINS)
         assert told(questions)
         assert not told(questions + 1)

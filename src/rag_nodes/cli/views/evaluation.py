@@ -177,7 +177,7 @@ def _procedure(report: EvaluationReport) -> str:
     if reading := reading_of(report):
         words += f" {reading}"
     if not report.by_drafts:
-        words += f" {LEGEND}; {settings.draws:,} random swaps, seed {settings.seed}."
+        words += f" {LEGEND}; {settings.draws:,} random sign flips, seed {settings.seed}."
     return words
 
 

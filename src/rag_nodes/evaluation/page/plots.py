@@ -16,8 +16,8 @@ from markupsafe import Markup
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from rag_nodes.evaluation.leads import Interval
     from rag_nodes.evaluation.report import EvaluationReport, Row
+    from rag_nodes.evaluation.sign_flips import Interval
 
 COLOURS = 8
 """Colours there are; more strategies share them."""

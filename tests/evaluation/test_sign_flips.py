@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_nodes.evaluation.leads import Swaps, own_mean
+from rag_nodes.evaluation.sign_flips import SignFlips, own_mean
 
 TWO = [(0, 1)]
 
@@ -49,15 +49,15 @@ SMALL = drawn(2, (30, 2), [0.9, 0.4])
 OF_SMALL = [at // 10 for at in range(30)]
 
 CASES = {
-    "six to none of twenty": (Swaps(won(6, 0, 20), TWO), 1.96, [(30, 2.54, 52.01, 12.856, 29)]),
-    "five to none": (Swaps(won(5, 0, 20), TWO), 2.2361, [(25, -5.27, 50.73, 12.026, 44)]),
-    "thirteen to four": (Swaps(won(13, 4, 60), TWO), 1.96, [(15, 0.79, 28.25, 7.030, 104)]),
-    "twelve to four": (Swaps(won(12, 4, 60), TWO), 2.0, [(13.33, -0.84, 26.64, 6.843, 128)]),
-    "alike": (Swaps(np.zeros((30, 2)), TWO), 1.96, [(0, -9.23, 9.23, 4.419, None)]),
-    "all to none": (Swaps(won(12, 0, 12), TWO), 1.96, [(100, 54.04, 100, 26.726, 7)]),
-    "five of five": (Swaps(won(5, 0, 5), TWO), 2.2361, [(100, -39.23, 100, 37.796, 7)]),
+    "six to none of twenty": (SignFlips(won(6, 0, 20), TWO), 1.96, [(30, 2.54, 52.01, 12.856, 29)]),
+    "five to none": (SignFlips(won(5, 0, 20), TWO), 2.2361, [(25, -5.27, 50.73, 12.026, 44)]),
+    "thirteen to four": (SignFlips(won(13, 4, 60), TWO), 1.96, [(15, 0.79, 28.25, 7.030, 104)]),
+    "twelve to four": (SignFlips(won(12, 4, 60), TWO), 2.0, [(13.33, -0.84, 26.64, 6.843, 128)]),
+    "alike": (SignFlips(np.zeros((30, 2)), TWO), 1.96, [(0, -9.23, 9.23, 4.419, None)]),
+    "all to none": (SignFlips(won(12, 0, 12), TWO), 1.96, [(100, 54.04, 100, 26.726, 7)]),
+    "five of five": (SignFlips(won(5, 0, 5), TWO), 2.2361, [(100, -39.23, 100, 37.796, 7)]),
     "four graded columns": (
-        Swaps(TABLE, SIX),
+        SignFlips(TABLE, SIX),
         2.5382,
         [
             (12.72, 0.01, 24.71, 4.883, 101),
@@ -66,7 +66,7 @@ CASES = {
         ],
     ),
     "their documents": (
-        Swaps(TABLE, SIX, DOCUMENTS),
+        SignFlips(TABLE, SIX, DOCUMENTS),
         2.3533,
         [
             (12.72, -8.22, 32.33, 7.379, 42),
@@ -74,30 +74,30 @@ CASES = {
             (12.33, -5.71, 29.09, 6.531, 35),
         ],
     ),
-    "questions of a giant": (Swaps(GIANT, TWO), 2.0253, [(18.33, 9.25, 27.11, 4.527, 121)]),
-    "a giant document": (Swaps(GIANT, TWO, OF_GIANT), 1.96, [(18.33, -100, 100, 17.038, 10)]),
-    "questions of three": (Swaps(SMALL, TWO), 2.0647, [(63.33, 37.77, 80.98, 14.321, 13)]),
-    "three documents": (Swaps(SMALL, TWO, OF_SMALL), 1.96, [(63.33, -100, 100, 36.309, 8)]),
-    "one lost": (Swaps(kept(1), TWO), 1.96, [(-1.59, -6.91, 3.83, None, None)]),
-    "three lost": (Swaps(kept(3), TWO), 1.96, [(-4.76, -11.47, 2.24, None, None)]),
-    "five lost": (Swaps(kept(5), TWO), 2.2361, [(-7.94, -16.90, 1.52, None, None)]),
-    "six lost": (Swaps(kept(6), TWO), 1.96, [(-9.52, -17.71, -0.75, None, None)]),
-    "twenty lost": (Swaps(kept(20), TWO), 1.96, [(-31.75, -43.14, -18.39, None, None)]),
+    "questions of a giant": (SignFlips(GIANT, TWO), 2.0253, [(18.33, 9.25, 27.11, 4.527, 121)]),
+    "a giant document": (SignFlips(GIANT, TWO, OF_GIANT), 1.96, [(18.33, -100, 100, 17.038, 10)]),
+    "questions of three": (SignFlips(SMALL, TWO), 2.0647, [(63.33, 37.77, 80.98, 14.321, 13)]),
+    "three documents": (SignFlips(SMALL, TWO, OF_SMALL), 1.96, [(63.33, -100, 100, 36.309, 8)]),
+    "one lost": (SignFlips(kept(1), TWO), 1.96, [(-1.59, -6.91, 3.83, None, None)]),
+    "three lost": (SignFlips(kept(3), TWO), 1.96, [(-4.76, -11.47, 2.24, None, None)]),
+    "five lost": (SignFlips(kept(5), TWO), 2.2361, [(-7.94, -16.90, 1.52, None, None)]),
+    "six lost": (SignFlips(kept(6), TWO), 1.96, [(-9.52, -17.71, -0.75, None, None)]),
+    "twenty lost": (SignFlips(kept(20), TWO), 1.96, [(-31.75, -43.14, -18.39, None, None)]),
 }
 
 
 @pytest.mark.parametrize("name", CASES)
 def test_a_case_has_its_numbers(name: str) -> None:
-    swaps, reach, leads = CASES[name]
-    assert swaps.reach == pytest.approx(reach, abs=0.0005)
-    for at, (*ends, error, needed) in enumerate(leads):
-        found = swaps.intervals[at]
+    flips, critical_value, differences = CASES[name]
+    assert flips.critical_value == pytest.approx(critical_value, abs=0.0005)
+    for at, (*ends, error, needed) in enumerate(differences):
+        found = flips.intervals[at]
         points = [100 * one for one in (found.mean, found.low, found.high)]
         assert points == pytest.approx(ends, abs=0.05)
         if error is not None:
-            assert 100 * swaps.errors[at] == pytest.approx(error, abs=0.005)
+            assert 100 * flips.errors[at] == pytest.approx(error, abs=0.005)
         if needed is not None:
-            assert swaps.needed(swaps.errors[at], found.mean) == needed
+            assert flips.needed(flips.errors[at], found.mean) == needed
 
 
 @pytest.mark.parametrize(
@@ -115,15 +115,15 @@ def test_a_case_has_its_numbers(name: str) -> None:
 def test_what_is_shown_is_what_an_exact_sign_test_shows(
     name: str, *, shown: bool, can_show: bool
 ) -> None:
-    swaps, *_ = CASES[name]
-    assert (swaps.intervals[0].shows_a_gap, swaps.can_show) == (shown, can_show)
+    flips, *_ = CASES[name]
+    assert (flips.intervals[0].is_significant, flips.can_show) == (shown, can_show)
 
 
 def test_a_document_without_a_difference_that_has_most_questions_hides_what_others_show() -> None:
     values = np.zeros((240, 2))
     values[200:, 0] = 1
-    found = Swaps(values, TWO, OF_GIANT)
-    assert (found.can_show, found.intervals[0].shows_a_gap) == (False, False)
+    found = SignFlips(values, TWO, OF_GIANT)
+    assert (found.can_show, found.intervals[0].is_significant) == (False, False)
 
 
 def exact(wins: int, losses: int) -> float:
@@ -140,8 +140,8 @@ def test_questions_on_which_both_tie_change_nothing_about_what_is_shown(
     count = wins + losses + ties
     if not count or 0.04 < exact(wins, losses) < 0.06:
         return
-    (found,) = Swaps(won(wins, losses, count), TWO).intervals
-    assert found.shows_a_gap == (exact(wins, losses) <= 0.05)
+    (found,) = SignFlips(won(wins, losses, count), TWO).intervals
+    assert found.is_significant == (exact(wins, losses) <= 0.05)
 
 
 def scored(values: list[float], columns: int) -> st.SearchStrategy[np.ndarray]:
@@ -171,9 +171,9 @@ def test_columns_in_another_order_have_the_same_leads_with_the_sign_turned(
     units = [at // 3 for at in range(len(values))] if whole else None
     pairs = pairs_of(values)
     turned = [(places.index(right), places.index(left)) for left, right in pairs]
-    first = Swaps(values, pairs, units, draws=500)
-    other = Swaps(values[:, places], turned, units, draws=500)
-    assert other.reach == pytest.approx(first.reach)
+    first = SignFlips(values, pairs, units, draws=500)
+    other = SignFlips(values[:, places], turned, units, draws=500)
+    assert other.critical_value == pytest.approx(first.critical_value)
     for one, twin in zip(first.intervals, other.intervals, strict=True):
         assert (twin.mean, twin.low, twin.high) == pytest.approx((-one.mean, -one.high, -one.low))
 
@@ -181,7 +181,7 @@ def test_columns_in_another_order_have_the_same_leads_with_the_sign_turned(
 @given(tables)
 def test_equal_columns_are_never_shown_to_differ(values: np.ndarray) -> None:
     twice = np.concatenate([values, values[:, :1]], axis=1)
-    found = Swaps(twice, [(0, values.shape[1]), *pairs_of(values)], draws=500).intervals[0]
+    found = SignFlips(twice, [(0, values.shape[1]), *pairs_of(values)], draws=500).intervals[0]
     assert found.low < 0 < found.high
     assert found.low == pytest.approx(-found.high)
 
@@ -189,14 +189,17 @@ def test_equal_columns_are_never_shown_to_differ(values: np.ndarray) -> None:
 @given(tables)
 def test_luck_reaches_farther_over_more_columns(values: np.ndarray) -> None:
     pairs = pairs_of(values)
-    assert Swaps(values, pairs[:1], draws=500).reach <= Swaps(values, pairs, draws=500).reach + 1e-9
+    assert (
+        SignFlips(values, pairs[:1], draws=500).critical_value
+        <= SignFlips(values, pairs, draws=500).critical_value + 1e-9
+    )
 
 
 @given(found_or_not)
 def test_a_larger_lead_without_losses_is_shown_where_a_smaller_one_is(values: np.ndarray) -> None:
     pairs = pairs_of(values)
     pairs += [(right, left) for left, right in pairs]
-    found = Swaps(values, pairs, draws=500).intervals
+    found = SignFlips(values, pairs, draws=500).intervals
     gaps = [values[:, left] - values[:, right] for left, right in pairs]
     shown = [one.mean for one in found if one.low > 0]
     for one, gap in zip(found, gaps, strict=True):
@@ -211,15 +214,15 @@ def test_an_interval_says_what_the_swaps_say_and_holds_the_lead(
 ) -> None:
     units = [at // 2 for at in range(len(values))] if whole else None
     pairs = pairs_of(values)
-    swaps = Swaps(values, pairs, units, draws=500)
-    for (left, right), one in zip(pairs, swaps.intervals, strict=True):
+    flips = SignFlips(values, pairs, units, draws=500)
+    for (left, right), one in zip(pairs, flips.intervals, strict=True):
         gaps = (values[:, left] - values[:, right]).tolist()
         sums: dict[int, float] = {}
         for unit, gap in zip(units or range(len(gaps)), gaps, strict=True):
             sums[unit] = sums.get(unit, 0.0) + gap
         square = sum(gap**2 for gap in sums.values())
-        beyond = sum(gaps) ** 2 > swaps.reach**2 * square
-        assert one.shows_a_gap == (beyond and swaps.can_show)
+        beyond = sum(gaps) ** 2 > flips.critical_value**2 * square
+        assert one.is_significant == (beyond and flips.can_show)
         assert -1 <= one.low <= one.mean + 1e-9
         assert one.mean <= one.high + 1e-9 <= 1 + 2e-9
 
@@ -231,8 +234,8 @@ def test_of_eight_equal_columns_a_winner_is_named_in_few_reports() -> None:
     for seed in range(150):
         ease = np.repeat(generator.beta(4, 2, 20), 3)
         values = (generator.random((60, 8)) < ease[:, None]).astype(float)
-        found = Swaps(values, pairs, draws=400, seed=seed).intervals
-        named += any(one.shows_a_gap for one in found)
+        found = SignFlips(values, pairs, draws=400, seed=seed).intervals
+        named += any(one.is_significant for one in found)
     assert named <= 15
 
 
@@ -242,7 +245,7 @@ def test_a_true_gap_is_shown_and_held_by_its_interval() -> None:
     for seed in range(100):
         first = (generator.random(200) < 0.7).astype(float)
         second = first * (generator.random(200) >= 0.15 / 0.7)
-        (found,) = Swaps(np.stack([first, second], 1), TWO, draws=400, seed=seed).intervals
+        (found,) = SignFlips(np.stack([first, second], 1), TWO, draws=400, seed=seed).intervals
         shown += found.low > 0
         held += found.low <= 0.15 <= found.high
     assert shown >= 95
