@@ -96,7 +96,7 @@ class DatasetTooLargeError(DatasetError):
 
 
 class EngineError(RagNodesError):
-    """What runs workers cannot be started or reached, or gave up."""
+    """The engine that runs workers cannot be started or reached, or gave up."""
 
 
 class MissingPackageError(RagNodesError, ImportError):

@@ -53,7 +53,7 @@ def write_text(path: Path, text: str) -> None:
 
 @contextmanager
 def replacing(path: Path) -> Iterator[Callable[[str], None]]:
-    """What writes text to a file beside `path`, which takes its place at the end.
+    """Open a file beside `path` for text; it replaces `path` at the end.
 
     An exception inside leaves the wanted file as it was. A link stays one, and a file keeps its
     mode. Devices, pipes, files of another user and those that no other can replace, as they are
@@ -85,7 +85,7 @@ def replacing(path: Path) -> Iterator[Callable[[str], None]]:
 
 
 def _is_replaced(path: Path, place: Path) -> bool:
-    """Whether a file beside it is to take its place, which would be owned by who runs this."""
+    """Return True if a new file, owned by the user who runs this, may replace it."""
     if not path.exists():
         return True
     is_own = path.stat().st_uid == getattr(os, "geteuid", int)()  # 0 on Windows

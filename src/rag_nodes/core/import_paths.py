@@ -28,7 +28,7 @@ _INTEGRATION = re.compile(r"llama_index\.(?!core\b)(\w+)\.(\w+)")
 
 
 def is_path(text: str) -> bool:
-    """Whether a text is written as an import path, and not as `preset:option=value`.
+    """Return True if a text is an import path, and not `preset:option=value`.
 
     >>> from rag_nodes.core.import_paths import is_path
     >>> is_path("llama_index.core.node_parser:SentenceSplitter(chunk_size=512)")
@@ -40,7 +40,7 @@ def is_path(text: str) -> bool:
 
 
 def label_of(path: str) -> str:
-    """What the object is called in reports: the path without its module.
+    """Return the object's name in reports: the path without its module.
 
     >>> from rag_nodes.core.import_paths import label_of
     >>> label_of("chonkie:TokenChunker(chunk_size=512)")
@@ -93,15 +93,15 @@ _OWN_WORDS = frozenset({"value_error", "assertion_error"})
 
 
 def _words(error: BaseException) -> str:
-    """What a class says of its options; without their values where it is pydantic's."""
+    """Return what a class says about its options; without values if pydantic refused them."""
     if not _is_pydantics(error):
         return kind_of(error)
     found = error.errors(include_input=False, include_url=False, include_context=False)
     # The text of "value_error" and "assertion_error" is that of the class's own code.
     return "; ".join(
-        f"{'.'.join(map(str, one['loc']))}: "
-        f"{'is refused by the class' if one['type'] in _OWN_WORDS else one['msg']}"
-        for one in found
+        f"{'.'.join(map(str, problem['loc']))}: "
+        f"{'is refused by the class' if problem['type'] in _OWN_WORDS else problem['msg']}"
+        for problem in found
     )
 
 

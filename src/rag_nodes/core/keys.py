@@ -1,4 +1,4 @@
-"""What nobody is to see: options that hold keys, the keys of a model, and words without them."""
+"""Secrets: options that hold keys, the keys of a model, and messages without them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
 
 
 def is_secret(option: str) -> bool:
-    """Whether an option by that name may hold a key, or something else nobody is to see."""
+    """Return True if an option of this name may hold a key or another secret."""
     return _SECRET.search(option.lower()) is not None
 
 
@@ -56,7 +56,7 @@ def without_keys(text: str, keys: Iterable[str] = (), *, most: int = LONGEST_DET
     """
     given = {f"key {number}": word for number, word in enumerate(keys)}
     hidden = without_secrets(without_secrets(text, given), os.environ)
-    line = "".join(one for one in " ".join(hidden.split()) if one.isprintable())
+    line = "".join(character for character in " ".join(hidden.split()) if character.isprintable())
     line = _KEY_LIKE.sub(MASK, line)
     return line if len(line) <= most else f"{line[:most]}…"
 
@@ -106,11 +106,11 @@ def trace_of(error: BaseException) -> str:
 
 
 def _words(value: Any) -> Iterator[str]:
-    """What of a key may stand in a message: headers are a mapping, of `Bearer` and the key."""
+    """Yield the secrets within a value: headers are a mapping, with `Bearer` and the key."""
     if hasattr(value, "get_secret_value"):
         value = value.get_secret_value()
     if isinstance(value, Mapping):
-        for one in value.values():
-            yield from _words(one)
+        for nested in value.values():
+            yield from _words(nested)
     elif isinstance(value, str):
         yield from value.split()

@@ -183,7 +183,7 @@ _LONGEST_TITLE = 100
 
 
 def display_name(metadata: Mapping[str, Any]) -> str:
-    """What a document is called where people read it; "" where nothing is known.
+    """Return the name of a document that people read; "" if it has none.
 
     A web page has its title and URL: the file that holds it holds many. Any other document has the
     name of its file.
@@ -227,7 +227,9 @@ def sources(metadata: Mapping[str, Any]) -> list[str]:
     named = [metadata.get(key) for key in (SOURCE, FILE_PATH, "url", "URL")]
     named += also if isinstance(also, list) else []
     # Some readers put the number of the page there.
-    return [one for one in named if isinstance(one, str) and one.strip() and not one.isdecimal()]
+    return [
+        name for name in named if isinstance(name, str) and name.strip() and not name.isdecimal()
+    ]
 
 
 def page_number(label: object) -> int | None:
@@ -243,13 +245,13 @@ def page_number(label: object) -> int | None:
 
 
 def web_address(metadata: Mapping[str, Any]) -> str:
-    """Where a document is a page of a website, such as one of a crawl: its URL; "" elsewhere."""
+    """Return the URL of a document that is a page of a website, such as a crawl's; "" otherwise."""
     source = str(metadata.get(SOURCE) or "")
     return source if source.startswith(("http://", "https://")) else ""
 
 
 def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
-    """What the metadata of a document's nodes say about how they were cut: a name and words each.
+    """Return remarks on how a document's nodes were split: a name and words for each.
 
     >>> from rag_nodes.core.metadata import remarks
     >>> remarks([{"scaled_size": 280}, {"scaled_size": 280}])
@@ -257,11 +259,11 @@ def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     """
     found = list(nodes)
     said = []
-    if choice := next((one[DECISION] for one in found if one.get(DECISION)), ""):
+    if choice := next((metadata[DECISION] for metadata in found if metadata.get(DECISION)), ""):
         said.append(("Chosen", str(choice)))
-    if size := max((int(one.get(SCALED_SIZE) or 0) for one in found), default=0):
+    if size := max((int(metadata.get(SCALED_SIZE) or 0) for metadata in found), default=0):
         words = f"at most {size:,} characters, which in this script are as many tokens as usual"
         said.append(("Size", words))
-    if beyond := [str(one[CUT_BY_SIZE]) for one in found if one.get(CUT_BY_SIZE)]:
+    if beyond := [str(metadata[CUT_BY_SIZE]) for metadata in found if metadata.get(CUT_BY_SIZE)]:
         said.append(("Cut by size", f"{len(beyond):,} of {len(found):,} chunks, {beyond[0]}"))
     return said

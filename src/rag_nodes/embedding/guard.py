@@ -142,14 +142,16 @@ class EmbeddingGuard(TransformComponent):
         own = _TABLES
         if origin.base is not None:  # else what is known of the chunk is known of a piece
             own |= _PLACE | (_HEADINGS if HEADING_PATH in node.metadata else set())
-        kept = {key: one for key, one in node.metadata.items() if key not in own}
+        kept = {key: value for key, value in node.metadata.items() if key not in own}
         for piece, cut in zip(made, cuts, strict=True):
             piece.id_ = str(uuid.uuid5(_NAMESPACE, f"{node.node_id}/{cut.start}-{cut.end}"))
             piece.metadata = {**kept, **piece.metadata, CUT_FOR_EMBEDDING: node.node_id}
             piece.excluded_embed_metadata_keys.append(CUT_FOR_EMBEDDING)
             piece.excluded_llm_metadata_keys.append(CUT_FOR_EMBEDDING)
             piece.relationships = {
-                kind: one for kind, one in node.relationships.items() if kind not in _BESIDE
+                kind: relationship
+                for kind, relationship in node.relationships.items()
+                if kind not in _BESIDE
             }
         return made
 

@@ -143,7 +143,8 @@ class SectionSummary(TransformComponent):
             "text": node.text,
         }
         shown = {
-            name: one.replace(_CLOSING_MARK, " ".join(_CLOSING_MARK)) for name, one in read.items()
+            name: text.replace(_CLOSING_MARK, " ".join(_CLOSING_MARK))
+            for name, text in read.items()
         }
         about = f"\nThe documents: {self.knowledge_base}\n" if self.knowledge_base else ""
         return _PROMPT.format(about=about, tokens=self.max_tokens, **shown)

@@ -201,7 +201,9 @@ def _settled(
         TransformationError: a new node names no document.
     """
     found = [node for node in nodes if isinstance(node, TextNode)]
-    sources = {one.source.node_id: one.source for one in given.values() if one.source}
+    sources = {
+        original.source.node_id: original.source for original in given.values() if original.source
+    }
     renamed: dict[str, str] = {}
     for position, node in enumerate(found):
         known = given.get(node.node_id)

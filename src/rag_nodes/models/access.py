@@ -1,4 +1,4 @@
-"""How OpenAI or a compatible server is reached: its address, a key that can be one, its limits."""
+"""Access to OpenAI or a compatible server: address, key and limits."""
 
 from __future__ import annotations
 

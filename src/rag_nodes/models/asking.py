@@ -106,7 +106,7 @@ class Asker:
         return found
 
     async def answered(self, ask: Callable[[str], Awaitable[Result]], prompt: str) -> Result:
-        """What one request gives; whoever is content with it sets `failures` to 0.
+        """Return the reply to a request; a caller that accepts it sets `failures` to 0.
 
         Raises:
             UnansweredError: the request failed, or too many have failed before it.
@@ -169,7 +169,7 @@ if hasattr(os, "register_at_fork"):  # a process that was forked has the loop wi
 
 
 def awaited(work: Coroutine[Any, Any, Result]) -> Result:
-    """What a coroutine returns, waited for here, also where an event loop runs already."""
+    """Return the result of a coroutine, also if an event loop is already running."""
     with _STARTING:
         loop = _loop()
     if asyncio._get_running_loop() is loop:  # noqa: SLF001 -- it would wait for itself

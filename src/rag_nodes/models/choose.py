@@ -58,7 +58,7 @@ _GIVE = {
 
 @dataclass(frozen=True, slots=True)
 class Models:
-    """What embeds and what answers.
+    """Embedding model and LLM.
 
     Attributes:
         embedding: any LlamaIndex embedding model.
@@ -110,7 +110,7 @@ class Models:
 
     @property
     def sentence_model(self) -> BaseEmbedding | None:
-        """What parsers that compare sentences are given; None for their own default.
+        """Return the embedding model for parsers that compare sentences; None for their default.
 
         That is the lexical one, under a name that the fingerprints of parsers know.
         """
@@ -118,7 +118,7 @@ class Models:
 
     @property
     def embeds_meaning(self) -> bool:
-        """Whether a vector says more of a text than which words are in it."""
+        """Return True if a model's vectors carry meaning beyond the words of a text."""
         return type(self.embedding).__name__ != "LexicalEmbedding"
 
     def describe(self) -> str:

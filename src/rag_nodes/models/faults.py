@@ -35,7 +35,7 @@ _TOO_LONG = ("context_length", "context length", "maximum context", "too long", 
 
 
 def failure_of(error: Exception, asked: object, *, name: str) -> ModelError | CredentialsError:
-    """What to raise instead of any exception of a model.
+    """Return the typed error for an exception of a model.
 
     OpenAI's client is recognised by its class names, so this imports nothing heavy.
 
@@ -81,7 +81,7 @@ def out_of_quota(error: BaseException) -> bool:
 def _of_openai(
     error: Exception, families: set[str], place: str, words: str
 ) -> ModelError | CredentialsError:
-    """What went wrong before a request, on its way, or with an answer that is none."""
+    """Return the error for a fault before a request, during it, or in a reply without an answer."""
     if type(error).__name__ == "OpenAIError":  # nothing was asked: the client misses a key
         return CredentialsError(f"{place}: no key ({words})")
     if families & {"APITimeoutError", "TimeoutException"}:
@@ -107,7 +107,7 @@ def _of_openai(
 def _of_status(
     status: int, error: Exception, place: str, words: str
 ) -> ModelError | CredentialsError:
-    """What an HTTP status says went wrong."""
+    """Return the error for an HTTP status."""
     if status >= HTTPStatus.INTERNAL_SERVER_ERROR or status in _PASSING:
         return ModelResponseError(
             f"{place}: the server failed with HTTP {status} ({words}); try again later"

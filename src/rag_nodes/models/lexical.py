@@ -67,7 +67,7 @@ class LexicalEmbedding(BaseEmbedding):
 
     @property
     def place(self) -> str:
-        """Where texts are sent, for display: nowhere."""
+        """Return where texts are sent, for display: nowhere."""
         return "offline"
 
     def _get_text_embedding(self, text: str) -> list[float]:
@@ -106,7 +106,7 @@ def _summed(counted: WordCounts, dimension: int) -> NDArray[np.float64]:
     features = [_features(word, dimension) for word in counted.vocabulary]
     placed, weights = np.concatenate(features, axis=1)
     places = placed.astype(np.intp)
-    sizes = np.array([one.shape[1] for one in features])
+    sizes = np.array([feature.shape[1] for feature in features])
     # Which features the words of the texts have, one text after the other.
     repeats = sizes[counted.words]
     first = (np.cumsum(sizes) - sizes)[counted.words]

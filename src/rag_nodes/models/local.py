@@ -74,7 +74,7 @@ class LocalEmbedding(FastEmbedEmbedding):
 
     @property
     def place(self) -> str:
-        """Where texts are sent, for display."""
+        """Return where texts are sent, for display."""
         return "offline"
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:

@@ -1,4 +1,4 @@
-"""What models are called, in reports and in the names of collections."""
+"""Names of models, in reports and in the names of collections."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ _COSMETIC = frozenset(
 
 
 def place_of(model: BaseEmbedding | LLM | None) -> str:
-    """Where texts go: "offline", "OpenAI" or an address; the class of a model that does not say."""
+    """Return where texts are sent: "offline", "OpenAI", an address, or else the model's class."""
     if model is None:
         return "offline"
     return str(getattr(model, "place", type(model).__name__))
@@ -62,8 +62,8 @@ def set_in_llama_index(name: str) -> object | None:
 
 
 def is_mock(llm: object) -> bool:
-    """Whether a model is one of LlamaIndex's stand-ins for tests, whose words mean nothing."""
-    return any(one.__module__ == "llama_index.core.llms.mock" for one in type(llm).__mro__)
+    """Return True if a model is one of LlamaIndex's mocks, whose words mean nothing."""
+    return any(kind.__module__ == "llama_index.core.llms.mock" for kind in type(llm).__mro__)
 
 
 def embedding_name(model: BaseEmbedding) -> str:

@@ -1,4 +1,4 @@
-"""How much is asked of a model's server: in one request, in a minute, and again after a failure."""
+"""Limits on requests to a model's server: their size, their rate, and retries after a failure."""
 
 from __future__ import annotations
 
@@ -79,11 +79,11 @@ class RequestWindow(BaseRateLimiter):
             return wait
 
     def _has_room(self, before: Collection[tuple[float, int]], tokens: int) -> bool:
-        """Whether one more request may follow those."""
+        """Return True if one more request may follow the recent ones."""
         if self.per_minute and len(before) >= max(1, int(self.per_minute / Sharing.processes)):
             return False
         share = _share(self.tokens_per_minute)
-        return not share or sum(one for _, one in before) + tokens <= share
+        return not share or sum(tokens_before for _, tokens_before in before) + tokens <= share
 
     def acquire(self, num_tokens: int = 0) -> None:
         """Wait until a request of so many tokens may start."""
@@ -120,12 +120,12 @@ def requests_of(
     limit = min(BATCH_BYTES, _share(getattr(model, "tokens_per_minute", None)) or BATCH_BYTES)
     run: list[Thing] = []
     size = 0
-    for one in things:
-        length = len(text(one).encode("utf-8", "surrogatepass"))
+    for thing in things:
+        length = len(text(thing).encode("utf-8", "surrogatepass"))
         if run and (len(run) == most or size + length > limit):
             yield run
             run, size = [], 0
-        run.append(one)
+        run.append(thing)
         size += length
     if run:
         yield run

@@ -26,7 +26,7 @@ _REMEDY = (
 
 
 class Sharing:
-    """What a process has to know of others that work beside it.
+    """Facts that a worker process needs about the workers beside it.
 
     Attributes:
         processes: how many share what an account may ask, this one among them.
@@ -66,7 +66,7 @@ def keys_in(thing: object) -> tuple[str, ...]:
 
 
 def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
-    """What `pickled` was given, in a process that was started by the one that wrote it.
+    """Return the object that `pickled` was given, in a process started by the one that wrote it.
 
     Args:
         data: the pickle.
@@ -103,7 +103,7 @@ class _Pickler(pickle.Pickler):
 
     def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._known = {id(one): number for number, one in enumerate(known)}
+        self._known = {id(known_object): number for number, known_object in enumerate(known)}
         self.models: list[object] = []
 
     def persistent_id(self, thing: object) -> int | None:
@@ -129,8 +129,8 @@ class _Pickler(pickle.Pickler):
             self.models.append(thing)
         kind = type(thing)
         if not isinstance(thing, BaseComponent) or any(
-            {"__reduce__", "__reduce_ex__", "__getstate__"} & vars(one).keys()
-            for one in kind.__mro__[: kind.__mro__.index(BaseComponent)]
+            {"__reduce__", "__reduce_ex__", "__getstate__"} & vars(base).keys()
+            for base in kind.__mro__[: kind.__mro__.index(BaseComponent)]
         ):
             return NotImplemented
         state = BaseModel.__getstate__(thing)

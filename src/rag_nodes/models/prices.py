@@ -1,4 +1,4 @@
-"""What models cost: one editable table for embedding and writing."""
+"""Prices of models: one editable table for embedding and writing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where the characters of a text are among those that show it: a printed page, rendered Markdown.
+"""Alignment of a text with characters that show it: a printed page, rendered Markdown.
 
 What is shown keeps nothing of where its characters came from: a PDF's text has gone through joints,
 tables and links. They are found again by aligning both; that takes some 10 ms a page, and nothing
@@ -47,9 +47,9 @@ def align(text: str, shown: str, lines: Sequence[int]) -> list[int]:
     For each character of the text the position of the one that shows it; -1 for none, as for
     blanks.
     """
-    wanted = _tokens(_TARGET.sub(lambda one: "]" + " " * (len(one[0]) - 1), text))
-    offered = _rejoined(_tokens_by_line(shown, lines), lines, {one.word for one in wanted})
-    words, others = [one.word for one in wanted], [one.word for one in offered]
+    wanted = _tokens(_TARGET.sub(lambda target: "]" + " " * (len(target[0]) - 1), text))
+    offered = _rejoined(_tokens_by_line(shown, lines), lines, {token.word for token in wanted})
+    words, others = [token.word for token in wanted], [token.word for token in offered]
     partner = [-1] * len(words)
     blocks = SequenceMatcher(None, words, others, autojunk=False).get_matching_blocks()
     for start, other, size in blocks:
@@ -66,14 +66,14 @@ def align(text: str, shown: str, lines: Sequence[int]) -> list[int]:
 
 def letters_of(text: str) -> list[int]:
     """Positions of what a place is judged by: letters and digits, addresses of links apart."""
-    plain = _TARGET.sub(lambda one: " " * len(one[0]), text)
-    return [at for at, one in enumerate(plain) if one.isalnum()]
+    plain = _TARGET.sub(lambda target: " " * len(target[0]), text)
+    return [at for at, character in enumerate(plain) if character.isalnum()]
 
 
 def _tokens(text: str, start: int = 0) -> list[_Token]:
     return [
-        _Token(_folded(one[0]), range(start + one.start(), start + one.end()))
-        for one in _TOKEN.finditer(text)
+        _Token(_folded(match[0]), range(start + match.start(), start + match.end()))
+        for match in _TOKEN.finditer(text)
     ]
 
 
@@ -126,37 +126,39 @@ class _Moved:
         places: dict[str, list[int]] = defaultdict(list)
         for other, word in enumerate(self._others):
             places[word].append(other)
-        for one, word in enumerate(self._words):
-            if self._partner[one] < 0:
-                middle = bisect_left(places[word], self._expected[one])
+        for position, word in enumerate(self._words):
+            if self._partner[position] < 0:
+                middle = bisect_left(places[word], self._expected[position])
                 for other in places[word][max(0, middle - SEEN // 2) : middle + SEEN // 2]:
-                    if not (one and other and self._fits(one - 1, other - 1)):
-                        self._offer(one, other)
+                    if not (position and other and self._fits(position - 1, other - 1)):
+                        self._offer(position, other)
         for _ in range(ROUNDS):
             if self._heap:
                 self._take(*heapq.heappop(self._heap))
 
-    def _fits(self, one: int, other: int) -> bool:
+    def _fits(self, position: int, other: int) -> bool:
         return (
-            self._partner[one] < 0
+            self._partner[position] < 0
             and other not in self._taken
-            and self._words[one] == self._others[other]
+            and self._words[position] == self._others[other]
         )
 
-    def _offer(self, one: int, other: int) -> None:
-        size, most = 0, min(len(self._words) - one, len(self._others) - other)
-        while size < most and self._fits(one + size, other + size):
+    def _offer(self, position: int, other: int) -> None:
+        size, most = 0, min(len(self._words) - position, len(self._others) - other)
+        while size < most and self._fits(position + size, other + size):
             size += 1
-        if size > 1 or (size and self._words[one].isalnum()):
-            heapq.heappush(self._heap, (-size, abs(other - self._expected[one]), one, other))
+        if size > 1 or (size and self._words[position].isalnum()):
+            heapq.heappush(
+                self._heap, (-size, abs(other - self._expected[position]), position, other)
+            )
 
-    def _take(self, negative: int, _: int, one: int, other: int) -> None:
-        free = [step for step in range(-negative) if self._fits(one + step, other + step)]
+    def _take(self, negative: int, _: int, position: int, other: int) -> None:
+        free = [step for step in range(-negative) if self._fits(position + step, other + step)]
         if len(free) == -negative:
-            self._partner[one : one - negative] = range(other, other - negative)
+            self._partner[position : position - negative] = range(other, other - negative)
             self._taken.update(range(other, other - negative))
         elif free:  # a longer one has taken a part of it
-            self._offer(one + free[0], other + free[0])
+            self._offer(position + free[0], other + free[0])
 
 
 def _expected(partner: Sequence[int]) -> list[int]:
@@ -178,9 +180,14 @@ def _fill_gaps(
         if first > last:  # they stand in another order; what follows the first is near enough
             last = next((at for at in range(first, len(offered)) if at in taken), len(offered))
         spare = [offered[at] for at in range(first, last) if at not in taken]
-        text = [(letter, at) for one in wanted[low:high] for letter, at in zip(*one, strict=True)]
-        page = [(letter, at) for one in spare for letter, at in zip(*one, strict=True)]
-        letters, shown = "".join(one for one, _ in text), "".join(one for one, _ in page)
+        text = [
+            (letter, at) for token in wanted[low:high] for letter, at in zip(*token, strict=True)
+        ]
+        page = [(letter, at) for token in spare for letter, at in zip(*token, strict=True)]
+        letters, shown = (
+            "".join(letter for letter, _ in text),
+            "".join(letter for letter, _ in page),
+        )
         matcher = SequenceMatcher(None, letters, shown, autojunk=False)
         for start, other, size in matcher.get_matching_blocks():
             if size >= LEAST or size == min(len(letters), len(shown)):

@@ -1,4 +1,4 @@
-"""Where a piece of a text begins and ends: at a sentence, or inside of something."""
+"""Edges of a piece of text: at a sentence, or inside a table, a code block or a sentence."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROW = regex.compile(r"[ \t]*\|")
 
 
 class Edges(NamedTuple):
-    """What a piece of a text cuts in two where it begins and where it ends; None for nothing."""
+    """Elements that the start and the end of a piece cut in two; None if they cut nothing."""
 
     start: Inside | None = None
     end: Inside | None = None
@@ -52,7 +52,7 @@ class EdgeFinder:
         self._format = text_format
 
     def of(self, span: Span) -> Edges:
-        """What the piece `span` cuts in two, blank space at its edges apart."""
+        """Return what the piece `span` cuts in two, apart from white space at its edges."""
         piece = trimmed(self._text, *span)
         return Edges(self._cut_at(piece.start), self._cut_at(piece.end))
 
@@ -85,7 +85,7 @@ def _line(text: str, at: int) -> Span:
 
 
 def in_sentence(text: str, at: int) -> bool:
-    """Whether a sentence of the paragraph around an offset begins before it and ends behind it."""
+    """Return True if a sentence begins before an offset and ends behind it."""
     low, high = max(0, at - _AROUND), min(len(text), at + _AROUND)
     low = max(low, text.rfind("\n\n", low, at) + 1)
     blank = text.find("\n\n", at, high)

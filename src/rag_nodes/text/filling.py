@@ -56,11 +56,13 @@ class Ranked(NamedTuple):
 
     def lead_at(self, offset: int) -> Lead | None:
         """Return the line for a part that begins at an offset; None if there is none."""
-        return next((one for one in self.leads if one.span.start <= offset < one.span.end), None)
+        return next(
+            (lead for lead in self.leads if lead.span.start <= offset < lead.span.end), None
+        )
 
 
 class Filled(NamedTuple):
-    """What is read: for each passage in rank order the parts read because of it.
+    """Text that fills a budget: for each passage in rank order, the parts read because of it.
 
     Parts are disjoint from all others, and empty where passages before it hold it; passages that
     came too late have none. `tokens` is the sum of the parts' own and of the lines before them;
@@ -142,7 +144,7 @@ class _Leads:
 
 
 def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:
-    """What of a passage is not read yet, that with its core first; blank space is left out."""
+    """Return the unread parts of a passage, the part with its core first, without white space."""
     found: list[Span] = []
     reached, end = passage.span
     for known in (*read, Span(end, end)):
@@ -173,7 +175,7 @@ def _cut(passage: Ranked, span: Span, limit: int, lost: int | None) -> Span:
 
 
 def _end(packer: Packer, start: int, limit: int, lost: int | None) -> int:
-    """Where a part from `start` ends: each kind of boundary is tried until little is lost."""
+    """Return the end of a part from `start`: kinds of boundary are tried until little is lost."""
     end, stop = start, len(packer.text)
     if lost is None:
         return boundary_at_or_before(packer.text, packer.tokens.fit(start, limit), start)
@@ -186,7 +188,7 @@ def _end(packer: Packer, start: int, limit: int, lost: int | None) -> int:
 
 
 def _start(packer: Packer, limit: int, lost: int | None) -> int:
-    """Where a part that goes on to the end of the text starts, in the same order of preference."""
+    """Return the start of a part that ends with the text, by the order that `_end` follows."""
     stop = len(packer.text)
     low = packer.tokens.back(stop, limit)
     start = stop

@@ -1,4 +1,4 @@
-"""What the characters of a text are, Markdown or plain text; the blocks and headings of either."""
+"""Formats of text, Markdown or plain, and the blocks and headings of either."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Format(StrEnum):
-    """How a text marks its structure."""
+    """Markup of a text."""
 
     MARKDOWN = "markdown"
     """Headings, fences, lists and tables as in CommonMark and GFM."""
@@ -62,14 +62,14 @@ def format_of(text: str, file_name: str = "") -> Format:
     sample = "\n\n" + text[:_SAMPLE]
     if "\r" in sample:
         sample = sample.replace("\r\n", "\n").replace("\r", "\n")
-    marks = [one for character, own in _MARKS.items() if character in sample for one in own]
+    marks = [mark for character, own in _MARKS.items() if character in sample for mark in own]
     balance = sum(weight * len(mark.findall(sample)) for weight, mark in marks)
     balance -= sum(_underlines(sample, line) for line in _LINE.finditer(sample))
     return Format.MARKDOWN if balance > 0 or (balance == 0 and not suffix) else Format.PLAIN
 
 
 def _underlines(sample: str, line: re.Match[str]) -> bool:
-    """Whether a line of one mark belongs to a title as no Markdown has it."""
+    """Return True if a line of one mark underlines or frames a title, unlike in Markdown."""
     run, mark = line.groups()
     above = sample.rfind("\n", 0, line.start())
     title = sample[above + 1 : line.start()]
@@ -80,7 +80,7 @@ def _underlines(sample: str, line: re.Match[str]) -> bool:
 
 
 def format_in(metadata: Mapping[str, Any], text: str) -> Format:
-    """What the metadata of a text say about its format, else what it and its file name show."""
+    """Return the format in the metadata of a text, else the one its file name and text show."""
     stated = metadata.get(keys.TEXT_FORMAT)
     if stated in _FORMATS:
         return Format(stated)

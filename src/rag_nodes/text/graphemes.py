@@ -40,7 +40,7 @@ _GOES_ON = regex.compile(
 
 
 class Flags:
-    """Where the long runs of letters of flags in a text start, found once.
+    """Starts of the long runs of regional indicators (letters of flags) in a text, found once.
 
     Which two letters are one flag is counted from there. Whoever looks for many boundaries from one
     floor would otherwise walk back to it each time.

@@ -1,4 +1,4 @@
-"""What is known of languages: their function words, their stems, and which one a text is in.
+"""Languages: function words, stems, and recognition of the language of a text.
 
 Function words carry grammar instead of meaning: they connect every text with every other. Without
 a corpus at hand their weight cannot be measured, so the commonest are listed here for the languages
@@ -148,7 +148,7 @@ _UNSPACED = regex.compile(rf"[{UNSPACED_SCRIPTS}]")
 
 
 def stem_of(word: str, language: str) -> str | None:
-    """What a word is indexed as beside itself; None for letters of a script without spaces.
+    """Return the stem that a word is indexed as, too; None in a script without spaces.
 
     Those are pairs of letters, and no words. A language without an algorithm takes that of English,
     so that `iPhones` in a Chinese text meets `iPhone`, and weighs as it does in an English one.
@@ -160,7 +160,7 @@ def stem_of(word: str, language: str) -> str | None:
 
 @lru_cache(maxsize=2 * len(_STEMMED))
 def _stemmer(language: str) -> Any:
-    """What stems a language, without a cache of its own, which would make it slower."""
+    """Return the stemmer of a language, without its cache, which would make it slower."""
     import Stemmer
 
     return Stemmer.Stemmer(language, 0) if language in _STEMMED else None
@@ -250,9 +250,9 @@ def question_languages(question: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _told_by() -> dict[str, frozenset[str]]:
     """Function words of each language with stems; where none are listed its smallest words."""
-    known = {one: frozenset(words(text)) for one, text in _FUNCTION_WORDS.items()}
-    small = {one: frozenset(words(text)) for one, text in _SMALL_WORDS.items()}
-    return {one: own for one, own in (small | known).items() if one in _STEMMED}
+    known = {language: frozenset(words(text)) for language, text in _FUNCTION_WORDS.items()}
+    small = {language: frozenset(words(text)) for language, text in _SMALL_WORDS.items()}
+    return {language: own for language, own in (small | known).items() if language in _STEMMED}
 
 
 def _small_words(sample: str) -> dict[str, int]:

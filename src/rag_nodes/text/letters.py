@@ -49,8 +49,8 @@ def folded_letters(text: str) -> tuple[Codes, Numbers]:
     codes = np.frombuffer(text.encode("utf-32-le", "surrogatepass"), dtype=np.uint32)
     kinds, which = np.unique(codes, return_inverse=True)
     folded = [_folded(chr(code)) for code in kinds]
-    sizes = np.array([len(one) for one in folded], dtype=np.int64)
-    flat = np.array([ord(letter) for one in folded for letter in one], dtype=np.uint32)
+    sizes = np.array([len(letters) for letters in folded], dtype=np.int64)
+    flat = np.array([ord(letter) for letters in folded for letter in letters], dtype=np.uint32)
     count = sizes[which]
     offsets = np.repeat(np.arange(len(codes)), count)
     step = np.arange(len(offsets)) - np.repeat(np.cumsum(count) - count, count)
@@ -119,7 +119,7 @@ def aligned_in_order(codes: Codes, others: Codes) -> list[EqualLetters]:
             run //= 2
         if run >= SHORT_RUN and depth < _MAX_DEPTH:
             ends = pairwise([before, *inside, behind])
-            gaps += [(one, other, run, depth + 1) for one, other in ends]
+            gaps += [(start, end, run, depth + 1) for start, end in ends]
     return sorted(blocks)
 
 
@@ -131,9 +131,9 @@ def aligned(codes: Codes, others: Codes, run: int = SHORT_RUN) -> list[EqualLett
     if min(len(codes), len(others)) < run:
         return []
     (runs, at), (other_runs, place) = _once(codes, run), _once(others, run)
-    _, one, other = np.intersect1d(runs, other_runs, assume_unique=True, return_indices=True)
-    order = np.argsort(at[one])
-    starts, ends = at[one][order].tolist(), place[other][order].tolist()
+    _, own, other = np.intersect1d(runs, other_runs, assume_unique=True, return_indices=True)
+    order = np.argsort(at[own])
+    starts, ends = at[own][order].tolist(), place[other][order].tolist()
     blocks: list[EqualLetters] = []
     for number in _increasing(ends):
         begin, there = starts[number], ends[number]

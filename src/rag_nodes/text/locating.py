@@ -100,10 +100,10 @@ class LetterIndex:
         self._texts = texts
         parts = [folded_letters(text) for text in texts]
         between = np.zeros(1, np.uint32)
-        self._codes = np.concatenate([between, *(x for one, _ in parts for x in (one, between))])
+        self._codes = np.concatenate([between, *(x for part, _ in parts for x in (part, between))])
         none = np.zeros(1, np.int64)
         self._offsets = np.concatenate([none, *(x for _, at in parts for x in (at, none))])
-        sizes = np.array([len(one) + 1 for one, _ in parts], dtype=np.int64)
+        sizes = np.array([len(part) + 1 for part, _ in parts], dtype=np.int64)
         self._starts = 1 + np.cumsum(np.concatenate([none, sizes]))
         runs = hashes(self._codes, _RUN)
         self._order = np.argsort(runs, kind="stable")
@@ -126,7 +126,7 @@ class LetterIndex:
             return self._place(exact[0], exact[0] + len(codes)) if len(exact) == 1 else None
         windows = list(self._windows(codes, among))
         regions = filter(None, (self._region(codes, window) for window in windows))
-        best = max(regions, key=lambda one: one.common, default=None)
+        best = max(regions, key=lambda region: region.common, default=None)
         if best is None:
             return None
         inner = _STRICT_SHARE if len(codes) < _STRICT_LETTERS else _INNER_SHARE

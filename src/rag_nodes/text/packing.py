@@ -1,4 +1,4 @@
-"""Where a piece of text should end, so that it is as long as allowed and reads as a whole."""
+"""Ends of pieces of text that are as long as allowed and read as a whole."""
 
 from __future__ import annotations
 

@@ -50,7 +50,7 @@ def corrected(body: str, starts: list[int], language: str) -> list[int]:
 
 
 def _goes_on(body: str, start: int, language: str) -> bool:
-    """Whether the sentence before `start` does not end there."""
+    """Return True if the sentence before `start` continues there."""
     before = body[max(0, start - _REACH) : start].rstrip()
     if not before.endswith("."):
         return before.endswith(("」", "』")) and body[start] == "と"

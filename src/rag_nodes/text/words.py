@@ -30,7 +30,9 @@ _GROUPED_DIGITS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
 """The comma of `1,250,000`, which a question may well leave out. What stands before it is looked at
 last, so that the search is one for commas."""
 _DECIMAL = re.compile(r"\.\d")
-_APART = "".join(one.lower() if one.isalnum() else " " for one in map(chr, range(128)))
+_APART = "".join(
+    character.lower() if character.isalnum() else " " for character in map(chr, range(128))
+)
 """What stands for each of ASCII where no decimal has to be kept: a table and `split` are twice as
 fast as looking for words."""
 _PLAIN = (
@@ -165,7 +167,7 @@ def in_runs(texts: Iterable[Mapping[str, int]]) -> Iterator[WordCounts]:
 
 
 def counted(text: str) -> Mapping[str, int]:
-    """How often each word stands in a text, by first occurrence; not to be changed."""
+    """Return the count of each word of a text, by first occurrence; callers must not change it."""
     return _remembered(text) if len(text) <= _LONGEST else Counter(words(text))
 
 

@@ -96,7 +96,7 @@ class _Layout:
         self._in_item = False
 
     def separates(self, number: int) -> bool:
-        """Whether a line is code, or a paragraph indented more than the line above it."""
+        """Return True if a line is code, or a paragraph indented more than the line above it."""
         if number in self._code or number - 1 in self._code:
             return True
         if not self._lines[number].startswith(_INDENTED):
@@ -120,7 +120,7 @@ class _Layout:
         return len(margin.expandtabs(_CODE_INDENT))
 
     def _is_in_item(self, number: int) -> bool:
-        """Whether a list item begins above a line, with no blank line between them."""
+        """Return True if a list item begins above a line, with no blank line between them."""
         for body in self._bodies[self._seen : number]:
             self._in_item = bool(body) and (self._in_item or bool(_ITEM.match(body)))
         self._seen = max(self._seen, number)
@@ -138,7 +138,7 @@ def _fenced(bodies: Sequence[str]) -> Iterator[int]:
 
 
 def _continues(above: str, body: str) -> bool:
-    """Whether a line may go on with the text of the line above it, by what the two begin with."""
+    """Return True if a line may continue the line above it, by what the two begin with."""
     if above[-1] in _CLOSING and above.rstrip(_CLOSING)[-1:] in _SENTENCE_ENDS:
         return False
     if above[0] == ">" or body[0] == ">":
@@ -200,6 +200,6 @@ def _running(row: list[int], bodies: Sequence[str]) -> list[int]:
 
 
 def _is_entry(body: str) -> bool:
-    """Whether a line begins as entries do: with a digit or in upper case, but not wholly in it."""
+    """Return True if a line begins as entries do: with a digit or capital, but not all capitals."""
     first = body.lstrip(_OPENING)[:1]
     return first.isdigit() or (first.isupper() and not body.isupper())

@@ -76,7 +76,7 @@ def _exactly(stream: IO[bytes], count: int) -> bytes:
 def pack_error(error: errors.RagNodesError) -> dict[str, Any]:
     """Give an error as what JSON can hold."""
     arguments = error.__reduce__()[1]
-    return {"error": type(error).__name__, "arguments": [str(one) for one in arguments]}
+    return {"error": type(error).__name__, "arguments": [str(argument) for argument in arguments]}
 
 
 def unpack_error(data: Mapping[str, Any]) -> errors.RagNodesError:
@@ -150,7 +150,7 @@ class Child:
         self.used = self.reusable = self._expired = False
 
     def is_alive(self) -> bool:
-        """Whether it has not died while it waited."""
+        """Return True if the child is still alive."""
         return self._process.poll() is None
 
     def kill(self) -> None:

@@ -89,7 +89,7 @@ _INTERRUPT: ContextVar[Interrupt | None] = ContextVar("interrupt", default=None)
 
 
 def current_interrupt() -> Interrupt:
-    """What may end the work of this thread; one that nobody sets, unless `interruptible`."""
+    """Return the interrupt of this thread's work; outside `interruptible` it is never set."""
     return _INTERRUPT.get() or Interrupt()
 
 
@@ -104,7 +104,7 @@ def interruptible(interrupt: Interrupt) -> Iterator[None]:
 
 
 def unless_interrupted(work: Callable[[], Made], what: str) -> Made:
-    """What comes of work that nothing can end, such as a request; nobody waits for it once it may.
+    """Return the result of work that cannot be ended, such as a request, unless interrupted first.
 
     Args:
         work: done in a thread of its own.

@@ -1,4 +1,4 @@
-"""How far a task is: told by code deep inside it, heard by whoever had it done, child or not."""
+"""Progress of a task: reported by code deep inside it, also in a child process, to its caller."""
 
 from __future__ import annotations
 

@@ -148,7 +148,7 @@ def end_background_threads(seconds: float = EXIT_SECONDS) -> None:
 
 
 def _running() -> list[BackgroundThread]:
-    threads = (one for one in threading.enumerate() if isinstance(one, BackgroundThread))
+    threads = (thread for thread in threading.enumerate() if isinstance(thread, BackgroundThread))
     return [thread for thread in threads if not thread.is_given_up]
 
 

@@ -82,7 +82,7 @@ _MEGABYTE = 1024 * 1024
 
 
 def _stripped(value: object) -> object:
-    """What is pasted often ends in a line break; what is blank is not set."""
+    """Strip white space: pasted values often end in a line break. Blank values are not set."""
     text = value.get_secret_value() if isinstance(value, SecretStr) else value
     return (text.strip() or None) if isinstance(text, str) else text
 
@@ -274,7 +274,7 @@ class Settings(BaseSettings):
         return self
 
     def reading(self) -> dict[str, Any]:
-        """What one file may cost, as arguments of `rag_nodes.readers.Limits`."""
+        """Return the limits of reading a file, as arguments of `rag_nodes.readers.Limits`."""
         return {
             "seconds": self.read_seconds,
             "memory_bytes": self.read_memory_mb * _MEGABYTE,

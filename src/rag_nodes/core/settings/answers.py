@@ -1,4 +1,4 @@
-"""How questions are answered: prompts, presets, and the table `[answers]` of `rag_nodes.toml`."""
+"""Options of answering: prompts, presets, and the table `[answers]` of `rag_nodes.toml`."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
 class AnswerSettings(BaseModel):
-    """How questions are answered; what is None is left to the library.
+    """Options of answering; None leaves an option to the library.
 
     Example of `rag_nodes.toml`::
 
@@ -114,5 +114,8 @@ def read_answers(file: str) -> AnswerSettings:
         return AnswerSettings.model_validate(table)
     except ValidationError as error:
         problems = error.errors(include_input=False, include_url=False, include_context=False)
-        lines = [f"{'.'.join(map(str, (TABLE, *one['loc'])))}: {one['msg']}" for one in problems]
+        lines = [
+            f"{'.'.join(map(str, (TABLE, *problem['loc'])))}: {problem['msg']}"
+            for problem in problems
+        ]
         raise ConfigurationError(f"{file}: {'; '.join(lines)}") from None

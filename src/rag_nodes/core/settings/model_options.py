@@ -1,4 +1,4 @@
-"""What may name a model in settings, and the options of its class, of which some are keys."""
+"""Names of models in settings, and the options of their classes, some of which are keys."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where settings come from besides flags and `RAG_NODES_…`, and what is said of what is wrong."""
+"""Sources of settings besides flags and `RAG_NODES_…`, and messages about their errors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class SettingsFile(TomlConfigSettingsSource):
 
 
 class PresetValues(PydanticBaseSettingsSource):
-    """What `answer_preset` says, below everything that was set by itself."""
+    """Values of `answer_preset`, below everything that is set explicitly."""
 
     def get_field_value(self, field: FieldInfo, field_name: str) -> tuple[Any, str, bool]:
         """The value of the preset, if there is one."""

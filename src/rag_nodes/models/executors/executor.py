@@ -1,4 +1,4 @@
-"""What every executor does: units in, results out; here, or in other processes by one loop.
+"""Executors: units in, results out; in this process, or in others by one loop.
 
 The loop decides what is done again, and who is blamed for a death. Nothing here knows what is done.
 """
@@ -185,15 +185,15 @@ class Dispatcher(Executor):
             self._flying[self._submit(pickle.dumps(flight.unit))] = flight
 
     def _next(self, fresh: Iterator[_Flight]) -> _Flight | None:
-        """What is to be begun now; None where there is no room, or nothing."""
+        """Return the unit to start now; None if there is no room, or no unit left."""
         if self._again:
             return None if self._flying else self._again.popleft()
-        is_alone = any(one.is_suspect for one in self._flying.values())
+        is_alone = any(unit.is_suspect for unit in self._flying.values())
         # One waits, so that nobody is idle while a result is looked at.
         return None if is_alone or len(self._flying) > self.workers else next(fresh, None)
 
     def _lost(self, flight: _Flight, death: Death) -> LostUnit | None:
-        """Why it is given up; None to have it done again, alone and by parts."""
+        """Return why a unit is given up; None to retry it, alone and in parts."""
         if not death.begun:
             self._barren += 1
             if self._barren > self.workers + _BARREN:
@@ -208,7 +208,7 @@ class Dispatcher(Executor):
         parts = unit.parts(death.part) if hasattr(unit, "parts") else ()
         if not parts and deaths >= _DEATHS:
             return LostUnit(death.reason)
-        flights = [_Flight(one, is_suspect=True) for one in parts or (unit,)]
+        flights = [_Flight(part, is_suspect=True) for part in parts or (unit,)]
         if not parts or death.part is not None:
             flights[0].deaths = deaths
         self._again.extend(flights)
@@ -231,7 +231,7 @@ class Dispatcher(Executor):
 
     @abstractmethod
     def _done(self) -> Iterable[tuple[Hashable, UnitOutcome | Death]]:
-        """What came of those that fly, waited for; none where nothing is done within `POLL`."""
+        """Yield the outcomes of units in progress; none if none ends within `POLL`."""
 
 
 class UnitOutcome(NamedTuple):
@@ -317,13 +317,13 @@ class _Log(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         try:
-            one = record.name, record.levelno, without_keys(record.getMessage(), self.keys)
+            entry = record.name, record.levelno, without_keys(record.getMessage(), self.keys)
         except Exception:  # noqa: BLE001 -- of a library that logs what does not fit its own words
             self.handleError(record)
             return
-        if one not in self._said and len(self._waiting) < _MOST:
-            self._said.add(one)
-            self._waiting.append(one)
+        if entry not in self._said and len(self._waiting) < _MOST:
+            self._said.add(entry)
+            self._waiting.append(entry)
 
     def taken(self) -> list[tuple[str, int, str]]:
         taken, self._waiting = self._waiting, []

@@ -76,13 +76,13 @@ class Ray(Dispatcher):
         return self._do.remote(self._job, unit)
 
     def _done(self) -> Iterator[tuple[Any, UnitOutcome | Death]]:
-        for one in self._ray.wait([*self._flying], num_returns=1, timeout=POLL)[0]:
-            yield one, self._outcome(one)
+        for ready in self._ray.wait([*self._flying], num_returns=1, timeout=POLL)[0]:
+            yield ready, self._outcome(ready)
 
-    def _outcome(self, one: Any) -> UnitOutcome | Death:
+    def _outcome(self, reference: Any) -> UnitOutcome | Death:
         errors = self._ray.exceptions
         try:
-            return pickle.loads(self._ray.get(one))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
+            return pickle.loads(self._ray.get(reference))  # type: ignore[no-any-return]  # noqa: S301 -- of our own task
         except errors.RayTaskError as error:
             raise EngineError(
                 f"a task of Ray could not be done: {words_of(error.cause)}"
@@ -96,7 +96,7 @@ class Ray(Dispatcher):
             return Death(f"lost by Ray: {type(error).__name__}", self._can_begin())
 
     def _can_begin(self) -> bool:
-        """Whether a process makes the job, so that others do not die of making it.
+        """Return True if a process can make the job, so that others do not die of making it.
 
         One that dies of something else meanwhile says nothing, so that another one is asked.
         """
@@ -112,12 +112,12 @@ class Ray(Dispatcher):
         return False
 
     def _cancel(self) -> None:
-        for one in self._flying:
-            self._ray.cancel(one, force=True)
+        for flying in self._flying:
+            self._ray.cancel(flying, force=True)
 
 
 def do(job: Sequence[Any], unit: bytes | None) -> bytes:
-    """What a process of Ray runs: one unit, by a job that it makes once; none for the job alone."""
+    """Run a unit in a process of Ray, by a job that it makes once; without a unit, make the job."""
     name = job[0].hex()
     if name not in _JOBS:
         import ray
@@ -154,7 +154,7 @@ def ray_session(address: str) -> Iterator[Any]:
                 try:
                     ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
                 except Exception as error:
-                    why = ": ".join(_words(one) for one in (error, error.__cause__) if one)
+                    why = ": ".join(_words(cause) for cause in (error, error.__cause__) if cause)
                     raise EngineError(
                         f"the cluster at {address} cannot be joined: {why}; run this on a machine "
                         f"that `ray start --address={address}` has made part of it, with its "
@@ -164,7 +164,7 @@ def ray_session(address: str) -> Iterator[Any]:
 
 
 def _told_to_join() -> dict[str, str]:
-    """What Ray is told while it joins a cluster, besides what the environment says of it.
+    """Return Ray's options for joining a cluster, besides those of the environment.
 
     To show the token that is there: with an address it does not of its own accord.
     """
@@ -193,7 +193,7 @@ def _probe(address: str) -> None:
 
 
 def _words(error: BaseException) -> str:
-    """What an error of Ray says, of a traceback within it only the last line."""
+    """Return the message of a Ray error; of a traceback within it, only the last line."""
     head, _, rest = str(error).partition("Traceback (most recent call last):")
     return " ".join([head.strip(), *rest.strip().splitlines()[-1:]]).strip(". ")
 

@@ -1,4 +1,4 @@
-"""What LlamaIndex's two OpenAI classes lack: one layer of retries, limits, a key kept apart.
+"""Additions to LlamaIndex's OpenAI classes: one layer of retries, limits, a separate key.
 
 Its own retries and LlamaIndex's are off: together they multiply, and a refused connection takes
 minutes to show.
@@ -208,7 +208,7 @@ class ServerModel(BaseModel):
 
     @property
     def place(self) -> str:
-        """Where texts are sent, for display."""
+        """Return where texts are sent, for display."""
         return self.api_base or "OpenAI"
 
     @property

@@ -102,7 +102,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
         return True
 
     def _get_model_kwargs(self, **kwargs: Any) -> dict[str, Any]:
-        """What is sent next to the messages; what a call asks for wins over the model's options."""
+        """Return the arguments sent with messages; those of a call override the model's options."""
         body = {**super()._get_model_kwargs(**kwargs), **kwargs}
         if self.api_base in (None, OPENAI_API_BASE):
             # OpenAI's newer models know only the second name, most compatible servers the first.
@@ -183,13 +183,13 @@ def known_window(model: str) -> int:
 
 
 def _ended(answer: ChatResponse) -> str | None:
-    """Why the model stopped; None for the pieces before, and the one that carries only figures."""
+    """Return why the model stopped; None for earlier pieces and the piece with usage figures."""
     response: Any = answer.raw
     return response.choices[0].finish_reason if response.choices else None
 
 
 def _calls_tools(answer: ChatResponse) -> bool:
-    """Whether the model wants a tool instead of saying something."""
+    """Return True if the model calls a tool instead of writing text."""
     message = answer.message
     return bool(message.additional_kwargs.get("tool_calls")) or any(
         block.block_type == "tool_call" for block in message.blocks

@@ -79,7 +79,7 @@ def candidates(passage: int, text: str) -> list[CandidateSentence]:
         text: of the passage.
     """
     found = list(_with_surroundings(passage, text))
-    whole = [one for one in found if len(one.words) >= MIN_WORDS]
+    whole = [candidate for candidate in found if len(candidate.words) >= MIN_WORDS]
     return whole or found
 
 
@@ -172,7 +172,7 @@ def _is_noise(line: str) -> bool:
 
 
 def is_entry(line: str) -> bool:
-    """Whether a line is of a table of contents or an index: it ends with dots and a page."""
+    """Return True if a line is an entry of contents or an index: it ends with dots and a page."""
     return _LEADERS.search(line) is not None
 
 

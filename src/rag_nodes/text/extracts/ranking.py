@@ -101,11 +101,14 @@ def extract(
     best = max(scores, default=0.0)
     if best > 0:
         factors = [
-            factor * (1 + max(0.0, scores[one.passage]) / best)
-            for factor, one in zip(factors, pool, strict=True)
+            factor * (1 + max(0.0, scores[candidate.passage]) / best)
+            for factor, candidate in zip(factors, pool, strict=True)
         ]
     chosen = _chosen(pool, matches, weights, factors, max(limit, 0))
-    return [Extract(one.passage, one.start, one.end, round(score, 4)) for one, score in chosen]
+    return [
+        Extract(candidate.passage, candidate.start, candidate.end, round(score, 4))
+        for candidate, score in chosen
+    ]
 
 
 def own_summary(text: str, heading: str, max_tokens: int) -> str:
@@ -122,8 +125,8 @@ def own_summary(text: str, heading: str, max_tokens: int) -> str:
     index = TokenIndex(text)
     chosen: list[tuple[int, int]] = []
     room = max_tokens
-    about = [(one.start, one.end) for one in extract(heading, [text], limit=_QUOTED)]
-    opening = [(one.start, one.end) for one in candidates(0, text)[:_QUOTED]]
+    about = [(extract.start, extract.end) for extract in extract(heading, [text], limit=_QUOTED)]
+    opening = [(candidate.start, candidate.end) for candidate in candidates(0, text)[:_QUOTED]]
     for start, end in (*about, *opening):
         tokens = index.count(start, end) + 1  # and the blank that joins them
         apart = all(end <= other[0] or start >= other[1] for other in chosen)
@@ -152,7 +155,7 @@ def _matches(question: str, asked: list[str], pool: list[CandidateSentence]) -> 
     languages = question_languages(question)
     stems = {word: _stems(word, languages) for word in asked}
     known: dict[str, list[float]] = {}
-    for word in {word for one in pool for word in (*one.words, *one.around)}:
+    for word in {word for candidate in pool for word in (*candidate.words, *candidate.around)}:
         its = _stems(word, languages)
         alike = (bool(its & stems[other]) or _begin_alike(word, other) for other in asked)
         known[word] = [
@@ -160,9 +163,9 @@ def _matches(question: str, asked: list[str], pool: list[CandidateSentence]) -> 
             for other, loose in zip(asked, alike, strict=True)
         ]
     rows = []
-    for one in pool:
-        own = _best(one.words, known, len(asked))
-        near = _best(one.around, known, len(asked))
+    for candidate in pool:
+        own = _best(candidate.words, known, len(asked))
+        near = _best(candidate.around, known, len(asked))
         rows.append([max(here, _AROUND * there) for here, there in zip(own, near, strict=True)])
     return rows
 
@@ -208,8 +211,10 @@ def _chosen(
     left = set(range(len(pool)))
     threshold = _MIN_SCORE
     while left and len(chosen) < limit:
-        gains = {one: factors[one] * _share(matches[one], weights, covered) for one in left}
-        best = min(left, key=lambda one: (-gains[one], one))
+        gains = {
+            number: factors[number] * _share(matches[number], weights, covered) for number in left
+        }
+        best = min(left, key=lambda number: (-gains[number], number))
         left.discard(best)
         score = _share(matches[best], weights)
         if score < threshold or _is_said(pool[best], chosen):
@@ -220,32 +225,36 @@ def _chosen(
     return chosen
 
 
-def _is_said(one: CandidateSentence, chosen: list[tuple[CandidateSentence, float]]) -> bool:
-    """Whether a chosen sentence holds this one, or the other way round.
+def _is_said(candidate: CandidateSentence, chosen: list[tuple[CandidateSentence, float]]) -> bool:
+    """Return True if a chosen sentence holds this one, or the other way round.
 
     Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part, down to
     half a word at either end, which is why the outermost words do not count.
     """
-    return any(_inner(one) in _all(other) or _inner(other) in _all(one) for other, _ in chosen)
+    return any(
+        _inner(candidate) in _all(other) or _inner(other) in _all(candidate) for other, _ in chosen
+    )
 
 
-def _all(one: CandidateSentence) -> str:
-    return f" {' '.join(one.words)} "
+def _all(candidate: CandidateSentence) -> str:
+    return f" {' '.join(candidate.words)} "
 
 
-def _inner(one: CandidateSentence) -> str:
-    return f" {' '.join(one.words[1:-1] if len(one.words) > _SHORT else one.words)} "
+def _inner(candidate: CandidateSentence) -> str:
+    return (
+        f" {' '.join(candidate.words[1:-1] if len(candidate.words) > _SHORT else candidate.words)} "
+    )
 
 
 def _factors(question: str, pool: list[CandidateSentence], passages: int) -> list[float]:
-    """What rank, length and phrases of the question make of each sentence."""
-    average = sum(len(one.words) for one in pool) / len(pool)
+    """Return a factor for each sentence, from its rank, its length and the question's phrases."""
+    average = sum(len(candidate.words) for candidate in pool) / len(pool)
     phrases = set(pairwise(content_words(question)))
     factors = []
-    for one in pool:
-        rank = 1 + _RANK_PRIOR * (1 - one.passage / passages)
-        length = 1 + _LENGTH_PENALTY * max(0.0, len(one.words) / average - 1)
-        factors.append(rank / length * (1 + _PHRASE * _phrases(one.words, phrases)))
+    for candidate in pool:
+        rank = 1 + _RANK_PRIOR * (1 - candidate.passage / passages)
+        length = 1 + _LENGTH_PENALTY * max(0.0, len(candidate.words) / average - 1)
+        factors.append(rank / length * (1 + _PHRASE * _phrases(candidate.words, phrases)))
     return factors
 
 

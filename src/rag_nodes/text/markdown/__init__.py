@@ -1,4 +1,4 @@
-"""Where the blocks of a Markdown text are."""
+"""Blocks of a Markdown text."""
 
 from rag_nodes.text.markdown.blocks import LONGEST_HEADING, Block, Kind, scan_blocks
 

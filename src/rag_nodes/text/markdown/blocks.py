@@ -39,7 +39,7 @@ from rag_nodes.text.spans import Span, trimmed
 
 
 class Kind(StrEnum):
-    """What a block is."""
+    """Kind of a block."""
 
     HEADING = "heading"
     PARAGRAPH = "paragraph"

@@ -1,4 +1,4 @@
-"""Where a block quote or a list ends, whatever is nested in it."""
+"""Ends of block quotes and lists, whatever is nested in them."""
 
 from __future__ import annotations
 
@@ -250,7 +250,7 @@ def _first(line: str, column: int) -> int:
 
 
 class _ContainerMark(NamedTuple):
-    """What opens a container: its kind, its width with the space around it, the column after it."""
+    """Marker that opens a container: its kind, its width with white space, the column after it."""
 
     kind: str
     width: int

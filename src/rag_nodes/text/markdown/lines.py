@@ -69,7 +69,7 @@ _LONE_TAG = compiled(
 
 
 def html_end(text: str, at: int, *, in_paragraph: bool) -> re.Pattern[str] | None:
-    """What ends the HTML block that starts at `at`; None where none does.
+    """Return the pattern that ends the HTML block starting at `at`; None if none starts there.
 
     A line with nothing but one unknown tag starts a block unless it continues a paragraph.
     """
@@ -79,7 +79,7 @@ def html_end(text: str, at: int, *, in_paragraph: bool) -> re.Pattern[str] | Non
 
 
 def interrupts(text: str, at: int, *, paragraph: bool = True) -> bool:
-    """Whether the line whose first visible character is at `at` ends the block above it.
+    """Return True if the line whose first visible character is at `at` ends the block above it.
 
     That is indented by fewer than 4 columns. An empty list item, or one with a number other than 1,
     interrupts no paragraph; anything else it does.
@@ -100,12 +100,12 @@ def interrupts(text: str, at: int, *, paragraph: bool = True) -> bool:
 
 
 def may_interrupt(item: re.Match[str]) -> bool:
-    """Whether an item may start right below a paragraph: not if empty, or numbered other than 1."""
+    """Return True if an item may interrupt a paragraph: not if empty, or numbered other than 1."""
     return item["gap"] is not None and item.string[item.start() : item.start("kind")] in {"", "1"}
 
 
 def starts_table(header: str, text: str, at: int) -> bool:
-    """Whether the line at `at` is the delimiter row of a table below the line `header`."""
+    """Return True if the line at `at` is the delimiter row of a table below the line `header`."""
     if "|" not in header or not (row := DELIMITER_ROW.match(text, at)):
         return False
     return cells(header) == cells(row.group())
@@ -193,7 +193,7 @@ def definitions_end(text: str, start: int, end: int) -> int:
 
 
 def has_long_code_span(text: str, start: int, end: int) -> bool:
-    """Whether a code span opens on one line of a paragraph and closes on another."""
+    """Return True if a code span opens on one line of a paragraph and closes on another."""
     closings: dict[int, list[int]] = {}
     for run in _BACKTICKS.finditer(text, start, end):
         closings.setdefault(run.end() - run.start(), []).append(run.start())
@@ -273,7 +273,7 @@ class EndMarks:
         return 0
 
     def _holds_prose(self, at: int) -> bool:
-        """Whether what a block may hold after `at` is a text to be read."""
+        """Return True if a block may hold prose after `at`."""
         if at <= self._prose:
             return True
         found = list(islice(_PROSE.finditer(self._text, at, at + PLAUSIBLE), _LEAST))

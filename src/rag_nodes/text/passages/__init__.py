@@ -1,4 +1,4 @@
-"""What of retrieved text answers a question, sentence by sentence, without a chunk size."""
+"""Selection of the sentences of retrieved text that answer a question, without a chunk size."""
 
 from rag_nodes.text.passages.scorer import PassageRanker, Read
 from rag_nodes.text.passages.units import TextRun, joined_runs

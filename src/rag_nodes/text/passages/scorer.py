@@ -1,4 +1,4 @@
-"""What of retrieved text to read for a question, best first, until a budget is full.
+"""Selection of the passages of retrieved text to read, best first, until a budget is full.
 
 Multi-scale BM25: each sentence is scored by the question's words in windows around it, from the
 sentence alone to all that may be read, so that no width has to be chosen. The best sentences grow
@@ -142,7 +142,7 @@ class PassageRanker:
         self._pull = self._pulled(similarity) if similarity and self._scorer else None
 
     def passages(self, budget: int) -> list[Read]:
-        """What to read, best first: disjoint passages of so many tokens.
+        """Return disjoint passages to read, best first, of so many tokens in all.
 
         Of the last one only what fits is worth its tokens.
         """
@@ -169,7 +169,9 @@ class PassageRanker:
         spread = near.std()
         if spread < _ALIKE:
             return None
-        by_language = {one: similarity.largest(one) for one in set(units.languages.values())}
+        by_language = {
+            language: similarity.largest(language) for language in set(units.languages.values())
+        }
         of_runs = [by_language[units.languages[run.document]] for run in self._runs]
         largest = np.array(of_runs)[units.runs]
         if not largest.any():
@@ -197,8 +199,8 @@ class PassageRanker:
             run = self._runs[number]
             start, end = units.spans[low].start, units.spans[high - 1].end
             span, best = (
-                Span(run.start + one.start, run.start + one.end)
-                for one in (Span(start, end), units.spans[seed])
+                Span(run.start + part.start, run.start + part.end)
+                for part in (Span(start, end), units.spans[seed])
             )
             passages.append(Read(number, span, values[seed], best))
             left -= count_tokens(run.text[start:end])
@@ -223,6 +225,6 @@ class PassageRanker:
         return low, high
 
     def _free(self, at: int, seed: int, taken: NDArray[np.bool_]) -> bool:
-        """Whether a unit is there, of the same run, and in no passage yet."""
+        """Return True if a unit exists, belongs to the same run, and is in no passage yet."""
         runs = self._units.runs
         return bool(0 <= at < len(taken) and runs[at] == runs[seed] and not taken[at])

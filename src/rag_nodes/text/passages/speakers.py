@@ -1,4 +1,4 @@
-"""Who speaks in a text, and which texts are transcripts."""
+"""Speakers of transcripts, and recognition of transcripts."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _LINE = regex.compile(r"(?m)^.*\S")
 
 
 class Speakers:
-    """Who speaks in a text, if it is a transcript: the label before a turn counts for all of it.
+    """Speakers of a transcript: the label before a turn counts for all of it.
 
     It is one where three lines or more begin with a label, and each name labels two of them on
     average: the terms of a list or the keys of a file stand there once each.
@@ -37,7 +37,7 @@ class Speakers:
         self._starts = [label.start() for label in self._labels]
 
     def at(self, offset: int) -> tuple[str, ...]:
-        """Who speaks at an offset; nobody before the first label, and within one, which says it."""
+        """Return the speaker at an offset; "" before the first label, and inside a label."""
         turn = bisect_right(self._starts, offset)
         label = self._labels[turn - 1] if turn else None
         return (label.group(1),) if label and label.end() <= offset else ()

@@ -129,7 +129,7 @@ def letters(text: str) -> int:
 
 
 def _is_wrapped(text: str, units: Iterable[Span]) -> bool:
-    """Whether the units of a list are sentences, because lines are wrapped inside its items."""
+    """Return True if the units of a list are sentences, as its items have wrapped lines."""
     return any("\n" in unit.of(text) or "\r" in unit.of(text) for unit in units)
 
 
@@ -203,7 +203,7 @@ class Units(NamedTuple):
 
 
 class _Terms(dict[str, int]):
-    """Which word of the question a word of a text is, by their stems; -1 for none."""
+    """Index of the question's word that a word of a text equals, by stem; -1 for none."""
 
     def __init__(self, asked: Sequence[str], language: str) -> None:
         super().__init__()
@@ -305,7 +305,7 @@ def _under_references(
 
 
 def _counted(places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Floats:
-    """How often each row and column is among some places: most units have few of the words."""
+    """Count the pairs of row and column among positions: most units have few words."""
     rows, columns = np.array(places, np.intp).reshape(-1, 2).T
     cells = rows * shape[1] + columns
     return np.bincount(cells, minlength=shape[0] * shape[1]).reshape(shape).astype(float)

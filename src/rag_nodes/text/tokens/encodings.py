@@ -113,7 +113,9 @@ class TiktokenEncoder:
     def __init__(self, encoding: tiktoken.Encoding) -> None:
         self._encoding = encoding
         values = encoding.token_byte_values()
-        self.characters = _characters({encoding.encode_single_token(one): one for one in values})
+        self.characters = _characters(
+            {encoding.encode_single_token(value): value for value in values}
+        )
 
     def encode(self, text: str) -> NDArray[np.uint32]:
         """The tokens of a text without lone surrogates."""

@@ -27,7 +27,7 @@ _REMEMBERED = 256
 
 
 class TokenEnds:
-    """Where the tokens of a text end, never decreasing; about where those of its parts do."""
+    """Ends of the tokens of a text, never decreasing; near the ends of its parts' tokens."""
 
     __slots__ = ("_view", "ends")
 
@@ -56,7 +56,7 @@ class TokenEnds:
         return self.before(end, limit + _EDGE_TOKENS)
 
     def before(self, offset: int, count: int) -> int:
-        """Where the token ends that lies `count` tokens before `offset`."""
+        """Return the end of the token that lies `count` tokens before `offset`."""
         wanted = self._tokens_before(offset) - count
         return self._view[wanted - 1] if wanted > 0 else 0
 
@@ -65,7 +65,7 @@ class TokenEnds:
 
 
 class TokenIndex(TokenEnds):
-    """Where the tokens of a text end, so that any span can be counted without encoding it again.
+    """Ends of the tokens of a text, so that any span can be counted without encoding it again.
 
     The count of a span is exact: what the encoding gives for the slice on its own. Inside a text,
     tokens start afresh at certain places (before a space, after a line's end), on either side of
@@ -159,7 +159,7 @@ class TokenIndex(TokenEnds):
 
 
 def _starts_afresh(text: str, offset: int) -> bool:
-    """Whether the text's own tokens from `offset` on are those of the rest encoded alone."""
+    """Return True if the tokens from `offset` on are those of the rest encoded alone."""
     if offset == 0:
         return True
     character = text[offset]
@@ -170,7 +170,7 @@ def _starts_afresh(text: str, offset: int) -> bool:
 
 
 def _ends_cleanly(text: str, offset: int) -> bool:
-    """Whether the text's own tokens up to `offset` are those of the part before encoded alone."""
+    """Return True if the tokens up to `offset` are those of the part before encoded alone."""
     if offset >= len(text):
         return True
     before, after = text[offset - 1], text[offset]

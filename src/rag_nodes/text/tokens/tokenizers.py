@@ -84,7 +84,7 @@ def check_tokenizer(name: str) -> None:
 
 
 def is_estimate(name: str) -> bool:
-    """Whether the counts of a tokenizer are a rule of thumb, which every node has to say."""
+    """Return True if a tokenizer estimates its counts, which every node has to say."""
     return name == ESTIMATE
 
 
