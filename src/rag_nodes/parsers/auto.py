@@ -196,7 +196,7 @@ def _format_of(source: SourceText) -> str:
 
 
 def _is_conversation(text: str) -> bool:
-    """Whether lines begin with speakers, and not with the fields of records."""
+    """Return True if lines begin with speakers, and not with the fields of records."""
     lines = [line for line in text.splitlines() if line.strip()]
     share = sum(map(bool, map(_SPEAKER.match, lines))) / max(len(lines), 1)
     blocks = [match[1] for one in re.split(r"\n\s*\n", text) if (match := _SPEAKER.match(one))]

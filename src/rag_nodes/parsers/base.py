@@ -197,7 +197,7 @@ class SpanNodeParser(NodeParser):
         return self._fingerprint
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        """Where to cut: the only thing a strategy implements.
+        """Return where to split: the only method a strategy implements.
 
         Starts and ends must strictly increase, every visible character must be in a cut, and no
         cut may be blank.

@@ -1,4 +1,4 @@
-"""What pydantic finds wrong with a value, in our words; nothing is loaded for it."""
+"""Messages for values that pydantic refuses, in our words; nothing is loaded for them."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _INPUT = "Input should be "
 
 
 def misfit(error: Mapping[str, Any]) -> str:
-    """Why a value does not fit its option: "must be at least 1".
+    """Return why a value does not fit its option: "must be at least 1".
 
     Args:
         error: one of those that pydantic found.

@@ -108,7 +108,7 @@ class _NodeMaker:
         )
 
     def _window(self, window: Span, own: str) -> dict[str, Any]:
-        """What is read in the node's place, as exact a slice of the document as the node itself."""
+        """Return the window that is read in place of the node, an exact slice of the document."""
         whole = ChunkSpan(*window)
         return {
             keys.WINDOW: window.of(self.source.text),
@@ -219,7 +219,7 @@ def table_facts(header: str) -> Mapping[str, Any]:
 
 
 def _hidden(present: tuple[str, ...], excluded: Sequence[str]) -> list[str]:
-    """What a document hides of its nodes from a model, and what is bookkeeping."""
+    """Return the metadata keys that a document hides from models, and those for bookkeeping."""
     return list(_all_hidden(present, tuple(excluded)))
 
 

@@ -165,7 +165,7 @@ def leaf_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
 
 
 def is_leaf(node: BaseNode) -> bool:
-    """Whether no other node was cut from it."""
+    """Return True if no other node was split from it."""
     return not node.relationships.get(NodeRelationship.CHILD)
 
 
@@ -187,5 +187,5 @@ def parents_first(nodes: Sequence[BaseNode]) -> list[BaseNode]:
 
 
 def info_of(node: TextNode) -> RelatedNodeInfo:
-    """How a node of another level names it."""
+    """Return the reference by which a node of another level names it."""
     return RelatedNodeInfo(node_id=node.node_id, node_type=ObjectType.TEXT)

@@ -1,4 +1,4 @@
-"""The one list of parsers: every default of the source documents by name, and what is said of it.
+"""Presets: parsers by name, with their options and descriptions.
 
 Command line, REST, MCP, page, help and the tables of the documentation are made from it. It
 imports no parser before one is asked for, so that naming them all costs nothing.
@@ -74,7 +74,7 @@ class Preset:
 
     @property
     def embeds(self) -> bool:
-        """Whether it needs an embedding model to cut."""
+        """Return True if it needs an embedding model to split."""
         return "embed_model" in self.parser.model_fields
 
     def make(self, **overrides: Any) -> SpanNodeParser:

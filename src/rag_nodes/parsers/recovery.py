@@ -1,4 +1,4 @@
-"""How many chunks of a splitter of another package were found in their document, in words."""
+"""Words for how many chunks of another package's splitter were located in their document."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ class RecursiveNodeParser(SpanNodeParser):
 
 
 class _Separator:
-    """Where pieces end: after each occurrence, outside of grapheme clusters.
+    """Ends of pieces: after each occurrence of a separator, outside of grapheme clusters.
 
     With a packer, not after line breaks inside running text.
     """
@@ -142,12 +142,12 @@ class _Separator:
 
 @lru_cache(maxsize=_MOST_SEPARATORS)
 def _pattern_of(spellings: tuple[str, ...]) -> re.Pattern[str]:
-    """What finds a separator however it is spelled; the same for all documents."""
+    """Return the pattern that finds a separator in any spelling; the same for all documents."""
     return re.compile("|".join(map(re.escape, spellings)))
 
 
 def _may_cut(text: str, offset: int, floor: int) -> bool:
-    """Whether a cut at `offset` leaves every grapheme cluster after `floor` whole."""
+    """Return True if a split at `offset` leaves every grapheme cluster after `floor` whole."""
     if offset >= len(text):
         return True
     following = text[offset]
@@ -252,7 +252,7 @@ class _Cutter:
         return reach
 
     def _start(self, following: int, first: int) -> int:
-        """Where a node starts that must hold `following..first`: earlier by the overlap."""
+        """Return the start of a node that must hold `following..first`: earlier by the overlap."""
         if not self.overlap or self.before is None:
             return following
         floor, end, level = self.before

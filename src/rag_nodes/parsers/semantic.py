@@ -96,7 +96,7 @@ class SemanticNodeParser(SpanNodeParser):
         return await asyncio.to_thread(lambda: list(self._cuts(units, measured)))
 
     def _prepared(self, source: SourceText) -> tuple[TopicUnits, BaseEmbedding | None, Breaks]:
-        """What to embed, the model to do it, and what listens to its vectors."""
+        """Return the texts to embed, the model, and the consumer of its vectors."""
         units = TopicUnits(source.packer, self.chunk_size, self.max_sentences)
         if units.embedded < len(units):
             logger.warning(

@@ -117,7 +117,7 @@ class _Groups:
                 yield from self._cut(self.packer, line, self._room, self.limit)
 
     def __iter__(self) -> Iterator[tuple[int, int, int]]:
-        """Where each node starts, and its first and last sentence that no node before it holds."""
+        """Yield the start of each node, and its first and last sentence not held before."""
         first, last = 0, -1
         start = self.starts[0] if self.starts else 0
         while first < len(self.ends):
@@ -170,7 +170,7 @@ class _Groups:
         return 0
 
     def _may_start(self, start: int, end: int, needed: int) -> bool:
-        """Whether a node from `start` keeps the overlap and has room up to `needed`."""
+        """Return True if a node from `start` keeps the overlap and has room up to `needed`."""
         fits = self.measure.fits
         shared = self.most is not None or fits(start, end, self.overlap)
         return shared and fits(start, needed, self.limit)

@@ -69,14 +69,14 @@ class _Characters:
 
 
 class _Tokens:
-    """How large a span is, in tokens; `_Characters` says the same in characters."""
+    """Sizes of spans in tokens; `_Characters` measures in characters."""
 
     def __init__(self, packer: Packer) -> None:
         self._packer = packer
         self._most = _most_tokens_of_a_character(packer)
 
     def fits(self, start: int, end: int, limit: int) -> bool:
-        """Whether `start:end`, counted on its own, is within `limit`."""
+        """Return True if `start:end`, counted on its own, is within `limit`."""
         return (end - start) * self._most <= limit or self._packer.count(start, end) <= limit
 
     def reach(self, start: int, limit: int, stop: int) -> int:
@@ -99,7 +99,7 @@ def sizer_of(source: SourceText, unit: Literal["characters", "tokens"]) -> Chunk
 
 
 def _most_tokens_of_a_character(packer: Packer) -> float:
-    """Where this settles that a span fits, it need not be counted.
+    """Return the most tokens a character can have, so that short spans need not be counted.
 
     A token of tiktoken holds at least one byte; of other tokenizers nothing is known.
     """
@@ -163,7 +163,7 @@ def finer_starts(packer: Packer, low: int, end: int) -> Iterator[list[int]]:
 
 
 def best_start(packer: Packer, candidates: Sequence[int], end: int, size: int) -> int:
-    """Where the node after `end` starts: as many sentences back as `starts_within` allows.
+    """Return the start of the node after `end`: as many sentences back as `starts_within` allows.
 
     Fewer, but at least one, where that keeps the next paragraph or sentence whole within `size`.
     """
@@ -207,7 +207,7 @@ def scaled(parser: SpanNodeParser, source: SourceText) -> Iterator[ChunkSpan]:
 
 
 def characters_per_token(source: SourceText) -> float:
-    """How many characters a token of the text has; those of Latin script are taken for usual."""
+    """Return the characters per token of a text; Latin script has the default number."""
     text = source.text
     if text.isascii() or _is_latin(text) or not len(source.packer.tokens.ends):
         return CHARACTERS_PER_TOKEN
@@ -215,7 +215,7 @@ def characters_per_token(source: SourceText) -> float:
 
 
 def _is_latin(text: str) -> bool:
-    """Whether half of the letters are Latin; true where there are none."""
+    """Return True if half of the letters are Latin, or if there are none."""
     middle = max(0, len(text) // 2 - _WINDOW // 2)
     seen = text[:_WINDOW] + text[middle : middle + _WINDOW] + text[-_WINDOW:]
     letters = [ord(one) for one in seen if one.isalpha()]

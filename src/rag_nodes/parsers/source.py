@@ -108,7 +108,7 @@ class Origin:
         return self.node.ref_doc_id or self.node.node_id
 
     def breaks_within(self, start: int, end: int) -> list[int]:
-        """Where in `start:end` of the node's own text another page starts."""
+        """Return the offsets in `start:end` of the node's text at which a page starts."""
         if self.base is None or self.pages is None:
             return []
         found = self.pages.breaks_within(self.base + start, self.base + end)
@@ -116,7 +116,7 @@ class Origin:
 
     @property
     def is_document(self) -> bool:
-        """Whether this is the full text, not what another parser cut out of it."""
+        """Return True if this is the full text, not a part that another parser cut out."""
         return self.node.source_node is None
 
     def inherited(self) -> dict[str, Any]:
@@ -149,7 +149,7 @@ class Origin:
         return [[offset, list(path)] for offset, path in inside if first < offset < last]
 
     def believed(self, facts: Mapping[str, Any]) -> Mapping[str, Any]:
-        """What of a strategy's facts is true of the document, although it saw a fragment only."""
+        """Return the facts of a strategy that hold for the document, though it saw a fragment."""
         if self.is_document:
             return facts
         refused = _OF_THE_FULL_TEXT if self._starts_with_a_block() else _OF_NOTHING_BUT_SIZE
@@ -173,7 +173,7 @@ class Origin:
         return Tables.of(source.text, source.text_format, above) if above else source.tables
 
     def _starts_with_a_block(self) -> bool:
-        """Whether a parser that saw the blocks says that the fragment starts with one."""
+        """Return True if a parser that saw the blocks says that the fragment starts with one."""
         found = self.node.metadata
         return keys.BLOCKS in found and found.get(keys.PART, 1) == 1 and _is_ours(self.node)
 
@@ -182,7 +182,7 @@ _OF_NOTHING_BUT_SIZE = _OF_THE_FULL_TEXT | _OF_BLOCKS
 
 
 def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
-    """Where each node handed to a parser lies in its document, where that is certain."""
+    """Return the location of each node in its document, if it is certain."""
     relative = _count_from_their_parent(nodes)
     bases = [_base_of(node, relative=relative) for node in nodes]
     doubtful = _contradicting(nodes, bases) | _chained(nodes)
@@ -219,12 +219,12 @@ def _outer_of(node: BaseNode) -> tuple[int, int] | None:
 
 
 def _is_ours(node: BaseNode) -> bool:
-    """Whether no other parser has cut the node since one of ours made it."""
+    """Return True if no other parser has split the node since one of ours made it."""
     return _outer_of(node) is not None and _outer_of(node) == _claim_of(node)
 
 
 def _count_from_their_parent(nodes: Sequence[BaseNode]) -> bool | None:
-    """Whether a parser between ours and this one counts from the start of what it was given.
+    """Return True if a parser in between counts offsets from the start of its input.
 
     LlamaIndex's do, and name the root document all the same. One node can look right both ways;
     the nodes of one parser cannot all of them. None where nothing decides it.

@@ -1,4 +1,4 @@
-"""What happens on the way to a result, as events for a client of REST."""
+"""Progress towards a result, as events for a client of REST."""
 
 from __future__ import annotations
 

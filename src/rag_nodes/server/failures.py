@@ -30,7 +30,7 @@ logger = logging.getLogger(__name__)
 def error_response(
     status: int, error: str, remedy: str, headers: Mapping[str, str] | None = None
 ) -> JSONResponse:
-    """The one shape of all refusals."""
+    """Return the response to a refused request; all refusals have the same shape."""
     later = {"retry-after": _RETRY_SECONDS} if status == 503 else {}  # noqa: PLR2004
     return JSONResponse({"error": error, "remedy": remedy}, status, {**later, **(headers or {})})
 
@@ -45,7 +45,7 @@ def install_handlers(api: FastAPI) -> None:
 
 
 def _refused(_: Request, error: Exception) -> Response:
-    """What the framework or a route refuses; an unreadable form is a wrong request."""
+    """Answer what the framework or a route refuses; an unreadable form is a bad request."""
     if not isinstance(error, StarletteHTTPException):
         raise error
     status, said = error.status_code, str(error.detail)

@@ -1,4 +1,4 @@
-"""What stands before page, REST and MCP: who may come in, and which headers leave."""
+"""Gate before page, REST and MCP: who may enter, and which headers leave."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ _CHANGING = frozenset({"POST", "PUT", "PATCH", "DELETE"})
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """What a request has to show.
+    """Credentials that a request has to present.
 
     Attributes:
         token: opens REST and MCP as `Authorization: Bearer …`; None to ask for none.
@@ -139,7 +139,7 @@ class Throttle:
 
 
 def network_of(address: str) -> str:
-    """What one visitor cannot change at will: the address, or the network of an IPv6 one."""
+    """Return what a visitor cannot change at will: the IPv4 address, or the IPv6 network."""
     try:
         parsed = ipaddress.ip_address(address.partition("%")[0])
     except ValueError:
@@ -207,7 +207,7 @@ class Gate:
         return _unauthorised(by_token=by_token)
 
     def _opens(self, shown: str, *, by_token: bool) -> bool:
-        """Whether what is shown is enough."""
+        """Return True if the credentials are valid."""
         token, password = self._access.token, self._access.password
         kind, _, value = shown.partition(" ")
         if kind.lower() == "bearer" and token is not None and by_token:

@@ -1,4 +1,4 @@
-"""How much the served app takes on: bodies, and work for those who wait for it.
+"""Limits of the server: sizes of bodies, and work in progress.
 
 Models are paid for by the word, and cores are few: nobody takes all threads, and work ends where a
 client leaves.
@@ -44,7 +44,7 @@ UPLOADS = ("/api/upload", "/gradio_api/upload")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class ServerLimits:
-    """What one server takes on.
+    """Limits of a server.
 
     Attributes:
         upload_bytes: bytes of one upload, all files together, on REST and on the page.
@@ -232,7 +232,7 @@ async def ended_by_leaving(request: Request) -> AsyncIterator[Interrupt]:
 
 
 def address_of(request: Request) -> str:
-    """Where a request comes from."""
+    """Return the address that a request comes from."""
     return request.client.host if request.client else ""
 
 

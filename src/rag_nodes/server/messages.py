@@ -88,7 +88,7 @@ def without_paths(text: str) -> str:
 
 
 def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
-    """Where a request does not fit and why; its values, which may be keys, are not repeated.
+    """Describe which fields of a request are invalid and why, without values, which may be keys.
 
     Args:
         errors: what pydantic found.

@@ -1,4 +1,4 @@
-"""What REST answers about sessions, and when it refuses; an operation describes its own reply."""
+"""Replies of REST about sessions and refusals; an operation describes its own reply."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class _Reply(BaseModel):
 
 
 class Problem(_Reply):
-    """Why a request was refused or failed."""
+    """Reason why a request was refused or failed."""
 
     error: str
     """What is wrong."""
@@ -26,7 +26,7 @@ class Problem(_Reply):
 
 
 class UploadedFile(_Reply):
-    """What became of a file, or of one page of a crawl."""
+    """Outcome of a file, or of a page of a crawl."""
 
     name: str
     """Its name, made harmless."""
@@ -86,7 +86,7 @@ class OfferedParser(_Reply):
 
 
 class Status(_Reply):
-    """What this server is, and what your session holds."""
+    """Facts about this server, and the contents of your session."""
 
     version: str
     """Of rag_nodes."""

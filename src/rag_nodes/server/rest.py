@@ -96,7 +96,7 @@ _UPLOAD = {"requestBody": {"required": True, "content": {"multipart/form-data": 
 
 
 def _links() -> dict[str, Any]:
-    """What can be done with the session that was answered: all the rest."""
+    """Return the links to everything that can be done with a session."""
     served = [one.name for one in OPERATIONS if "rest" in one.surfaces]
     session = {"X-Session": "$response.body#/session"}
     return {
@@ -146,7 +146,7 @@ def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
 
 
 def _schemes(access: Access | None) -> list[Any]:
-    """What opens the server, as the document says it."""
+    """Return the security schemes of the OpenAPI document."""
     bearer = [HTTPBearer(auto_error=False)] if access and access.token else []
     basic = [HTTPBasic(auto_error=False)] if access and access.password else []
     return [Depends(one) for one in (*bearer, *basic)]
@@ -193,7 +193,7 @@ async def _answered(
 
 
 def _sessions(served: ServedOperations) -> APIRouter:
-    """What is about sessions; the docstrings are what OpenAPI shows."""
+    """Add the routes of sessions; their docstrings appear in OpenAPI."""
     router = APIRouter(tags=["sessions"], generate_unique_id_function=lambda route: route.name)
     linked: dict[int | str, dict[str, Any]] = {200: {"links": _links()}}
     workers = served.workers

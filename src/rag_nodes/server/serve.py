@@ -147,7 +147,7 @@ def make_server(
 
 
 def launch_options() -> dict[str, Any]:
-    """What every launch of the blocks alone needs: looks, limits, headers, and no tracks left."""
+    """Return the options of every launch of the blocks: theme, limits, headers, no files left."""
     from starlette.middleware import Middleware
 
     from rag_nodes.server.gate import NoDeepLinks, SecurityHeaders
@@ -183,7 +183,7 @@ def _mount_options() -> dict[str, Any]:
 async def _living(
     served: ServedOperations, tools: Tools | None, at_end: Callable[[], None]
 ) -> AsyncIterator[None]:
-    """What runs as long as the server does, and what it leaves behind: nothing."""
+    """Run what lives as long as the server, and leave nothing behind."""
     async with contextlib.AsyncExitStack() as stack:
         stack.callback(served.sessions.close)
         stack.callback(at_end)
@@ -193,7 +193,7 @@ async def _living(
 
 
 def forwarding(access: Access) -> dict[str, Any]:
-    """Whose word on where a request comes from is taken.
+    """Return the proxies that are trusted to name the address of a request.
 
     uvicorn takes that of everyone on this machine, who could then guess a password from a new
     address every time.

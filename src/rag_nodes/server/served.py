@@ -148,7 +148,7 @@ def _whole(written: str) -> float:
 
 
 def seen(operation: Operation, data: Mapping[str, Any]) -> dict[str, Any]:
-    """What a visitor may see of a result: the fields of its reply, and no path of the server."""
+    """Return what a visitor may see of a result: the fields of its reply, no server path."""
     found = model_for(operation.reply, "rest").model_validate(data).model_dump(mode="json")
     cleaned: dict[str, Any] = clean(found)
     return cleaned

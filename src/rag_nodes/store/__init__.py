@@ -1,4 +1,4 @@
-"""Where chunks live: the only package that knows Qdrant.
+"""Storage of chunks: the only package that knows Qdrant.
 
 `open_store` takes `":memory:"`, a folder or a URL and gives a `Store`; nothing above this package
 can tell which, and a `Store` over an `Engine` of your own will do. Qdrant itself is imported when

@@ -103,7 +103,7 @@ def _weighed(
 
 @lru_cache(maxsize=2)  # languages: texts that follow one another are of few
 def _stems_in(language: str) -> Callable[[str], int]:
-    """What gives the number of a word's stem in a language, `_NO_STEM` where it has none."""
+    """Return a function from a word to the number of its stem, `_NO_STEM` if it has none."""
 
     @lru_cache(maxsize=VOCABULARY)  # by the word alone, which is twice as fast as by both
     def numbered(word: str) -> int:

@@ -1,4 +1,4 @@
-"""What a store holds: collections by name, and of each document the nodes, without their texts.
+"""Catalogue of a store: collections by name, and the nodes of each document without texts.
 
 Names are readable for people and unique for what decides a collection's content. What is known of
 the stored nodes decides what an ingest has to do.
@@ -78,13 +78,13 @@ def parser_collection(corpus: str, parser: SpanNodeParser, embedding_name: str) 
 
 
 def described(name: str, points: int) -> CollectionInfo | None:
-    """What a collection's name says; None when the name is not one of ours."""
+    """Return the facts in a collection's name; None if the name is not ours."""
     match = _NAME.fullmatch(name)
     return CollectionInfo(name=name, points=points, **match.groupdict()) if match else None
 
 
 def is_of(info: CollectionInfo, corpus: str) -> bool:
-    """Whether a collection is of a corpus, as far as its name tells.
+    """Return True if a collection belongs to a corpus, by its name.
 
     Names of corpora that differ in nothing but punctuation look the same there.
     """
@@ -92,7 +92,7 @@ def is_of(info: CollectionInfo, corpus: str) -> bool:
 
 
 def is_embedded_by(info: CollectionInfo, embedding_name: str) -> bool:
-    """Whether a model embedded a collection, as far as its name tells."""
+    """Return True if a model embedded a collection, by its name."""
     return info.embedding == _readable(embedding_name)
 
 
@@ -117,7 +117,7 @@ class StoredNode(NamedTuple):
 
     @classmethod
     def of(cls, payload: Mapping[str, Any]) -> Self:
-        """What a payload says: metadata of a node, and its `rag_nodes.store.payload.family`."""
+        """Return the facts in a payload: a node's metadata and `rag_nodes.store.payload.family`."""
         return cls(
             source_hash=str(payload.get(SOURCE_HASH) or ""),
             total_chunks=_whole(payload.get(TOTAL_CHUNKS)),
@@ -147,7 +147,7 @@ def lack_of(stored: Mapping[str, StoredNode]) -> str:
 
 
 def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
-    """Whether all chunks of this very text are stored, and nothing else of the document."""
+    """Return True if exactly the chunks of this text are stored for the document."""
     is_of_it = any(node.source_hash == source_hash for node in stored.values())
     return is_of_it and not lack_of(stored)
 
@@ -184,7 +184,7 @@ class Catalogue:
 
     @property
     def location(self) -> str:
-        """Where it is: ":memory:", the resolved folder, or the URL without credentials."""
+        """Return its location: ":memory:", the resolved folder, or the URL without credentials."""
         return self.engine.location
 
     def close(self) -> None:
@@ -202,7 +202,7 @@ class Catalogue:
         self.close()
 
     def __repr__(self) -> str:
-        """Where it is; never a key."""
+        """Return its location, never a key."""
         return f"{type(self).__name__}({self.location!r})"
 
     def drop(self, collection: str) -> None:
@@ -217,7 +217,7 @@ class Catalogue:
             self.engine.drop(collection)
 
     def marks(self, collection: str) -> dict[str, str]:
-        """Which ledgers know a collection as it is: an epoch by writer, see `mark`.
+        """Return the epoch of each ledger that knows the collection's state; see `mark`.
 
         A ledger is believed only while these are the marks that it left. Empty while the collection
         does not exist.

@@ -50,7 +50,7 @@ without an index words are compared as parts of words.
 
 
 class Condition(NamedTuple):
-    """That what is under a key of a payload, or one of a list there, compares with a value.
+    """Condition on the value under a key of a payload, or on any value of a list there.
 
     Operators are "==", "in", "<", "<=", ">", ">=", "text_match" (all words are there) and
     "is_empty" (nothing is there), as LlamaIndex calls them.
@@ -62,13 +62,13 @@ class Condition(NamedTuple):
 
 
 class OneOf(NamedTuple):
-    """That a node is one of some, by id."""
+    """Condition that a node has one of these ids."""
 
     node_ids: Collection[str]
 
 
 class Together(NamedTuple):
-    """That all of some conditions hold ("must"), one does ("should"), or none ("must_not")."""
+    """Condition that all conditions hold ("must"), at least one ("should") or none ("must_not")."""
 
     how: Literal["must", "should", "must_not"]
     parts: tuple[Where, ...]
@@ -79,18 +79,18 @@ Where = Condition | OneOf | Together
 
 
 def all_of(*chosen: Where | None) -> Where | None:
-    """That everything which is asked holds; None asks nothing."""
+    """Return the condition that all given ones hold; None asks nothing."""
     parts = tuple(one for one in chosen if one is not None)
     return parts[0] if len(parts) == 1 else Together("must", parts) if parts else None
 
 
 def none_of(*chosen: Where) -> Where:
-    """That nothing holds of what is named."""
+    """Return the condition that none of the given ones holds."""
     return Together("must_not", chosen)
 
 
 def holds(where: Where | None, node_id: str, payload: Mapping[str, Any]) -> bool:
-    """Whether a node is meant, judged as Qdrant does; for engines that cannot filter themselves."""
+    """Return True if a node meets a condition, as Qdrant judges; for engines that cannot filter."""
     match where:
         case None:
             return True
@@ -169,7 +169,7 @@ def _values(payload: Mapping[str, Any], key: str) -> list[Any]:
 
 
 def are_texts(value: object) -> bool:
-    """Whether it holds texts and nothing else."""
+    """Return True if all values are texts."""
     return (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)

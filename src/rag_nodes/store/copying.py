@@ -39,7 +39,7 @@ PAGE = 256
 
 
 class CopyStep(NamedTuple):
-    """How far the copy of the collection `name` is, in points that are in the target."""
+    """Progress of copying the collection `name`, in points that are in the target."""
 
     name: str
     done: int
@@ -49,7 +49,7 @@ class CopyStep(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CopyReport:
-    """What became of a collection, in points: of the source's, `sent` or there `unchanged`.
+    """Result of copying a collection: points of the source that were `sent` or `unchanged`.
 
     Of the target's, `deleted` as the source has others or none in their place, and `extra`, of
     documents that only the target has, which were left alone.
@@ -85,7 +85,7 @@ Report = TypeVar("Report")
 def one_by_one(
     names: Iterable[str], copy: Callable[[str], Report]
 ) -> Iterator[Report | CopyFailure]:
-    """What became of each collection: one that cannot be copied keeps no other from it.
+    """Yield the result of each collection; a failure does not stop the others.
 
     Raises:
         StoreError: what no collection can be copied by: a store is full, locked or does not answer,

@@ -1,4 +1,4 @@
-"""What `Store` needs of the place where points are: the seam behind which an engine is another.
+"""Interface that `Store` needs of an engine that keeps points.
 
 And what is stored there: points with their vectors, and which vectors a collection has.
 """
@@ -29,7 +29,7 @@ UNNAMED = ""
 
 
 class Layout(NamedTuple):
-    """Which vectors a collection has: ours, or those that another program wrote.
+    """Vectors of a collection: ours, or those that another program wrote.
 
     The embedding `dense` of length `size`, the BM25 vector `sparse`, None where there is none that
     we can read, and names of further vectors, which are `ignored`.
@@ -42,12 +42,12 @@ class Layout(NamedTuple):
 
     @property
     def is_ours(self) -> bool:
-        """Whether we may write to it: it has both vectors of ours."""
+        """Return True if we may write to it: it has both of our vectors."""
         return (self.dense, self.sparse) == (DENSE, SPARSE)
 
 
 class Point(NamedTuple):
-    """What is stored of a node, whose id is a UUID; another program may have given a number.
+    """Stored form of a node, whose id is a UUID; another program may have given a number.
 
     The `payload` is what `rag_nodes.store.payload.payload_of` makes. A parent, which is never
     ranked, has no `vector`; `words` are numbers and BM25 weights.
@@ -73,7 +73,7 @@ class Point(NamedTuple):
 
 
 def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
-    """The one length that all embeddings of a collection have; None is known of a new one."""
+    """Return the length of all embeddings of a collection; None for a new collection."""
     lengths = [len(one.vector) for one in points if one.vector is not None]
     expected = known or next(iter(lengths), 0)
     if not expected:
@@ -190,7 +190,7 @@ class EngineCollection(ABC):
 
     @abstractmethod
     def scores(self, query: Query) -> Scores:
-        """What both searches of a question find, each chunk with its score in both.
+        """Return what both searches of a question find, each chunk with both scores.
 
         An engine may stop at some depth, which is `query.limit` or more.
         """

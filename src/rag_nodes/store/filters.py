@@ -1,4 +1,4 @@
-"""Which chunks a search may find: by file, pages, headings, and the user's own keys."""
+"""Filters of a search: by file, pages, headings, and the user's own keys."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ class Filter:
         return all_of(*asked, conditions_on(self.where or {}))
 
     def passes(self, node: BaseNode) -> bool:
-        """Whether a node meets every condition, judged as Qdrant does."""
+        """Return True if a node meets every condition, judged as Qdrant does."""
         payload = {**node.metadata, DOCUMENT_ID: node.ref_doc_id}
         return holds(self.conditions(), node.node_id, payload)
 

@@ -41,7 +41,7 @@ RANK_OFFSET = 60
 
 
 def depth_of(limit: int, every: int) -> int:
-    """How many chunks each ranking gives a hybrid question, by how many of `every` it wants."""
+    """Return the chunks that each ranking contributes to a hybrid search, by the number wanted."""
     return max(limit, COMPLETE if every <= COMPLETE else DEPTH)
 
 
@@ -57,7 +57,7 @@ class Rest(NamedTuple):
 
 
 class Scores(NamedTuple):
-    """What each search found by node id, None for one that was not made: cosines, BM25 scores.
+    """Scores of each search by node id, None for a search that was not made: cosines, BM25.
 
     Nodes without a common word have no BM25 score. Where two rankings end at some depth, `rest` is
     what is behind them.
@@ -69,7 +69,7 @@ class Scores(NamedTuple):
 
 
 class Ranking(NamedTuple):
-    """What was found, best first; `best` is what none can exceed."""
+    """Hits, best first; `best` is the highest score that is possible."""
 
     pairs: list[tuple[str, float]]
     best: float

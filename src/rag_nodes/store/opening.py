@@ -84,7 +84,7 @@ class ServerOptions(BaseModel):
         return self
 
     def certificates(self) -> ssl.SSLContext | None:
-        """What the server's certificate is checked against; None for what everybody trusts.
+        """Return the certificates that verify the server; None for the system's.
 
         Raises:
             ConfigurationError: the file is missing or holds no certificate.

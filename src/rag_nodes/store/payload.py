@@ -27,7 +27,7 @@ VERSION = "_version"
 
 
 def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
-    """What is stored of nodes: payload, embedding and BM25 vector, which any process can compute.
+    """Return the points of nodes: payload, embedding and BM25 vector; any process can compute them.
 
     Raises:
         ConfigurationError: a node without children has no embedding.
@@ -65,7 +65,7 @@ def payload_of(node: BaseNode) -> dict[str, Any]:
 
 
 def family(node: BaseNode) -> dict[str, Any]:
-    """How many children a node has, and who its parent is, as far as it has them."""
+    """Return the number of a node's children and the id of its parent, if it has any."""
     children = node.relationships.get(NodeRelationship.CHILD)
     parent = node.relationships.get(NodeRelationship.PARENT)
     known: dict[str, Any] = {CHILDREN: len(children)} if isinstance(children, list) else {}

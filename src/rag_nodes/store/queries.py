@@ -1,4 +1,4 @@
-"""What a store is asked, and how a collection is asked it; all of that within a step."""
+"""Queries of a store, and how a collection is searched for them."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ SearchMode = Literal["hybrid", "dense", "sparse"]
 
 
 def usual_mode(*, by_meaning: bool, compares: bool, has_words: bool) -> SearchMode:
-    """How is searched where nobody says: by words alone, unless an embedding is worth asking.
+    """Return the default search mode: keywords alone, unless the embedding model carries meaning.
 
     Args:
         by_meaning: embeddings tell meaning, as those of `LexicalEmbedding` do not.
@@ -44,13 +44,13 @@ def usual_mode(*, by_meaning: bool, compares: bool, has_words: bool) -> SearchMo
 
 
 def mode_that_runs(asked: SearchMode, *, has_words: bool) -> SearchMode:
-    """What a search comes to in a collection: without words, a hybrid one is by meaning alone."""
+    """Return the mode that a collection allows: without keyword vectors, hybrid becomes dense."""
     return "dense" if asked == "hybrid" and not has_words else asked
 
 
 @dataclass(frozen=True, slots=True)
 class Query:
-    """What to search for.
+    """Query of a search.
 
     Attributes:
         vector: embedding of the question; needed unless the mode is "sparse".
@@ -93,7 +93,7 @@ class Query:
 
     @property
     def where(self) -> Where | None:
-        """Which nodes may be found; None for all."""
+        """Return the condition on nodes that may be found; None for all."""
         return all_of(self.filter.conditions(), self.also)
 
 
@@ -147,12 +147,12 @@ class Hit:
 
     @property
     def read(self) -> TextNode:
-        """What an answer is made from: the surroundings, else the node itself."""
+        """Return the text that an answer is made from: the surroundings, else the node itself."""
         return self.surroundings or self.node
 
     @property
     def found(self) -> TextNode:
-        """What was found: the node, or the passage of it that answers where only that is read."""
+        """Return the node that was found, or its passage that answers, if only that is read."""
         node, read = self.node, self.read
         start, end = node.start_char_idx, node.end_char_idx
         first, last = read.start_char_idx, read.end_char_idx
@@ -240,6 +240,6 @@ def _at_least(
 
 
 def _place_of(node: TextNode) -> tuple[str, str, int, str]:
-    """Where a node stands among all documents, wherever their folder is."""
+    """Return the position of a node among all documents, wherever their folder is."""
     file, source = (str(node.metadata.get(key, "")) for key in (FILE_NAME, SOURCE))
     return file, source, node.start_char_idx or 0, node.node_id

@@ -196,7 +196,7 @@ class Store(Catalogue):
     def vectors(
         self, collection: str, node_ids: str | Sequence[str]
     ) -> dict[str, tuple[str, list[float]]]:
-        """What the nodes with these ids were embedded as: the text, and its vector.
+        """Return the embedded text and vector of the nodes with these ids.
 
         Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
         """
@@ -223,7 +223,7 @@ class Store(Catalogue):
                     yield version, self._text_of(collection, point), list(point.vector)
 
     def _text_of(self, collection: str, point: Point) -> str:
-        """What a chunk was embedded as."""
+        """Return the text that a chunk was embedded as."""
         from llama_index.core.schema import MetadataMode
 
         from rag_nodes.store.payload import node_in
@@ -240,7 +240,7 @@ class Store(Catalogue):
             return found.layout.ignored if found else ()
 
     def has_words(self, collection: str) -> bool:
-        """Whether it has BM25 vectors of ours; True while it does not exist."""
+        """Return True if a collection has our BM25 vectors, or does not exist yet."""
         with self.engine.step(collection):
             there = self.engine.collection(collection, remembered=True)
             return there is None or there.layout.sparse is not None
@@ -296,5 +296,5 @@ def _pages(ids: Sequence[str], most: int = _PAGE) -> Iterable[list[str]]:
 
 
 def _of(document_ids: list[str]) -> Where:
-    """That a node is of one of some documents."""
+    """Return the condition that a node belongs to one of these documents."""
     return Condition(DOCUMENT_ID, "in", document_ids)

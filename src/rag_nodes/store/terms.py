@@ -32,7 +32,7 @@ good as drawn, and the same every time."""
 
 
 def where_of(chosen: MetadataFilters | None) -> Where | None:
-    """What filters of LlamaIndex ask; None where they let everything pass.
+    """Return LlamaIndex's filters as a condition; None if they let everything pass.
 
     All operators are known. A list passes where one of its values does, and by `!=` and `nin` where
     none of them is excluded. A chunk without the key passes none but `IS_EMPTY`. Numbers are equal
@@ -94,7 +94,7 @@ def _incomparable(key: str, how: str, value: Any, why: object) -> ConfigurationE
 
 
 class Terms(NamedTuple):
-    """What a client of Qdrant builds requests of: `classes` has what is of one name in both.
+    """Builder of requests for a client of Qdrant: `classes` holds the classes both clients share.
 
     Conditions: a `range` of numbers or of `times` as texts, that a key is `empty`, a point `having`
     a vector of that name, or being `one_of` some nodes. Rankings: by what is `nearest` to a vector
@@ -119,7 +119,7 @@ class Terms(NamedTuple):
         return self.classes.Filter(must=must) if must else None
 
     def condition(self, where: Where | None) -> Any:
-        """What is asked as a condition; None where nothing is.
+        """Return a condition as a filter of Qdrant; None without a condition.
 
         Raises:
             ConfigurationError: a value is not of a type that the operator compares.
@@ -163,7 +163,7 @@ class Terms(NamedTuple):
         return self.classes.FieldCondition(key=key, match=self.classes.MatchValue(value=value))
 
     def rankings(self, layout: Layout, query: Query, chosen: Any) -> dict[str, dict[str, Any]]:
-        """What a question ranks by, as arguments of requests; none by words where it has none."""
+        """Return the rankings of a question, as arguments of requests; keywords need words."""
         found: dict[str, dict[str, Any]] = {}
         if query.mode != "sparse":
             vector = list(map(float, query.vector or ()))
@@ -181,7 +181,7 @@ class Terms(NamedTuple):
 def scores_in(
     query: Query, answers: Mapping[tuple[str, str], Mapping[str, float]], every: Callable[[], int]
 ) -> Scores:
-    """What searches found, each ranking completed by what only the other one found.
+    """Return the scores of searches, each completed by what only the other one found.
 
     `answers` are scores by id, by the ranking that scores and the one whose candidates these are,
     or `DRAWN`. `every` tells how many chunks may be found, where the answers do not hold all.

@@ -275,7 +275,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
 
 
 def _asked(query: VectorStoreQuery) -> Query:
-    """What a query asks.
+    """Return the query of LlamaIndex as ours.
 
     As in LlamaIndex, `alpha` 1 is dense search alone and 0 is search by words alone; that is what
     they are made here, to the last score.

@@ -1,4 +1,4 @@
-"""What splitters of other packages answer with, in one shape."""
+"""Chunks of splitters of other packages, in one shape."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def _pieces(splitter: Any, text: str) -> list[ForeignChunk]:
 
 
 def _method(splitter: Any) -> Any:
-    """What splits a text: of LangChain, of chonkie, or the thing itself."""
+    """Return the function that splits a text: of LangChain, of chonkie, or the object itself."""
     for name in ("split_text", "chunk"):
         if callable(method := getattr(splitter, name, None)):
             return method

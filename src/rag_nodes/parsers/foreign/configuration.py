@@ -1,4 +1,4 @@
-"""What decides what a component of another package gives, the same in every process."""
+"""Configuration of a component of another package, the same in every process."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ _LONGEST = 120
 
 
 def class_path(thing: Any) -> str:
-    """Where a splitter's class is, or the function itself: `module:name`."""
+    """Return the import path of a splitter's class, or of a function: `module:name`."""
     named = thing if isinstance(thing, type | FunctionType | BuiltinFunctionType) else type(thing)
     return f"{named.__module__}:{named.__qualname__}"
 
@@ -91,7 +91,7 @@ def _described(thing: Any, depth: int) -> Any:
 
 
 def _inside(thing: Any, depth: int) -> list[tuple[str, Any]] | None:
-    """What an object is made of, by name; None where its name says it all."""
+    """Return the parts of an object, by name; None if its name identifies it."""
     if isinstance(thing, type | FunctionType | BuiltinFunctionType):
         return None
     if isinstance(thing, MethodType):
@@ -110,7 +110,7 @@ def _inside(thing: Any, depth: int) -> list[tuple[str, Any]] | None:
 
 
 def _attributes(thing: Any) -> dict[str, Any]:
-    """What an object was told, by name; what may be a secret is left out."""
+    """Return the attributes of an object, by name, without possible secrets."""
     found = dict(getattr(thing, "__dict__", None) or {})
     if isinstance(thing, BaseModel):
         found |= thing.__pydantic_private__ or {}

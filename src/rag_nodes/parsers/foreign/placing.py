@@ -1,4 +1,4 @@
-"""Where in a document the chunks of a foreign splitter are: found for certain, or not at all.
+"""Location of a foreign splitter's chunks in a document: certain, or none.
 
 Whatever a splitter does to blank space, the visible characters of a chunk stand in the document as
 they are. So the search is one among visible characters. A chunk is placed where it follows the one
@@ -70,7 +70,7 @@ class Visible:
         self._offsets = np.flatnonzero(~np.isin(codes, _blanks()))
 
     def only(self, piece: str) -> Span | None:
-        """The one place at which a piece stands; None where there is none, or several."""
+        """Return the only location of a piece; None if there is none, or several."""
         letters = _visible(piece)
         found = _occurrences(self.letters, letters, 0, len(self.letters)) if letters else []
         place = _only(found, letters)
@@ -94,7 +94,7 @@ class Visible:
         return Span(start, end)
 
     def claimed(self, piece: ForeignChunk) -> Span | None:
-        """Where a piece says it is, in visible characters; None unless it really stands there."""
+        """Return the location that a piece claims, in visible characters; None if it is wrong."""
         claim = piece.claim
         if claim is None or claim.start < 0 or claim.of(self._text) != piece.text:
             return None
@@ -152,7 +152,7 @@ class _Walk:
         return _only(self._occurrences(letters, low, high), letters)
 
     def _filled(self, found: list[Span | None], letters: Sequence[str]) -> list[Span | None]:
-        """What had several places further on may have but one before the next that has its own."""
+        """Fill in pieces that have a single location left between their located neighbours."""
         following: list[Span | None] = [None] * len(found)
         for number in range(len(found) - 2, -1, -1):
             following[number] = found[number + 1] or following[number + 1]

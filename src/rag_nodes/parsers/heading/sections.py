@@ -82,7 +82,7 @@ class Outline:
         yield first, len(sections) - 1
 
     def _joins(self, first: int, section: int, most: int, least: int, *, bare: bool) -> bool:
-        """Whether a section joins the group from `first`; `bare`: of headings without text."""
+        """Return True if a section joins the group from `first`; `bare`: headings without text."""
         new = self.sections[section]
         if not self._fits(first, section, most):
             # Headings without text go with the first part of a section that is cut anyway.
@@ -94,7 +94,7 @@ class Outline:
         return trailing and self._fits(section, section, least - 1)
 
     def _fits(self, first: int, last: int, limit: int) -> bool:
-        """Whether the sections `first` to `last` hold at most `limit` tokens."""
+        """Return True if the sections `first` to `last` hold at most `limit` tokens."""
         estimate = self._through[last] - self._before[first]
         if abs(estimate - limit) > _SLACK:
             return estimate < limit
@@ -175,7 +175,7 @@ def _with_preamble(packer: Packer, sections: list[Section], least: int) -> list[
 
 
 def _opening_words(packer: Packer) -> str:
-    """What stands in for a heading where there is none: a deeper heading or the first sentence."""
+    """Return words in place of a missing heading: a deeper heading or the first sentence."""
     for block in packer.blocks:
         for words in _words_of(packer, block):
             if any(character.isalnum() for character in words):
@@ -209,7 +209,7 @@ class FutureNode(NamedTuple):
 
     @property
     def is_part(self) -> bool:
-        """Whether it holds a part of one group and nothing else."""
+        """Return True if it holds a part of a single group and nothing else."""
         return self.is_cut and self.first == self.last
 
 
@@ -251,7 +251,7 @@ class Joining(NamedTuple):
     def _options(
         self, piece: FutureNode, done: list[FutureNode], waiting: list[FutureNode]
     ) -> Iterator[tuple[float, list[FutureNode], FutureNode]]:
-        """How near each neighbour with room is, the list it ends, and what both are together."""
+        """Yield the distance of each neighbour with room, its list, and both joined."""
         for neighbours in (done, waiting):
             if not neighbours:
                 continue

@@ -55,7 +55,7 @@ class Splitter:
             yield Stretch(start, section.end, is_code=False)
 
     def facts(self, part: Span) -> dict[str, Any]:
-        """What is true of one part: kinds of blocks, and what it needs to be read alone."""
+        """Return the facts of a part: kinds of blocks, and what it needs to be read alone."""
         packer = self.packer
         blocks = packer.blocks_between(*part)
         facts = kinds_of(blocks)
@@ -125,7 +125,7 @@ class Splitter:
         return block if block.kind is Kind.CODE and block.start < offset < block.end else None
 
     def shared(self, part: Span) -> list[int]:
-        """Where the part after this one may start to share whole sentences, but no half code."""
+        """Return where the next part may start to share whole sentences, but no half code."""
         starts = starts_within(self.packer, part.start, part.end, self.overlap)
         return [start for start in starts if self._code_around(start) is None]
 
@@ -153,7 +153,7 @@ class Splitter:
         return earlier if fits and not left else end
 
     def _line_from(self, offset: int, stop: int) -> int:
-        """Where the next line of code starts, its indentation kept; the word inside a line."""
+        """Return the start of the next line of code, with its indentation, or of the word."""
         text = self.packer.text
         first = visible_from(text, offset, stop)
         if first == stop:

@@ -1,1 +1,1 @@
-"""Where the topic of a text changes: sentences as vectors, and the groups they make."""
+"""Topics of a text: sentences as vectors, and the groups they make."""

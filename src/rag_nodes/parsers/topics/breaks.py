@@ -116,7 +116,7 @@ def _measured(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
 
 
 def _percentile(values: NDArray[np.float64], percent: float) -> float:
-    """What `np.percentile` gives, which takes ten times as long for the few of a short text."""
+    """Return what `np.percentile` returns, ten times as fast for the few values of a short text."""
     ordered = np.sort(values)
     place = percent / 100 * (len(ordered) - 1)
     below = int(place)

@@ -1,4 +1,4 @@
-"""What the semantic parser embeds: the sentences of a text as arrays, with their token counts."""
+"""Units that the semantic parser embeds: the sentences of a text, with their token counts."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ class TopicUnits:
         return Span(self.starts[first], self.ends[last])
 
     def fits(self, first: int, last: int, limit: int) -> bool:
-        """Whether the units `first` to `last` hold at most `limit` tokens."""
+        """Return True if the units `first` to `last` hold at most `limit` tokens."""
         estimate = self._through_each[last] - self._before_each[first]
         if abs(estimate - limit) > _SLACK:
             return estimate < limit

@@ -48,7 +48,7 @@ ends the process alone loses nothing that was acknowledged. What is full is seal
 
 
 class Tenant(NamedTuple):
-    """What parts a collection from others in a shard: its points alone meet the condition.
+    """Condition that separates a collection from others in a shard.
 
     Their ids are masked, as several collections may hold the same node.
     """
@@ -58,7 +58,7 @@ class Tenant(NamedTuple):
 
 
 class Collection(EngineCollection):
-    """What is stored under one name; its engine sees to it that no two threads are in here.
+    """Points stored under a name; the engine lets a single thread in.
 
     Where others have the same `shard`, which then ends with the process, `tenant` parts them.
     """
@@ -273,7 +273,7 @@ class Collection(EngineCollection):
         return edge.Filter(must=must) if must else None
 
     def _chosen(self, where: Where | None) -> Any:
-        """What is asked, in the engine's terms, from now on answered by indexes."""
+        """Return a condition in the engine's terms, after indexing its keys."""
         condition = self._terms.condition(where)
         # Of other kinds every point is looked at: where texts, numbers and times are under one key,
         # an index of numbers or times would find other points.

@@ -118,7 +118,7 @@ class FolderEdge(Edge):
 
     @classmethod
     def of(cls, path: Path) -> Self:
-        """The one that this process has on a folder, opened where it is not."""
+        """Return this process's engine of a folder, and open it if necessary."""
         with _folders_lock:
             if path in _folders:
                 _folders[path].users += 1

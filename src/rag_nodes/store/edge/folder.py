@@ -1,4 +1,4 @@
-"""What is in a storage folder, read and written without the engine.
+"""Contents of a storage folder, read and written without the engine.
 
 Each collection is a folder of its own in `collections`: a shard of the engine, and beside it what
 the collection is, its marks, and a manifest. The engine does not look at its files: it takes a
@@ -59,7 +59,7 @@ _NAMED = 3
 
 
 class Contents(NamedTuple):
-    """What is in a storage folder: folder and vectors of each collection, by name.
+    """Contents of a storage folder: folder and vectors of each collection, by name.
 
     Then, of each folder of one that cannot be read, why; and folders of those that were interrupted
     while they came or went.
@@ -141,7 +141,7 @@ def unreadable(place: Path, error: Exception) -> StoreError:
 
 
 def _is_collection(folder: Path) -> bool:
-    """Whether a folder is one of ours, be it torn; others may have put theirs beside."""
+    """Return True if a folder is ours, even a torn one, and not another program's."""
     return (folder / ABOUT).exists() or (folder / SHARD).exists()
 
 
@@ -156,7 +156,7 @@ def replace_json(file: Path, data: Any) -> None:
 
 
 def _read(file: Path) -> dict[str, Any]:
-    """What `replace_json` has kept; nothing where that cannot be read."""
+    """Return what `replace_json` wrote; nothing if it cannot be read."""
     with suppress(OSError, ValueError):
         found = json.loads(file.read_bytes())
         return found if isinstance(found, dict) else {}

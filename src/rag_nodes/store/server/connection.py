@@ -68,7 +68,7 @@ _INDEX_REMEDY = (
 
 
 def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
-    """What asks a server that answered within `PROBE_SECONDS`; errors are those of `Served`."""
+    """Return a client of a server that answers within `PROBE_SECONDS`; raises as `Served`."""
     _check_key(url, api_key, options)
     certificates = options.certificates() or usual_certificates()
 
@@ -141,7 +141,7 @@ class Repeating:
         return method(*given, **named)
 
     def _passes(self, error: Exception) -> bool:
-        """Whether another try may help."""
+        """Return True if another try may help."""
         if isinstance(error, ResponseHandlingException):
             return not isinstance(error.source, (*self._final, ValidationError))
         if isinstance(error, RpcError) and error.code() == StatusCode.UNAVAILABLE:
@@ -184,7 +184,7 @@ def status_of(error: Exception) -> int | None:
 
 
 def _answered(error: Exception, status: int, where: str) -> StoreError:
-    """What is said where the server answered that it did not do it."""
+    """Return the error for a server that refused a request."""
     if status in REFUSED:
         return StoreError(
             f"{where}: the Qdrant server refused the key (HTTP {status}); set the right one"
@@ -207,7 +207,7 @@ def _answered(error: Exception, status: int, where: str) -> StoreError:
 
 
 def _no_answer(error: Exception, where: str) -> StoreError:
-    """What is said where an answer is missing, late or garbled."""
+    """Return the error for a missing, late or garbled answer."""
     if isinstance(error, TimeoutException):
         return _late(where, type(error).__name__)
     if isinstance(error, ValidationError):
@@ -229,7 +229,7 @@ def _late(where: str, said: str) -> StoreError:
 
 
 def _said(error: Exception) -> str:
-    """What the server says about it."""
+    """Return the server's message."""
     if isinstance(error, RpcError):
         return str(error.details())
     try:

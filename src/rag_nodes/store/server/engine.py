@@ -208,7 +208,7 @@ class ServedCollection(EngineCollection):
         return scores_in(query, found, lambda: self._every(chosen))
 
     def _every(self, chosen: Any) -> int:
-        """How many chunks pass a condition, about.
+        """Return about how many chunks meet a condition.
 
         Without one it is remembered, as it changes what is usual by little.
         """
@@ -226,7 +226,7 @@ class ServedCollection(EngineCollection):
         return Point.of(str(record.id), record.payload or {}, record.vector, self.layout)
 
     def _chosen(self, where: Where | None) -> Any:
-        """What is asked, in Qdrant's terms, from now on answered by indexes."""
+        """Return a condition in Qdrant's terms, after indexing its keys."""
         condition = TERMS.condition(where)
         if condition is not None:
             self._index({**INDEXES, **keys_of(where)})

@@ -60,7 +60,7 @@ _COPIES: Mapping[str, Any] = {
 def searches(
     layout: Layout, query: Query, chosen: Any, depth: int
 ) -> dict[tuple[str, str], rest.QueryRequest]:
-    """What is asked of a server, by the ranking that scores and the one whose candidates it scores.
+    """Return the requests to a server: each ranking scores its own candidates and the other's.
 
     Points have to pass `chosen`; each ranking gives `depth` at most.
     """
@@ -80,7 +80,7 @@ def searches(
 
 
 def layout_of(params: Any, where: str) -> Layout:
-    """What the parameters of a collection say about its vectors.
+    """Return the layout of vectors in the parameters of a collection.
 
     Raises:
         ConfigurationError: it has no one vector per chunk that is compared by cosine.
@@ -127,7 +127,7 @@ def new_collection(options: ServerOptions, size: int) -> dict[str, Any]:
 
 
 def struct(point: Point) -> rest.PointStruct:
-    """What is stored of a node, built without validation: every value is ours."""
+    """Return the stored form of a node, built without validation: every value is ours."""
     vector: dict[str, Any] = {}
     if point.vector is not None:
         indices, values = point.words
