@@ -82,16 +82,20 @@ def _ended_as_by_ctrl_c() -> Iterator[list[int]]:
         raise KeyboardInterrupt
 
     named = (getattr(signal, name, None) for name in ("SIGTERM", "SIGHUP"))
-    heard = [one for one in named if one and signal.getsignal(one) == signal.SIG_DFL]
+    heard = [
+        signal_number
+        for signal_number in named
+        if signal_number and signal.getsignal(signal_number) == signal.SIG_DFL
+    ]
     if threading.current_thread() is not threading.main_thread():
         heard = []  # nor is Ctrl-C heard there
-    for one in heard:
-        signal.signal(one, end)
+    for signal_number in heard:
+        signal.signal(signal_number, end)
     try:
         yield came
     finally:
-        for one in heard:
-            signal.signal(one, signal.SIG_DFL)
+        for signal_number in heard:
+            signal.signal(signal_number, signal.SIG_DFL)
 
 
 def _collect_seldom() -> None:

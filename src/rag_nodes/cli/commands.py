@@ -35,7 +35,7 @@ MCP = Operation(
     package="rag_nodes.cli",
 )
 """The command that serves the tools of agents, which show the store in another way."""
-COMMANDS = {one.name: one for one in (*OPERATIONS, APP, MCP)}
+COMMANDS = {operation.name: operation for operation in (*OPERATIONS, APP, MCP)}
 """All commands by name, in the order in which help lists them."""
 
 _MODELS = (
@@ -110,7 +110,7 @@ class Commands(TyperGroup):
 
     def list_commands(self, _context: Any) -> list[str]:
         """Their names, in order."""
-        return [one.removeprefix(self._prefix) for one in _listed() if self._is_here(one)]
+        return [module.removeprefix(self._prefix) for module in _listed() if self._is_here(module)]
 
     def get_command(self, _context: Any, name: str) -> Any:
         """The command or group of that name, with its name and summary only; None for none."""
@@ -133,7 +133,7 @@ class Commands(TyperGroup):
 
 def _listed() -> dict[str, str]:
     """All commands and groups in the order in which they are listed, each with a sentence."""
-    return {**{name: one.summary for name, one in COMMANDS.items()}, **GROUPS}
+    return {**{name: command.summary for name, command in COMMANDS.items()}, **GROUPS}
 
 
 def _imported(name: str) -> Any:

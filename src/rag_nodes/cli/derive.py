@@ -82,9 +82,9 @@ def unwrapped(text: str) -> str:
 def described(error: ValidationError, request: type[BaseModel]) -> str:
     """Return the faults of a request in words, each with the option that it was typed as."""
     said = []
-    for one in error.errors(include_input=False, include_url=False):
-        words = misfit(one)
-        name, *inside = map(str, one["loc"] or [""])
+    for problem in error.errors(include_input=False, include_url=False):
+        words = misfit(problem)
+        name, *inside = map(str, problem["loc"] or [""])
         if field := request.model_fields.get(name):
             parts = (part for part in inside if not part.isdecimal())
             where = " ".join([_typed_name(name, flag_of(field)), *parts])
@@ -102,7 +102,7 @@ def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Re
         elif value == _STDIN:
             typed[name] = _sent(cli, name, flag)
         elif isinstance(value, list) and _STDIN in value:
-            typed[name] = [_sent(cli, name, flag) if one == _STDIN else one for one in value]
+            typed[name] = [_sent(cli, name, flag) if text == _STDIN else text for text in value]
     try:
         return request.model_validate(typed)
     except ValidationError as error:
@@ -263,9 +263,9 @@ def _range(field: FieldInfo, kind: Any) -> dict[str, Any]:
     if kind not in {int, float}:
         return {}
     bounds: dict[str, Any] = {}
-    for one in field.metadata:
-        bounds["min"] = getattr(one, "ge", bounds.get("min"))
-        bounds["max"] = getattr(one, "le", bounds.get("max"))
+    for constraint in field.metadata:
+        bounds["min"] = getattr(constraint, "ge", bounds.get("min"))
+        bounds["max"] = getattr(constraint, "le", bounds.get("max"))
     return bounds
 
 

@@ -155,9 +155,9 @@ class Invocation:
             case str():
                 return self.with_store(shown)
             case dict():
-                return {name: self.completed(one) for name, one in shown.items()}
+                return {name: self.completed(text) for name, text in shown.items()}
             case list():
-                return [self.completed(one) for one in shown]
+                return [self.completed(text) for text in shown]
         return shown
 
     def with_store(self, message: str) -> str:

@@ -115,8 +115,8 @@ class AutoNodeParser(SpanNodeParser):
     _parsers: dict[str, SpanNodeParser] = PrivateAttr(default_factory=dict)
 
     def _check(self) -> None:
-        for one in TABLE.values():
-            size = self._size(one)
+        for entry in TABLE.values():
+            size = self._size(entry)
             options: dict[str, Any] = {
                 "chunk_size": size,
                 "min_chunk_size": self.min_chunk_size,
@@ -128,9 +128,9 @@ class AutoNodeParser(SpanNodeParser):
             if size < self.chunk_size:
                 options["min_chunk_size"] = min(self.min_chunk_size, size // 2)
                 options["chunk_overlap"] = min(self.chunk_overlap, size // _MOST_SHARED)
-            known = _CLASSES[one.preset].model_fields
+            known = _CLASSES[entry.preset].model_fields
             own = {name: value for name, value in options.items() if name in known}
-            self._parsers[one.preset] = _CLASSES[one.preset](**own)
+            self._parsers[entry.preset] = _CLASSES[entry.preset](**own)
 
     def _size(self, entry: FormatEntry) -> int:
         return min(entry.tokens, self.chunk_size) if self.choose_size else self.chunk_size
@@ -199,7 +199,9 @@ def _is_conversation(text: str) -> bool:
     """Return True if lines begin with speakers, and not with the fields of records."""
     lines = [line for line in text.splitlines() if line.strip()]
     share = sum(map(bool, map(_SPEAKER.match, lines))) / max(len(lines), 1)
-    blocks = [match[1] for one in re.split(r"\n\s*\n", text) if (match := _SPEAKER.match(one))]
+    blocks = [
+        match[1] for paragraph in re.split(r"\n\s*\n", text) if (match := _SPEAKER.match(paragraph))
+    ]
     alike = Counter(blocks).most_common(1)
     is_records = len(blocks) >= _LEAST_RECORDS and alike[0][1] >= len(blocks) - 1
     return share >= _SPEAKERS and not is_records

@@ -49,7 +49,7 @@ def _image_of(source: BaseNode) -> dict[str, Any]:
     resource = getattr(source, "image_resource", None)
     if resource is not None:
         data = resource.data.decode() if resource.data else None
-        path, url = (str(one) if one else None for one in (resource.path, resource.url))
+        path, url = (str(address) if address else None for address in (resource.path, resource.url))
         found = {"image": data, "image_path": path, "image_url": url}
         mimetype = resource.mimetype
     elif type(source) in _WITHOUT_IMAGE:

@@ -38,7 +38,11 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
     """
     found = dict(PRESETS)
     given = several(foreign)
-    named = given.items() if isinstance(given, Mapping) else [(label_of(one), one) for one in given]
+    named = (
+        given.items()
+        if isinstance(given, Mapping)
+        else [(label_of(parser), parser) for parser in given]
+    )
     for name, splitter in named:
         if name in found:
             raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
@@ -84,8 +88,8 @@ def _is_number(value: object) -> bool:
 
 
 def _range_of(name: str, field: FieldInfo, value: float, unit: str) -> OptionRange:
-    low = next((one.ge for one in field.metadata if hasattr(one, "ge")), None)
-    high = next((one.le for one in field.metadata if hasattr(one, "le")), None)
+    low = next((bound.ge for bound in field.metadata if hasattr(bound, "ge")), None)
+    high = next((bound.le for bound in field.metadata if hasattr(bound, "le")), None)
     least = max(low or 0, LEAST_CHUNK) if name == "chunk_size" and unit != "sentences" else low or 0
     most = high if high is not None else _WIDE * value or 100
     words = name.replace("_", " ").capitalize()
@@ -101,5 +105,7 @@ def in_few_words(configuration: Mapping[str, object]) -> str:
     """
     found = configuration.get("options", configuration)
     named = found.items() if isinstance(found, Mapping) else ()
-    shown = [f"{name} {one}" for name, one in named if _is_number(one) and name not in _COMMON]
+    shown = [
+        f"{name} {value}" for name, value in named if _is_number(value) and name not in _COMMON
+    ]
     return " · ".join(shown[:_SHOWN])

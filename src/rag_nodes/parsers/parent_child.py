@@ -183,7 +183,10 @@ def parents_first(nodes: Sequence[BaseNode]) -> list[BaseNode]:
             above.append(parents[info.node_id])
             info = above[-1].parent_node
         ordered |= {node.node_id: node for node in (*reversed(above), leaf)}
-    return [*ordered.values(), *(node for one, node in parents.items() if one not in ordered)]
+    return [
+        *ordered.values(),
+        *(node for node_id, node in parents.items() if node_id not in ordered),
+    ]
 
 
 def info_of(node: TextNode) -> RelatedNodeInfo:

@@ -99,7 +99,9 @@ class _Groups:
         shared = self.overlap if self.most is None else 0
         self._room = max(1, self.limit - shared, self.limit // 2)
         self._cut = _cut_at_characters if parser.unit == "characters" else Packer.pieces
-        sentences = (one for block in self.packer.blocks for one in self.packer.units_of(block))
+        sentences = (
+            sentence for block in self.packer.blocks for sentence in self.packer.units_of(block)
+        )
         for sentence in sentences:
             for span in self._fitting(sentence):
                 self.starts.append(span.start)

@@ -218,6 +218,6 @@ def _is_latin(text: str) -> bool:
     """Return True if half of the letters are Latin, or if there are none."""
     middle = max(0, len(text) // 2 - _WINDOW // 2)
     seen = text[:_WINDOW] + text[middle : middle + _WINDOW] + text[-_WINDOW:]
-    letters = [ord(one) for one in seen if one.isalpha()]
-    latin = sum(one < _LATIN or one in _MORE_LATIN for one in letters)
+    letters = [ord(character) for character in seen if character.isalpha()]
+    latin = sum(letter < _LATIN or letter in _MORE_LATIN for letter in letters)
     return 2 * latin >= len(letters)

@@ -118,7 +118,7 @@ def described(event: Any) -> tuple[str, dict[str, Any]]:
     if isinstance(event, Said):
         return event.level, {"words": without_paths(event.words)}
     if hasattr(event, "done"):
-        return "progress", {one: getattr(event, one, None) for one in _STEP}
+        return "progress", {field: getattr(event, field, None) for field in _STEP}
     return type(event).__name__.lower(), event._asdict()
 
 
@@ -127,7 +127,7 @@ def _of_an_answer(event: Any) -> tuple[str, dict[str, Any]]:
         case Retrieved(hits=hits):
             return "retrieved", {"found": len(hits)}
         case CitationSeen(citation=citation):
-            return "citation", {one: getattr(citation, one) for one in _PASSAGE}
+            return "citation", {field: getattr(citation, field) for field in _PASSAGE}
         case UnknownSource(number=number):
             return "unknown_source", {"number": number}
         case Failed(error=error, text=text):

@@ -257,7 +257,7 @@ def _decoded(value: str) -> str:
 
 def _equal(given: str, wanted: str) -> bool:
     """Compare in a time that says nothing about how much is right, nor about the length."""
-    digests = (sha256(one.encode()).digest() for one in (given, wanted))
+    digests = (sha256(text.encode()).digest() for text in (given, wanted))
     return hmac.compare_digest(*digests)
 
 

@@ -94,8 +94,8 @@ def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
         errors: what pydantic found.
     """
     return "; ".join(
-        f"{'.'.join(str(part) for part in one['loc'] if part != 'body') or 'body'}: {misfit(one)}"
-        for one in errors
+        f"{'.'.join(str(key) for key in error['loc'] if key != 'body') or 'body'}: {misfit(error)}"
+        for error in errors
     )
 
 

@@ -68,10 +68,10 @@ class SessionDocument(_Reply):
     """Characters of its text."""
 
     @classmethod
-    def of(cls, one: Document) -> SessionDocument:
+    def of(cls, document: Document) -> SessionDocument:
         """A document, as a row."""
-        pages, name = one.metadata.get(TOTAL_PAGES), display_name(one.metadata)
-        return cls(document=one.doc_id, name=name, pages=pages, characters=len(one.text))
+        pages, name = document.metadata.get(TOTAL_PAGES), display_name(document.metadata)
+        return cls(document=document.doc_id, name=name, pages=pages, characters=len(document.text))
 
 
 class OfferedParser(_Reply):

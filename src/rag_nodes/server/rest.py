@@ -97,7 +97,7 @@ _UPLOAD = {"requestBody": {"required": True, "content": {"multipart/form-data": 
 
 def _links() -> dict[str, Any]:
     """Return the links to everything that can be done with a session."""
-    served = [one.name for one in OPERATIONS if "rest" in one.surfaces]
+    served = [operation.name for operation in OPERATIONS if "rest" in operation.surfaces]
     session = {"X-Session": "$response.body#/session"}
     return {
         name: {"operationId": name, "parameters": session}
@@ -149,7 +149,7 @@ def _schemes(access: Access | None) -> list[Any]:
     """Return the security schemes of the OpenAPI document."""
     bearer = [HTTPBearer(auto_error=False)] if access and access.token else []
     basic = [HTTPBasic(auto_error=False)] if access and access.password else []
-    return [Depends(one) for one in (*bearer, *basic)]
+    return [Depends(scheme) for scheme in (*bearer, *basic)]
 
 
 def _add_operation(router: APIRouter, operation: Operation, served: ServedOperations) -> None:
@@ -224,8 +224,8 @@ def _sessions(served: ServedOperations) -> APIRouter:
             models=models.describe(),
             mode=options.search_mode(by_meaning=models.embeds_meaning),
             parsers=[
-                OfferedParser(name=one.name, title=one.title, summary=one.summary)
-                for one in served.offer.values()
+                OfferedParser(name=preset.name, title=preset.title, summary=preset.summary)
+                for preset in served.offer.values()
             ],
             documents=None if x_session is None else _documents(served, x_session),
         )
@@ -241,17 +241,17 @@ def _sessions(served: ServedOperations) -> APIRouter:
 
 def _documents(served: ServedOperations, key: str) -> list[SessionDocument]:
     with served.sessions.holding(served.known(key)) as session:
-        return [SessionDocument.of(one) for one in session.documents]
+        return [SessionDocument.of(document) for document in session.documents]
 
 
 def _files_of(form: FormData, most: int) -> list[tuple[str | None, BinaryIO]]:
     """The files of an upload by the name they are sent with."""
-    files = [one for one in form.getlist("files") if isinstance(one, UploadFile)]
+    files = [file for file in form.getlist("files") if isinstance(file, UploadFile)]
     if not files:
         raise ConfigurationError("no file in the field 'files'; send at least one")
     if len(files) > most:
         raise HTTPException(413, f"the upload has more than {most} files")
-    return [(one.filename, one.file) for one in files]
+    return [(file.filename, file.file) for file in files]
 
 
 def _read(
@@ -265,9 +265,9 @@ def _read(
             path = save(stream, name, Path(folder, str(position)))
             rows = list(received_of(path, session.read))
             received += rows
-            for document in filter(None, (one for _, one in rows)):
+            for document in filter(None, (received for _, received in rows)):
                 if file_hash := document.metadata.get(FILE_HASH):
                     pdfs[file_hash] = path.read_bytes()
-    documents = [one for _, one in received if one is not None]
+    documents = [document for _, document in received if document is not None]
     session.take(documents, most=most, files=pdfs)
     return [row for row, _ in received]

@@ -37,12 +37,12 @@ def shortened(schema: Any, *, reply: bool = False) -> Any:
     Of a reply all fields are there, so that is not said of each, and what may be null is.
     """
     if isinstance(schema, list):
-        return [shortened(one, reply=reply) for one in schema]
+        return [shortened(part, reply=reply) for part in schema]
     if not isinstance(schema, dict):
         return schema
     left_out = {"title", "pattern", *(("required", "default") if reply else ())}
     found = {
-        name: {key: shortened(one, reply=reply) for key, one in value.items()}
+        name: {key: shortened(part, reply=reply) for key, part in value.items()}
         if name in {"properties", "$defs"}
         else shortened(value, reply=reply)
         for name, value in schema.items()
@@ -50,7 +50,7 @@ def shortened(schema: Any, *, reply: bool = False) -> Any:
     }
     kinds = found.get("anyOf", [])
     if {"type": "null"} in kinds and len(kinds) == _OR_NULL:
-        (kind,) = (one for one in kinds if one != {"type": "null"})
+        (kind,) = (kind for kind in kinds if kind != {"type": "null"})
         if not reply or "type" in kind:
             del found["anyOf"]
             found = {**kind, **found, **({"type": [kind["type"], "null"]} if reply else {})}
@@ -62,10 +62,10 @@ def shortened(schema: Any, *, reply: bool = False) -> Any:
 def named_parsers(schema: Any, names: Sequence[str]) -> Any:
     """A schema in which the name of a parser is one of these."""
     if isinstance(schema, list):
-        return [named_parsers(one, names) for one in schema]
+        return [named_parsers(part, names) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: named_parsers(one, names) for key, one in schema.items()}
+    found = {key: named_parsers(part, names) for key, part in schema.items()}
     if isinstance(spec := found.get("ParserSpec"), dict) and "properties" in spec:
         spec["properties"]["name"]["enum"] = list(names)
     return found
@@ -100,7 +100,7 @@ def page_of(document: dict[str, Any]) -> str:
     for methods in document["paths"].values():
         for it in methods.values():
             content = it.get("requestBody", {}).get("content", {})
-            schema: dict[str, Any] = next((one["schema"] for one in content.values()), {})
+            schema: dict[str, Any] = next((media["schema"] for media in content.values()), {})
             name = str(schema.get("$ref", "")).rpartition("/")[2]
             bodies[it["operationId"]] = schemas.get(name) or schema
     template = Environment(autoescape=True).from_string(_PAGE)

@@ -157,9 +157,9 @@ def seen(operation: Operation, data: Mapping[str, Any]) -> dict[str, Any]:
 def clean(value: Any, *, is_words: bool = False) -> Any:
     """The same data without paths in messages; texts of documents stay as they are."""
     if isinstance(value, dict):
-        return {name: clean(one, is_words=name in _WORDS) for name, one in value.items()}
+        return {name: clean(part, is_words=name in _WORDS) for name, part in value.items()}
     if isinstance(value, list):
-        return [clean(one, is_words=is_words) for one in value]
+        return [clean(part, is_words=is_words) for part in value]
     return without_paths(value) if is_words and isinstance(value, str) else value
 
 

@@ -36,7 +36,9 @@ def safe_name(name: str | None) -> str:
         name: as the client sent it.
     """
     last = PureWindowsPath(unicodedata.normalize("NFC", name or "")).name  # knows both slashes
-    shown = "".join(one for one in last if one.isprintable() and one not in _REFUSED).strip(" .")
+    shown = "".join(
+        character for character in last if character.isprintable() and character not in _REFUSED
+    ).strip(" .")
     stem, suffix = Path(shown).stem.strip(" ."), Path(shown).suffix[:20]
     if not stem or stem.upper() in _DEVICES:
         stem = f"_{stem or 'document'}"
@@ -72,19 +74,19 @@ def received_of(
         read: reads it.
     """
     for result in read(path):
-        one = result.document
+        document = result.document
         if result.error is not None:
             yield _failed(path.name, result.error), None
-        elif one is not None:
+        elif document is not None:
             row = UploadedFile(
                 name=path.name,
                 status="read",
-                document=one.doc_id,
-                pages=one.metadata.get(TOTAL_PAGES),
-                characters=len(one.text),
-                warnings=[str(word) for word in one.metadata.get(READ_WARNINGS) or ()],
+                document=document.doc_id,
+                pages=document.metadata.get(TOTAL_PAGES),
+                characters=len(document.text),
+                warnings=[str(word) for word in document.metadata.get(READ_WARNINGS) or ()],
             )
-            yield row, one
+            yield row, document
 
 
 def _failed(name: str, error: ReadError) -> UploadedFile:

@@ -132,7 +132,7 @@ def lack_of(stored: Mapping[str, StoredNode]) -> str:
     """In words what is not whole about the stored nodes of a document; "" where nothing is."""
     if len(versions := {node.source_hash for node in stored.values()}) > 1:
         return f"chunks of {len(versions)} versions of it are mixed"
-    parents = {one for one, node in stored.items() if node.is_parent}
+    parents = {node_id for node_id, node in stored.items() if node.is_parent}
     named = {node.parent for node in stored.values() if node.parent}
     if lost := named - stored.keys():
         return f"{len(lost)} parents are missing, and their children are there"

@@ -80,7 +80,7 @@ Where = Condition | OneOf | Together
 
 def all_of(*chosen: Where | None) -> Where | None:
     """Return the condition that all given ones hold; None asks nothing."""
-    parts = tuple(one for one in chosen if one is not None)
+    parts = tuple(condition for condition in chosen if condition is not None)
     return parts[0] if len(parts) == 1 else Together("must", parts) if parts else None
 
 
@@ -100,18 +100,18 @@ def holds(where: Where | None, node_id: str, payload: Mapping[str, Any]) -> bool
             each = (holds(part, node_id, payload) for part in parts)
             return all(each) if how == "must" else any(each) == (how == "should")
         case Condition(key, "in", wanted):
-            return any(holds(Condition(key, "==", one), node_id, payload) for one in wanted)
+            return any(holds(Condition(key, "==", value), node_id, payload) for value in wanted)
         case Condition(key, how, wanted):
             found = _values(payload, key)
             if how == "is_empty":
                 return not found
             # What is of another kind passes nothing.
             kind, compare = _kind_of(wanted), _COMPARED[how]
-            same = [one for one in found if kind and _kind_of(one) is kind]
+            same = [stored for stored in found if kind and _kind_of(stored) is kind]
             if kind is str and how in _ORDERED:
                 wanted = time_in(wanted)
                 same = [time for time in map(time_in, same) if time]
-            return any(compare(one, wanted) for one in same)
+            return any(compare(stored, wanted) for stored in same)
 
 
 def keys_of(where: Where | None) -> dict[str, IndexKind]:
@@ -135,7 +135,7 @@ def _kind_for(how: str, value: Any) -> IndexKind | None:
     if how == "is_empty":
         return "any"
     values = value if isinstance(value, list) else [value]
-    kinds = {_kind_of(one) for one in values}
+    kinds = {_kind_of(value) for value in values}
     if kinds == {str} and how != "text_match":
         return "keyword" if how in {"==", "in"} else "datetime"
     return "bool" if kinds == {bool} else "float" if kinds == {float} else None
@@ -173,7 +173,7 @@ def are_texts(value: object) -> bool:
     return (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)
-        and all(isinstance(one, str) for one in value)
+        and all(isinstance(text, str) for text in value)
     )
 
 

@@ -106,7 +106,9 @@ class Filter:
             return self
         document_ids = several(document_ids)
         if self.document_ids is not None:
-            document_ids = [one for one in document_ids if one in set(self.document_ids)]
+            document_ids = [
+                document_id for document_id in document_ids if document_id in set(self.document_ids)
+            ]
         return replace(self, document_ids=document_ids)
 
     def conditions(self) -> Where | None:
@@ -143,5 +145,5 @@ def _are_two_numbers(value: object) -> bool:
     return (
         isinstance(value, Sequence)
         and len(value) == 2  # noqa: PLR2004 - first and last
-        and all(type(one) is int for one in value)
+        and all(type(number) is int for number in value)
     )

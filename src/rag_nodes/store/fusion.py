@@ -94,7 +94,7 @@ def fuse(scores: Scores, method: Fusion = "score", alpha: float | None = None) -
     if method == "rank":
         first, second = _reciprocal_ranks(dense), _reciprocal_ranks(sparse)
         ids = (*first, *second)
-        summed = {one: first.get(one, 0.0) + second.get(one, 0.0) for one in ids}
+        summed = {node_id: first.get(node_id, 0.0) + second.get(node_id, 0.0) for node_id in ids}
         return _ranked(summed, 2 / (RANK_OFFSET + 1))
     return _by_score(dense, sparse, scores.rest or Rest(0, (), ()), alpha)
 
@@ -105,13 +105,14 @@ def _by_score(
     """By sums of scores over deviations; a node that the dense search lacks counts as its worst."""
     lowest = min(dense.values(), default=0.0)
     ids = dict.fromkeys((*dense, *sparse))
-    similar = np.array([dense.get(one, lowest) for one in ids], dtype=np.float64)
-    worded = np.array([sparse.get(one, 0.0) for one in ids], dtype=np.float64)
+    similar = np.array([dense.get(node_id, lowest) for node_id in ids], dtype=np.float64)
+    worded = np.array([sparse.get(node_id, 0.0) for node_id in ids], dtype=np.float64)
     shares = (1.0, 1.0) if alpha is None else (alpha, 1 - alpha)
     deviations = _deviation(similar, rest.dense, rest), _deviation(worded, rest.sparse, rest)
     # A ranking in which all are alike has nothing to say.
     first, second = (
-        share / one if one else 0.0 for share, one in zip(shares, deviations, strict=True)
+        share / deviation if deviation else 0.0
+        for share, deviation in zip(shares, deviations, strict=True)
     )
     if not first and not second:  # all chunks are alike, and the cosine says how
         return _ranked(dict.fromkeys(ids, float(similar.mean()) if ids else 0.0), 1.0)

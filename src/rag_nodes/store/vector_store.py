@@ -282,7 +282,7 @@ def _asked(query: VectorStoreQuery) -> Query:
     """
     mode = _MODES.get(query.mode)
     if mode is None:
-        known = ", ".join(sorted(str(one.value) for one in map(VectorStoreQueryMode, _MODES)))
+        known = ", ".join(sorted(str(mode.value) for mode in map(VectorStoreQueryMode, _MODES)))
         raise ConfigurationError(
             f"this store has no query mode {str(query.mode)!r}; choose one of {known}"
         )

@@ -78,27 +78,30 @@ def readings_view(found: Readings, _: ReadRequest, cli: Invocation) -> Iterator[
             yield from _outline(document)
 
 
-def _outline(one: Understood) -> Iterator[RenderableType]:
-    targets = counted(len({link.target for link in one.links}), "address")
+def _outline(document: Understood) -> Iterator[RenderableType]:
+    targets = counted(len({link.target for link in document.links}), "address")
     yield facts(
         [
-            ("File", one_line(one.name)),
-            ("Kind", one.kind),
-            ("Title", one_line(one.title or "-")),
-            ("Pages", "none" if one.pages is None else f"{one.pages:,}"),
-            ("Blank pages", ", ".join(map(str, one.blank_pages))),
-            ("Text", f"{counted(one.characters, 'character')}, read in {seconds(one.seconds)}"),
-            ("Headings", f"{len(one.headings):,}"),
-            ("Tables", f"{one.tables:,}"),
-            ("Links", f"{len(one.links):,}, to {targets}"),
+            ("File", one_line(document.name)),
+            ("Kind", document.kind),
+            ("Title", one_line(document.title or "-")),
+            ("Pages", "none" if document.pages is None else f"{document.pages:,}"),
+            ("Blank pages", ", ".join(map(str, document.blank_pages))),
+            (
+                "Text",
+                f"{counted(document.characters, 'character')}, read in {seconds(document.seconds)}",
+            ),
+            ("Headings", f"{len(document.headings):,}"),
+            ("Tables", f"{document.tables:,}"),
+            ("Links", f"{len(document.links):,}, to {targets}"),
         ]
     )
-    yield from (plain(f"warning: {one_line(warning)}", "yellow") for warning in one.warnings)
-    for found in one.headings[:_MOST_HEADINGS]:
+    yield from (plain(f"warning: {one_line(warning)}", "yellow") for warning in document.warnings)
+    for found in document.headings[:_MOST_HEADINGS]:
         page = f"  p. {found.page}" if found.page else ""
         yield plain("  " * found.level + one_line(found.text) + page)
-    if len(one.headings) > _MOST_HEADINGS:
-        yield plain(f"{len(one.headings) - _MOST_HEADINGS:,} more headings with --json", "dim")
+    if len(document.headings) > _MOST_HEADINGS:
+        yield plain(f"{len(document.headings) - _MOST_HEADINGS:,} more headings with --json", "dim")
     yield plain("")
 
 
@@ -124,12 +127,12 @@ def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterat
     yield table(
         enumerate(found.nodes),
         {
-            "#": lambda one: one[0],
-            "Characters": lambda one: _offsets(one[1]),
-            "Pages": lambda one: _pages(one[1]).removeprefix("pp. ").removeprefix("p. "),
-            "Tokens": lambda one: one[1].metadata.get(TOKEN_COUNT, 0),
-            "Heading": lambda one: ending(_heading(one[1]), headings),
-            "Text": lambda one: begun(one[0]),
+            "#": lambda chunk: chunk[0],
+            "Characters": lambda chunk: _offsets(chunk[1]),
+            "Pages": lambda chunk: _pages(chunk[1]).removeprefix("pp. ").removeprefix("p. "),
+            "Tokens": lambda chunk: chunk[1].metadata.get(TOKEN_COUNT, 0),
+            "Heading": lambda chunk: ending(_heading(chunk[1]), headings),
+            "Text": lambda chunk: begun(chunk[0]),
         },
         right=("Characters", "Pages"),
     )
@@ -162,7 +165,7 @@ def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]
     tokens = [int(node.metadata.get(TOKEN_COUNT, 0)) for node in nodes]
     mean = f" · tokens {sum(tokens) / len(tokens):,.0f} mean, {max(tokens):,} max" if tokens else ""
     yield "Chunks", f"{len(nodes):,}{mean}"
-    yield from ((name, one_line(words)) for name, words in remarks(one.metadata for one in nodes))
+    yield from ((name, one_line(words)) for name, words in remarks(node.metadata for node in nodes))
     lost = sum(node.start_char_idx is None for node in nodes)
     yield "Places", recovery_in_words(lost, len(nodes)) or ""
     sides = Counter(side for edge in edges for side in dict.fromkeys(edge) if side)
@@ -225,8 +228,8 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
             report.findings[:_MOST_FINDINGS],
             {
                 "Finding": "kind",
-                "Page": lambda one: ending(one.page, _PAGE_WIDTH),
-                "Chunk": lambda one: (one.chunk_id or "-")[:8],
+                "Page": lambda chunk: ending(chunk.page, _PAGE_WIDTH),
+                "Chunk": lambda chunk: (chunk.chunk_id or "-")[:8],
                 "Detail": "detail",
             },
         )

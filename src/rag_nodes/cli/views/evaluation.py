@@ -52,7 +52,7 @@ def evaluation_view(
     yield from (plain(one_line(sentence), "bold") for sentence in report.decision.said)
     yield _numbers(report)
     yield from filter(None, (_kinds(report), _reasons(report)))
-    said = [one.words for one in report.left_out] + [size.words for size in report.sizes]
+    said = [column.words for column in report.left_out] + [size.words for size in report.sizes]
     yield from (plain(one_line(words)) for words in said)
     yield from (plain(one_line(sentence), "bold") for sentence in report.verdict)
     if report.judgement:
@@ -61,7 +61,7 @@ def evaluation_view(
     # By drafts one sentence for all columns, as all say the same.
     untold = [gate for gate in gates if report.untold and gate.outcome == "cannot tell"]
     if untold:
-        names = ", ".join(one_line(name) for name in dict.fromkeys(one.row for one in untold))
+        names = ", ".join(one_line(name) for name in dict.fromkeys(row.row for row in untold))
         yield plain(f"{names}: cannot tell: {report.untold}", _COLOURS["cannot tell"])
     others = {gate.words: gate.outcome for gate in gates if gate not in untold}
     yield from (plain(one_line(words), _COLOURS[outcome]) for words, outcome in others.items())
@@ -151,10 +151,10 @@ def _judged(judgement: Judgement) -> Iterator[RenderableType]:
     """Yield the grades of the answers, and their cost."""
     columns: dict[str, Column] = {
         "Answers from": "name",
-        "faithful": lambda one: _mean(one.faithfulness, "{:.0%}"),
-        "correct": lambda one: _mean(one.correctness, "{:.1f} of 5"),
-        "judged": lambda one: f"{one.faithfulness.judged}, {one.correctness.judged}",
-        "not judged": lambda one: f"{one.faithfulness.not_judged}, {one.correctness.not_judged}",
+        "faithful": lambda row: _mean(row.faithfulness, "{:.0%}"),
+        "correct": lambda row: _mean(row.correctness, "{:.1f} of 5"),
+        "judged": lambda row: f"{row.faithfulness.judged}, {row.correctness.judged}",
+        "not judged": lambda row: f"{row.faithfulness.not_judged}, {row.correctness.not_judged}",
     }
     if not judgement.error:
         yield table(judgement.columns, columns, right=[*columns][1:])
@@ -211,13 +211,13 @@ def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderab
     from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
     from rag_nodes.text.spans import PageMap
 
-    def answer(one: Any) -> str:
-        return textwrap.shorten(one_line(found.dataset.quote(one.gold[0][0])), _BEGINNING)
+    def answer(question: Any) -> str:
+        return textwrap.shorten(one_line(found.dataset.quote(question.gold[0][0])), _BEGINNING)
 
-    known = {one.id_: one.metadata for one in found.dataset.documents}
+    known = {document.id_: document.metadata for document in found.dataset.documents}
 
-    def place(one: Any) -> str:
-        document, span = one.gold[0][0]
+    def place(question: Any) -> str:
+        document, span = question.gold[0][0]
         name, on = display_name(known[document]) or document, PageMap.of(known[document])
         return f"{name}, {pages(on.page_of(span.start), None)}" if on else name
 

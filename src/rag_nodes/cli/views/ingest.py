@@ -72,18 +72,18 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
         {
             "Parser": _name_of,
             "Chunks": "chunks",
-            "Tokens\nmean": lambda one: round(one.mean_tokens),
+            "Tokens\nmean": lambda column: round(column.mean_tokens),
             "Tokens\nmax": "max_tokens",
             "Written": "written",
             **changes,
             **{stage.capitalize(): f"seconds.{stage}" for stage in ("parse", "embed", "store")},
         },
     )
-    for one in report.columns:
-        if one.error:
-            yield plain(f"{one.parser}: {one.error}", "red")
-        if said := recovery_in_words(one.unplaced, one.chunks):
-            yield plain(f"{one.parser}: {said}", "yellow")
+    for column in report.columns:
+        if column.error:
+            yield plain(f"{column.parser}: {column.error}", "red")
+        if said := recovery_in_words(column.unplaced, column.chunks):
+            yield plain(f"{column.parser}: {said}", "yellow")
     for reason in report.unhashable:
         again = "so every ingest processes its documents again."
         yield plain(f"{one_line(reason)}, {again}", "yellow")
@@ -109,13 +109,13 @@ def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
         report.columns,
         {
             "Parser": _name_of,
-            "Due": lambda one: report.due[one.parser],
+            "Due": lambda column: report.due[column.parser],
             "Chunks": "chunks",
             "New": "written",
             "Unchanged": "unchanged",
             "Tokens": "tokens",
             "To embed": "embedding_tokens",
-            "Price": lambda one: dollars(one.embedding_cost),
+            "Price": lambda column: dollars(column.embedding_cost),
         },
         right=("Price",),
     )
@@ -169,11 +169,13 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
         shown,
         {
             "Document": _name,
-            "Status": lambda one: plain(one.status, _STYLES.get(one.status, "")),
+            "Status": lambda file: plain(file.status, _STYLES.get(file.status, "")),
             "Pages": "pages",
-            "Characters": lambda one: one.characters or None,
+            "Characters": lambda file: file.characters or None,
             "Time": "seconds",
-            "Stored": lambda one: by_parser((of.stored, of.chunks) for of in one.columns.values()),
+            "Stored": lambda file: by_parser(
+                (of.stored, of.chunks) for of in file.columns.values()
+            ),
         },
         right=("Stored",),
     )
@@ -199,7 +201,9 @@ def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:
 def _said(file: FileOutcome) -> list[str]:
     """Return the remarks about a file: of reading it, and of storing it by each parser."""
     reading = [file.error] if file.error else []
-    return reading + [f"{name}: {one.lack}" for name, one in file.columns.items() if one.lack]
+    return reading + [
+        f"{name}: {column.lack}" for name, column in file.columns.items() if column.lack
+    ]
 
 
 def _name(file: FileOutcome) -> str:

@@ -51,66 +51,71 @@ _NAME_WIDTH = 60
 def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """The collections of a store, what could not be read of each corpus, and all together."""
     found, unread = stored.collections, stored.unread
-    for one in found:
-        yield plain(f"{one.corpus}: {one.parser}", "bold")
-        yield facts((f"  {name}", value) for name, value in _facts(one) if value)
+    for collection in found:
+        yield plain(f"{collection.corpus}: {collection.parser}", "bold")
+        yield facts((f"  {name}", value) for name, value in _facts(collection) if value)
         yield ""
-    for corpus, number in Counter(one.corpus for one in unread).items():
-        known = [one.failed_at for one in unread if one.corpus == corpus and one.failed_at]
+    for corpus, number in Counter(failed.corpus for failed in unread).items():
+        known = [
+            failed.failed_at for failed in unread if failed.corpus == corpus and failed.failed_at
+        ]
         said = f"{counted(number, 'file')} could not be read{since(min(known, default=None))}"
         why = command("list --state failed", corpus)
         yield plain(f"{corpus}: {said}; {why} says why", "red")
-    sizes = [one.size for one in found if one.size is not None]
+    sizes = [collection.size for collection in found if collection.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
-    chunks = counted(sum(one.chunks for one in found), "chunk")
+    chunks = counted(sum(collection.chunks for collection in found), "chunk")
     what = f"{counted(len(found), 'collection')}, {chunks}{size}"
     said = what if found else f"nothing is stored{one_line(foreign_words(stored.foreign))}"
     yield plain(f"{near(stored.store)}: {said}", "dim")
 
 
-def _facts(one: CollectionStatus) -> Iterator[tuple[str, str]]:
-    yield "Collection", one.name
-    yield "Trouble", one_line(one.trouble or "")
-    numbers = f", {one.dimension} numbers" if one.dimension else ""
-    yield "Options", configuration(json.loads(one.options or "{}"))
-    yield "Model", f"{one_line(one.model)}{numbers}"
-    yield "Ignored", f"vectors {names}" if (names := ", ".join(one.ignored_vectors)) else ""
-    parents = f" and {counted(one.parents, 'parent')}" if one.parents else ""
-    documents = counted(one.documents, "document")
-    said = ", says the ledger" if one.trouble else ""
-    yield "Stored", f"{counted(one.chunks, 'chunk')}{parents} of {documents}{said}"
+def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
+    yield "Collection", collection.name
+    yield "Trouble", one_line(collection.trouble or "")
+    numbers = f", {collection.dimension} numbers" if collection.dimension else ""
+    yield "Options", configuration(json.loads(collection.options or "{}"))
+    yield "Model", f"{one_line(collection.model)}{numbers}"
+    yield "Ignored", f"vectors {names}" if (names := ", ".join(collection.ignored_vectors)) else ""
+    parents = f" and {counted(collection.parents, 'parent')}" if collection.parents else ""
+    documents = counted(collection.documents, "document")
+    said = ", says the ledger" if collection.trouble else ""
+    yield "Stored", f"{counted(collection.chunks, 'chunk')}{parents} of {documents}{said}"
     wrong = [
         f"{counted(number, 'document')} {what}"
-        for number, what in ((one.incomplete, "not whole"), (one.expired, "expired"))
+        for number, what in ((collection.incomplete, "not whole"), (collection.expired, "expired"))
         if number
     ]
     yield "Due", f"{', '.join(wrong)}: run the ingest again" if wrong else ""
-    if one.failed:
-        failed = counted(one.failed, "document")
-        yield "Failed", f"{failed}{since(one.failed_at)}: {one_line(one.error or '')}"
-    if one.first_used:  # a copy that nothing was ingested into has no times
-        yield "Ingested", f"first {moment(one.first_used)}, last {moment(one.last_used)}"
-    yield "On disk", size_of(one.size)
+    if collection.failed:
+        failed = counted(collection.failed, "document")
+        yield "Failed", f"{failed}{since(collection.failed_at)}: {one_line(collection.error or '')}"
+    if collection.first_used:  # a copy that nothing was ingested into has no times
+        yield (
+            "Ingested",
+            f"first {moment(collection.first_used)}, last {moment(collection.last_used)}",
+        )
+    yield "On disk", size_of(collection.size)
 
 
 def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """A row per document, and what is wrong with those that something is wrong with."""
     shown, collections = found.documents, found.collections
 
-    def chunks(one: ListedDocument) -> str | None:
-        there = [one.chunks.get(name, 0) for name in collections]
+    def chunks(document: ListedDocument) -> str | None:
+        there = [document.chunks.get(name, 0) for name in collections]
         return by_parser(zip(there, there, strict=True)) if any(there) else None
 
     if shown:
         columns: dict[str, Column] = {
-            "Document": lambda one: shortened(
-                one.name.removesuffix(f" ({one.source})"), _NAME_WIDTH
+            "Document": lambda document: shortened(
+                document.name.removesuffix(f" ({document.source})"), _NAME_WIDTH
             ),
             "From": _origin,
             "Pages": "pages",
             "Chunks": chunks,
             "Stored": "stored_at",
-            "State": lambda one: plain(one.state, _STYLES[one.state]),
+            "State": lambda document: plain(document.state, _STYLES[document.state]),
         }
         yield table(shown, columns, right=("Pages", "Chunks"))
     if shown and len(collections) > MOST_PARSERS:
@@ -119,11 +124,14 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
         several = Counter(collections.values())
         told = (name if several[parser] > 1 else parser for name, parser in collections.items())
         yield plain(f"Chunks: {' · '.join(told)}", "dim")
-    for one in shown:
-        if one.error:
-            said = one_line(one.error.removeprefix(f"{one.path}: "))
-            yield plain(f"{one_line(one.name)}{since(one.failed_at)}: {said}", _STYLES[one.state])
-    states = Counter(one.state for one in shown)
+    for document in shown:
+        if document.error:
+            said = one_line(document.error.removeprefix(f"{document.path}: "))
+            yield plain(
+                f"{one_line(document.name)}{since(document.failed_at)}: {said}",
+                _STYLES[document.state],
+            )
+    states = Counter(document.state for document in shown)
     said = ", ".join(f"{number:,} {state}" for state, number in states.items())
     total = f"{len(shown):,} of {counted(found.total, 'document')}"
     yield plain(f"corpus {found.corpus}: {total}{': ' + said if said else ''}", "dim")
@@ -131,11 +139,11 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
         yield plain(f"nothing is stored{one_line(foreign_words(found.foreign))}", "dim")
 
 
-def _origin(one: ListedDocument) -> str:
+def _origin(document: ListedDocument) -> str:
     """Return the origin of a document: its folder, if the name is that of the file."""
-    place = near(one.source or one.path or "-")
+    place = near(document.source or document.path or "-")
     folder, _, last = place.rpartition("/")
-    return folder if folder and last == one.name else place
+    return folder if folder and last == document.name else place
 
 
 def gone_view(found: Gone, _: Request, __: Invocation) -> Iterator[RenderableType]:

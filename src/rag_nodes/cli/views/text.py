@@ -123,7 +123,7 @@ class FittingTable(Table):
         names = [" ".join(str(column.header).split()) for column in self.columns]
         for first, *others in zip(*(column.cells for column in self.columns), strict=True):
             yield Text.assemble("\n", cast("Text", first), style="bold")
-            yield facts((f"  {name}", one) for name, one in zip(names[1:], others, strict=True))
+            yield facts((f"  {name}", value) for name, value in zip(names[1:], others, strict=True))
         yield Text("")  # as below a table
 
 
@@ -164,7 +164,7 @@ def table(
             name, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
         )
     for row in found:
-        made.add_row(*(_cell(what, one) for (_, what), one in zip(pairs, row, strict=True)))
+        made.add_row(*(_cell(what, value) for (_, what), value in zip(pairs, row, strict=True)))
     return made
 
 
@@ -199,7 +199,8 @@ def by_parser(numbers: Iterable[tuple[int, int]]) -> str | None:
     if len(pairs) > MOST_PARSERS:  # a long cell leaves no place for the names beside it
         pairs = [(sum(there), sum(due)) for there, due in [zip(*pairs, strict=True)]]
     each = (
-        f"{one:,} of {due:,}" if one < due else f"{one:,}" if one else "-" for one, due in pairs
+        f"{number:,} of {due:,}" if number < due else f"{number:,}" if number else "-"
+        for number, due in pairs
     )
     return " · ".join(each) or None
 

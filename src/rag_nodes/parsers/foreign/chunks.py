@@ -92,7 +92,7 @@ def _pieces(splitter: Any, text: str) -> list[ForeignChunk]:
         raise ParseError(
             f"{class_path(splitter)} gave no list of chunks, but {type(given).__name__}"
         )
-    found = [_piece(splitter, one) for one in given]
+    found = [_piece(splitter, piece) for piece in given]
     return [piece for piece in found if piece.text.strip()]
 
 

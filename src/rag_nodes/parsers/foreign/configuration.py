@@ -86,7 +86,7 @@ def _described(thing: Any, depth: int) -> Any:
         return class_path(thing)
     return [
         class_path(thing),
-        sorted((name, _hashed(_described(one, depth + 1))) for name, one in inside),
+        sorted((name, _hashed(_described(value, depth + 1))) for name, value in inside),
     ]
 
 
@@ -99,14 +99,16 @@ def _inside(thing: Any, depth: int) -> list[tuple[str, Any]] | None:
     if isinstance(thing, partial):
         thing = (thing.func, thing.args, thing.keywords)
     if isinstance(thing, list | tuple):
-        return [(f"{number:09}", one) for number, one in enumerate(thing)]
+        return [(f"{number:09}", item) for number, item in enumerate(thing)]
     if isinstance(thing, set | frozenset):
-        return [(str(one), None) for one in thing]
+        return [(str(item), None) for item in thing]
     named = thing if isinstance(thing, dict) else _attributes(thing)
     if depth and not isinstance(thing, dict | BaseModel):
         # What helps a splitter, a tokenizer say, fills caches of its own while it works.
-        named = {name: one for name, one in named.items() if isinstance(one, str | int | float)}
-    return [(str(name), one) for name, one in named.items() if _counts(str(name))]
+        named = {
+            name: value for name, value in named.items() if isinstance(value, str | int | float)
+        }
+    return [(str(name), value) for name, value in named.items() if _counts(str(name))]
 
 
 def _attributes(thing: Any) -> dict[str, Any]:

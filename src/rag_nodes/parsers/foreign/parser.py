@@ -95,7 +95,7 @@ class ForeignNodeParser(SpanNodeParser):
 
     def __reduce__(self) -> tuple[Any, ...]:
         """With its splitter, which LlamaIndex leaves out if it cannot be pickled; or its path."""
-        options = {name: one for name, one in self.__dict__.items() if name not in _NOT_PICKLED}
+        options = {name: value for name, value in self.__dict__.items() if name not in _NOT_PICKLED}
         if self.path:
             del options["splitter"]
         return partial(type(self), **options), ()

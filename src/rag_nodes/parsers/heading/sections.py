@@ -148,7 +148,7 @@ def kinds_of(blocks: Sequence[Block]) -> dict[str, Any]:
 def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:
     """One section per heading up to `max_level`, and one for what stands above the first."""
     blocks = packer.blocks
-    headings = [one for one in packer.headings.headings if one.block.level <= max_level]
+    headings = [heading for heading in packer.headings.headings if heading.block.level <= max_level]
     opens = [number for number, block in enumerate(blocks) if 0 < block.level <= max_level]
     first = opens[0] if opens else len(blocks)
     if first:
@@ -195,7 +195,7 @@ def _words_of(packer: Packer, block: Block) -> Iterator[str]:
 def shared_path(left: tuple[str, ...], right: tuple[str, ...]) -> tuple[str, ...]:
     """The headings both paths begin with."""
     same = takewhile(lambda pair: pair[0] == pair[1], zip(left, right, strict=False))
-    return tuple(one for one, _ in same)
+    return tuple(path for path, _ in same)
 
 
 class FutureNode(NamedTuple):

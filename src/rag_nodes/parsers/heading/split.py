@@ -64,8 +64,8 @@ class Splitter:
             facts[keys.CODE_LANGUAGE] = block.info.split()[0]
         if packer.count(*part) > self.size:
             facts[keys.OVERSIZED] = True
-        code = [one for one in blocks if one.kind is Kind.CODE]
-        if any(one.start < part.start or one.end > part.end for one in code):
+        code = [block for block in blocks if block.kind is Kind.CODE]
+        if any(block.start < part.start or block.end > part.end for block in code):
             facts[keys.SPLIT_BLOCK] = True
         return facts
 

@@ -101,7 +101,7 @@ class Collection(EngineCollection):
             DimensionError: an embedding has another length.
             StoreFullError: the disk has too little space; what was written before stays.
         """
-        made = [self._made(one) for one in points]
+        made = [self._made(point) for point in points]
         coming = BATCH * (self.layout.size * 4 + _PAYLOAD) * _GROWTH
         for first in range(0, len(made), BATCH):
             shards.check_space(self._disk, coming, temporary=self._tenant is not None)
@@ -161,14 +161,14 @@ class Collection(EngineCollection):
             every = self._count(present, exact=query.where is not None)
             depth = depth_of(query.limit, every)
         rankings = self._terms.rankings(self.layout, query, chosen)
-        answers = {(kind, kind): self._asked(one, depth) for kind, one in rankings.items()}
+        answers = {(kind, kind): self._asked(ranking, depth) for kind, ranking in rankings.items()}
         if depth < every:
             candidates: dict[str, Collection_[Any]] = {
                 kind: found.keys() for (kind, _), found in answers.items()
             }
             # What ranks nothing comes by ids, which are hashes.
             drawn = edge.ScrollRequest(limit=SAMPLE, filter=present, with_payload=False)
-            candidates[DRAWN] = [one.id for one in self.shard.scroll(drawn)[0]]
+            candidates[DRAWN] = [point.id for point in self.shard.scroll(drawn)[0]]
             for kind, (of, ids) in product(rankings, candidates.items()):
                 if of != kind:
                     answers[kind, of] = self._asked(rankings[kind], len(ids), ids)
@@ -185,7 +185,7 @@ class Collection(EngineCollection):
         if not limit:
             return {}
         request = edge.QueryRequest(limit=limit, **ranking)
-        return {one.id: one.score for one in self.shard.query(request)}
+        return {point.id: point.score for point in self.shard.query(request)}
 
     def find_by(self, keys: Mapping[str, IndexKind]) -> None:
         """Have filters by some keys answered without a look at every point, where there are many.
@@ -215,8 +215,8 @@ class Collection(EngineCollection):
 
     def disk_size(self) -> int | None:
         """Bytes that it takes: its files have holes, and are shorter than they say."""
-        each = [one.stat() for one in self._disk.rglob("*")]
-        return sum(getattr(one, "st_blocks", 0) * 512 or one.st_size for one in each)
+        each = [path.stat() for path in self._disk.rglob("*")]
+        return sum(getattr(status, "st_blocks", 0) * 512 or status.st_size for status in each)
 
     def close(self) -> None:
         """Close it without a loss, and note what its files are."""
@@ -265,11 +265,15 @@ class Collection(EngineCollection):
     def _named(self, scores: Mapping[Any, float] | None) -> dict[str, float] | None:
         if scores is None:
             return None
-        return {self._node_id(one): score for one, score in scores.items()}
+        return {self._node_id(point_id): score for point_id, score in scores.items()}
 
     def _scope(self, chosen: Any = None) -> Any:
         """A filter for those of its points that meet a condition; None for the whole shard."""
-        must = [one for one in (chosen, self._tenant and self._tenant.condition) if one is not None]
+        must = [
+            condition
+            for condition in (chosen, self._tenant and self._tenant.condition)
+            if condition is not None
+        ]
         return edge.Filter(must=must) if must else None
 
     def _chosen(self, where: Where | None) -> Any:

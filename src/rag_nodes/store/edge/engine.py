@@ -106,8 +106,8 @@ class FolderEdge(Edge):
             self._check_format()
             self._collections.mkdir(exist_ok=True)
             self._known, self._unread, unfinished = folder.contents_of(path)
-            for one in unfinished:
-                shutil.rmtree(one)
+            for collection in unfinished:
+                shutil.rmtree(collection)
             for error in self._unread.values():
                 logger.warning("%s; the other collections can be used", error)
         except BaseException as error:

@@ -110,7 +110,7 @@ def check_ours(path: Path) -> None:
     within = path / COLLECTIONS
     if within.is_dir() and any(map(_is_collection, within.iterdir())):
         return  # ours, of which only the marker was lost
-    if found := sorted(one.name for one in path.iterdir() if one.name not in _NOBODYS):
+    if found := sorted(entry.name for entry in path.iterdir() if entry.name not in _NOBODYS):
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise StoreForeignError(
             f"{path}: this folder is no store of rag_nodes, and holds "

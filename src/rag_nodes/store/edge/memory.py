@@ -67,7 +67,7 @@ class SharedCollection(Collection):
         match = edge.FieldCondition(key=_KEY, match=edge.MatchValue(value=number))
         # Several collections may hold the same node, and the shard only one point of an id.
         masks = (_mask(f"{same} {name}") for same in count())
-        tenant = Tenant(match, next(one for one in masks if one not in shared.masks))
+        tenant = Tenant(match, next(mask for mask in masks if mask not in shared.masks))
         shared.masks.add(tenant.mask)
         super().__init__(shared.shard, name, shared.layout, MEMORY, shared.folder, tenant)
         self.shared, self.mask, self._own = shared, tenant.mask, {_KEY: number}
@@ -88,7 +88,7 @@ class SharedCollection(Collection):
 
     def mark(self, marks: Mapping[str, str | None]) -> None:
         known = {**self._marks, **marks}
-        self._marks = {one: epoch for one, epoch in known.items() if epoch is not None}
+        self._marks = {writer: epoch for writer, epoch in known.items() if epoch is not None}
 
     def disk_size(self) -> None:
         """Nothing that can be told from what others take."""

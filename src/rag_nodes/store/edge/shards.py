@@ -213,6 +213,6 @@ def _depth(value: Any) -> int:
     depth, level = 0, [value]
     while level and depth <= _DEEPEST:
         depth += 1
-        inner = (one.values() if isinstance(one, dict) else one for one in level)
+        inner = (value.values() if isinstance(value, dict) else value for value in level)
         level = [item for items in inner for item in items if isinstance(item, dict | list | tuple)]
     return depth

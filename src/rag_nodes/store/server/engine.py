@@ -108,7 +108,7 @@ class Served(Engine):
     def resolved(self, name: str) -> str:
         """Return the collection that a name means, which may be an alias of another program."""
         aliases = self._asked.get_aliases().aliases
-        return next((one.collection_name for one in aliases if one.alias_name == name), name)
+        return next((alias.collection_name for alias in aliases if alias.alias_name == name), name)
 
     def close(self) -> None:
         self.client.close()

@@ -65,16 +65,16 @@ def searches(
     Points have to pass `chosen`; each ranking gives `depth` at most.
     """
     rankings = TERMS.rankings(layout, query, chosen)
-    candidates = {kind: rest.Prefetch(limit=depth, **one) for kind, one in rankings.items()}
+    candidates = {kind: rest.Prefetch(limit=depth, **ranking) for kind, ranking in rankings.items()}
     if query.mode == "hybrid":
         # What ranks nothing comes by ids, which are hashes.
         present = TERMS.filter(TERMS.having(layout.dense), chosen)
         candidates[DRAWN] = rest.Prefetch(limit=SAMPLE, filter=present)
     return {
-        (kind, of): rest.QueryRequest(limit=depth, **one)
+        (kind, of): rest.QueryRequest(limit=depth, **ranking)
         if of == kind
-        else rest.QueryRequest(prefetch=found, limit=(found.limit or 0) * _PARTS, **one)
-        for kind, one in rankings.items()
+        else rest.QueryRequest(prefetch=found, limit=(found.limit or 0) * _PARTS, **ranking)
+        for kind, ranking in rankings.items()
         for of, found in candidates.items()
     }
 
@@ -86,7 +86,7 @@ def layout_of(params: Any, where: str) -> Layout:
         ConfigurationError: it has no one vector per chunk that is compared by cosine.
     """
     vectors = params.vectors if isinstance(params.vectors, dict) else {UNNAMED: params.vectors}
-    known = [one for one in (DENSE, UNNAMED, *vectors) if vectors.get(one) is not None]
+    known = [vector for vector in (DENSE, UNNAMED, *vectors) if vectors.get(vector) is not None]
     if not known or (len(vectors) > 1 and known[0] not in (DENSE, UNNAMED)):
         raise ConfigurationError(
             f"{where} has {len(vectors)} kinds of vectors ({', '.join(vectors) or 'none'}), none "
