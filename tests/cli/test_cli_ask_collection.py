@@ -5,11 +5,14 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from llama_index.core.schema import TextNode
+from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
 from store import qdrant_server as _server
 from tests.cli.conftest import Command
 
+from rag_nodes.models import get_embedding
 from rag_nodes.operations import ExitCode
 
 QUESTION = "How much does the tank hold?"
@@ -52,6 +55,23 @@ def test_an_alias_on_a_server_is_asked_as_the_collection_that_it_means(
     asked = command("ask", QUESTION, "--collection", "handbook", "--store", url, "--json").json
     assert (asked["parser"], asked["collection"]) == ("FixedSizeNodeParser", name)
     assert asked["context_reduction"] is not None
+
+
+def test_chunks_that_keyword_search_cannot_find_are_counted(
+    command: Command, manual: Path, url: str
+) -> None:
+    name = ingested(command, manual, url)["FixedSizeNodeParser"]
+    text = "The reserve tank holds ninety litres."
+    embedding = get_embedding("lexical").get_text_embedding(text)
+    with closing(QdrantClient(url, check_compatibility=False)) as client:
+        stock = QdrantVectorStore(name, client=client, index_doc_id=False)
+        stock.add([TextNode(text=text, embedding=embedding)])
+    ask = ("ask", "Which litres are in reserve?", "--collection", name, "--store", url)
+    said = " ".join(command(*ask).stdout.split())
+    assert "Not searched: 1 chunk that another program stored without a keyword vector" in said
+    assert command(*ask, "--json").json["unsearched"] == 1
+    found = command(*ask, "--mode", "hybrid", "--json").json
+    assert (found["unsearched"], "ninety" in found["text"]) == (0, True)
 
 
 def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(

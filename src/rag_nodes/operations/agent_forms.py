@@ -105,6 +105,8 @@ class Passages(Reply):
 
     passages: list[QuotedPassage]
     """The best first; no two share any characters."""
+    unsearched: int
+    """Stored chunks that were not searched: another program stored them without keyword vector."""
 
 
 class CitedAnswer(Reply):
@@ -119,6 +121,8 @@ class CitedAnswer(Reply):
     """The passages that the answer cites."""
     unknown_sources: tuple[int, ...]
     """Numbers in the answer that name no source; do not rely on what they are to prove."""
+    unsearched: int
+    """Stored chunks that were not searched: another program stored them without keyword vector."""
 
 
 class Quotation(QuotedPassage):

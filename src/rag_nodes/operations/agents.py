@@ -67,7 +67,8 @@ def _search(request: AgentSearch, opened: _Opened) -> Passages:
                 )
             )
             for excerpt in excerpts
-        ]
+        ],
+        unsearched=answer.unsearched,
     )
 
 
@@ -84,6 +85,7 @@ def _ask(request: AgentQuestion, opened: _Opened) -> CitedAnswer:
             for citation in answer.citations
         ],
         unknown_sources=answer.unknown_sources,
+        unsearched=answer.unsearched,
     )
 
 

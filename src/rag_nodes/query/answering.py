@@ -196,6 +196,7 @@ class Answering:
             cached=prepared.embedded.cached,
             embedding_tokens=asked,
             embedding_cost=cost_of(asked, 0, models.embedding_name, prices),
+            unsearched=prepared.unsearched,
             marks=written.marks,
             **written.usage._asdict(),
         )

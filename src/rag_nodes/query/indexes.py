@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -18,12 +18,13 @@ from rag_nodes.store.queries import mode_that_runs
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import NodeWithScore
     from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 
+    from rag_nodes.store import Where
     from rag_nodes.store.queries import Query
 
 _MODES = {
@@ -40,6 +41,9 @@ class Searchable(Protocol):
 
     def has_words(self, collection: str) -> bool:
         """Return True if the collection can be searched by words."""
+
+    def count_unindexed(self, collection: str, where: Where | None) -> int:
+        """Return the number of chunks that a search by words cannot find."""
 
     def search(self, collection: str, query: Query) -> list[Hit]:
         """Return the best chunks for a question."""
@@ -63,6 +67,19 @@ class IndexChunks:
     def has_words(self, collection: str) -> bool:  # noqa: ARG002 - an index is one collection
         """Return True if the vector store has a second, sparse vector of each node."""
         return bool(getattr(self.index.vector_store, "enable_hybrid", False))
+
+    def count_unindexed(self, collection: str, where: Where | None) -> int:  # noqa: ARG002
+        """Return the number of nodes of a Qdrant collection that have no sparse vector."""
+        store: Any = self.index.vector_store
+        client = getattr(store, "client", None)
+        if not self.has_words("") or client is None:  # an asynchronous client cannot be asked
+            return 0
+        from rag_nodes.store.server.models import TERMS
+
+        vectors = store.dense_vector_name, store.sparse_vector_name
+        lacking = TERMS.lacking(*vectors, TERMS.condition(where))
+        with self._failures_named():
+            return int(client.count(store.collection_name, count_filter=lacking).count)
 
     def search(self, collection: str, query: Query) -> list[Hit]:
         """Return the best nodes for a question that pass the filter of the query.
@@ -105,8 +122,15 @@ class IndexChunks:
             vector_store_query_mode=_MODES[query.mode],
         )
         vector = None if query.vector is None else list(query.vector)
-        try:
+        with self._failures_named():
             found = retriever.retrieve(QueryBundle(str(query.text), embedding=vector))
+        return [each for each in found if isinstance(each.node, TextNode)]
+
+    @contextmanager
+    def _failures_named(self) -> Iterator[None]:
+        """Run calls of the vector store so that its errors come out as a `StoreError`."""
+        try:
+            yield
         except RagNodesError:
             raise
         except Exception as error:  # any vector store, each with its own errors
@@ -114,7 +138,6 @@ class IndexChunks:
                 f"{type(self.index.vector_store).__name__} failed: {kind_of(error)}; query the "
                 "index itself to see where it fails"
             ) from error
-        return [each for each in found if isinstance(each.node, TextNode)]
 
 
 def chunks_of(

@@ -151,7 +151,7 @@ class Prepared:
     """A question with what will be read for it.
 
     Its models have the prompts that held when it was asked; `prompt` is "" where no LLM is. Budget,
-    mode and widening are those of `Answer`; the clock has timed the stages so far.
+    mode, widening and unsearched are those of `Answer`; the clock has timed the stages so far.
     """
 
     question: str
@@ -163,6 +163,7 @@ class Prepared:
     widening: str
     embedded: QuestionVector
     clock: Clock
+    unsearched: int = 0
 
 
 def prepared(
@@ -177,6 +178,7 @@ def prepared(
     widened = options.factor > 1 and asks_for_steps(question, options.step_words)
     budget = options.tokens(widened=widened)
     with clock("retrieve"):
+        unsearched = retriever.unsearched()
         hits = retriever.find(question, embedded.vector, widened=widened)
         all_wanted = options.top_k is not None or options.budget is None
         packed, prompt = pack(hits, budget, all_wanted=all_wanted), ""
@@ -191,7 +193,9 @@ def prepared(
                 prompt = fill(models.prompt, packed.sources, question)
     widening = _widening(options, budget) if widened else ""
     mode = retriever.mode
-    return Prepared(question, models, packed, prompt, budget, mode, widening, embedded, clock)
+    return Prepared(
+        question, models, packed, prompt, budget, mode, widening, embedded, clock, unsearched
+    )
 
 
 def check_question(question: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -27,10 +28,12 @@ from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.similarity import counted_by
 from rag_nodes.query.tracing import dispatcher, retrieving
 from rag_nodes.store import parser_collection
+from rag_nodes.store.conditions import all_of
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.queries import Query, mode_that_runs
 from rag_nodes.store.terms import where_of
 
+logger = logging.getLogger(__name__)
 _ENOUGH = 2
 """Times the budget that the chunks hold from which sentences are chosen, if there are as many."""
 _DEEPER = 4
@@ -128,6 +131,7 @@ class RagNodesRetriever(BaseRetriever):
         self.collection = str(collection)
         self.document_ids = several(document_ids)
         self.options = options_with(options, similarity_top_k, node_postprocessors)
+        self._has_warned = False
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 
     @classmethod
@@ -160,6 +164,33 @@ class RagNodesRetriever(BaseRetriever):
         by_meaning = self.models.embeds_meaning
         asked = self.options.search_mode(by_meaning=by_meaning, has_words=has_words)
         return asked, mode_that_runs(asked, has_words=has_words)
+
+    def unsearched(self) -> int:
+        """Return the number of chunks that a keyword search cannot find, see `Answer.unsearched`.
+
+        The first time that there are some, it logs a warning.
+
+        Raises:
+            StoreError: the store failed.
+        """
+        if self.mode != "sparse":
+            return 0
+        where = all_of(self._scope.conditions(), where_of(self.filters))
+        chunks = self.store.count_unindexed(self.collection, where)
+        if chunks and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "%s: chunks that another program stored without a keyword vector are not searched "
+                "(%d); choose mode 'hybrid' to search them too",
+                self.collection,
+                chunks,
+            )
+        return chunks
+
+    @property
+    def _scope(self) -> Filter:
+        """The filter of the options, narrowed to the documents that are searched."""
+        return (self.options.filter or Filter()).within(self.document_ids)
 
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding, remembered or fresh; none where the mode needs none.
@@ -261,8 +292,9 @@ class RagNodesRetriever(BaseRetriever):
 
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
-        scope = (options.filter or Filter()).within(self.document_ids)
-        query = replace(query, filter=scope, fusion=options.fusion, also=where_of(self.filters))
+        query = replace(
+            query, filter=self._scope, fusion=options.fusion, also=where_of(self.filters)
+        )
         while True:
             found = self.store.search(self.collection, query)
             if len(found) < query.limit or options.rerank or not _is_little(found, options):
@@ -275,7 +307,7 @@ class RagNodesRetriever(BaseRetriever):
             return list(hits)  # nothing is wanted, or it is there already
         if self.options.similarity_cutoff is not None or self.filters is not None:
             return list(hits)  # what stands beside them was not compared
-        scope = (self.options.filter or Filter()).within(self.document_ids)
+        scope = self._scope
         both = with_neighbours(hits, self._fetch)
         beside = (one for one in both if one.origin == "neighbour" and scope.passes(one.node))
         return [*hits, *beside]
@@ -287,12 +319,14 @@ class RagNodesRetriever(BaseRetriever):
         asked = innermost(query_bundle)
         question = asked.query_str
         vector = asked.embedding or self.question_vector(question).vector
+        self.unsearched()
         return replaced(self.hits(question, vector))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = innermost(query_bundle)
         question = asked.query_str
         vector = asked.embedding or (await self.aquestion_vector(question)).vector
+        await asyncio.to_thread(self.unsearched)
         return replaced(await asyncio.to_thread(self.hits, question, vector))
 
 

@@ -181,6 +181,8 @@ class Answer:
         embedding_model: name of the model that embedded the question.
         answer_model: name of the LLM, or "extractive".
         left_out_tokens: tokens of those hits.
+        unsearched: chunks that a keyword search could not find, because another program stored
+            them without a keyword vector; 0 in other modes, which search all.
         cut: the last hit that is read is cut at the budget.
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
@@ -225,6 +227,7 @@ class Answer:
     marks: tuple[Mark, ...] = ()
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
+    unsearched: int = 0
 
     @property
     def widened(self) -> bool:

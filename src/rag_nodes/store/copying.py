@@ -109,10 +109,10 @@ def copy_collection(
     *,
     prune: bool = False,
 ) -> CopyReport:
-    """Make a collection of one store the same in another; nothing is embedded or computed anew.
+    """Make a collection of one store the same in another; nothing is embedded again.
 
-    Run again after any interruption it sends what lacks. Nothing else may write to either
-    meanwhile.
+    Chunks that another program stored without a BM25 vector get one in the target. Run again after
+    any interruption it sends what lacks. Nothing else may write to either meanwhile.
 
     Args:
         collection: its name, one of ours; made in the target where missing.
@@ -127,6 +127,8 @@ def copy_collection(
         DimensionError: the target has a collection of that name for other embeddings.
         StoreError: a store failed, or what was written is not what is read afterwards.
     """
+    from rag_nodes.store.payload import with_words
+
     started = time.perf_counter()
     ours, theirs = _sides(collection, source, target)
     wanted, there = source.documents(collection), target.documents(collection)
@@ -140,7 +142,7 @@ def copy_collection(
         with source.engine.step(collection):
             page = ours.read(due[first : first + PAGE], vectors=True)
         with target.engine.step(collection):
-            theirs.write(page)
+            theirs.write(with_words(page, source.engine.place(collection)))
         if progress:
             progress(CopyStep(collection, total - len(due) + first + len(page), total))
     target.delete(collection, stale)

@@ -178,6 +178,10 @@ class EngineCollection(ABC):
     def count(self) -> int:
         """Return the number of points that have an embedding, so of all but parents."""
 
+    def count_unindexed(self, where: Where | None) -> int:  # noqa: ARG002 -- only we write
+        """Return the number of meant points that another program stored without BM25 vector."""
+        return 0
+
     @abstractmethod
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         """Points by id, unknown ones left out."""

@@ -90,6 +90,21 @@ def node_in(payload: Mapping[str, Any], point: str, where: str) -> BaseNode:
         ) from error
 
 
+def with_words(points: Sequence[Point], where: str) -> list[Point]:
+    """Return points with the BM25 vectors that another program left out.
+
+    Raises:
+        ConfigurationError: another program stored one that holds no node of LlamaIndex.
+    """
+    lacking = {
+        point.node_id: _indexed(node_in(point.payload, point.node_id, where))
+        for point in points
+        if point.vector is not None and VERSION not in point.payload and not point.words[0]
+    }
+    words = dict(zip(lacking, zip(*document_vectors(lacking.values()), strict=True), strict=True))
+    return [point._replace(words=words.get(point.node_id, point.words)) for point in points]
+
+
 def check_version(payload: Mapping[str, Any], where: str) -> None:
     """Find out whether this release reads what is stored.
 

@@ -245,6 +245,20 @@ class Store(Catalogue):
             there = self.engine.collection(collection, remembered=True)
             return there is None or there.layout.sparse is not None
 
+    def count_unindexed(self, collection: str, where: Where | None = None) -> int:
+        """Count the chunks that a keyword search cannot find, because they have no BM25 vector.
+
+        Another program stored them, such as LlamaIndex's `QdrantVectorStore` without
+        `enable_hybrid`. 0 while the collection does not exist.
+
+        Args:
+            collection: its name.
+            where: which chunks; None for all.
+        """
+        with self.engine.step(collection):
+            there = self.engine.collection(collection, remembered=True)
+            return there.count_unindexed(where) if there and there.layout.sparse else 0
+
     def search(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks for a question, each with its cosine similarity and BM25 score.
 
@@ -285,7 +299,11 @@ class Store(Catalogue):
             )
         if query.mode == "hybrid" and place not in self._told:
             self._told.add(place)
-            logger.warning("%s; it is searched by meaning only, as with mode 'dense'", said)
+            logger.warning(
+                "%s; it is searched by meaning only, as with mode 'dense'; to search a sparse "
+                "vector of its own too, give its QdrantVectorStore as vector_store",
+                said,
+            )
         return replace(query, mode="dense")
 
 

@@ -162,6 +162,11 @@ class Terms(NamedTuple):
             return self.classes.FieldCondition(key=key, range=self.range(gte=value, lte=value))
         return self.classes.FieldCondition(key=key, match=self.classes.MatchValue(value=value))
 
+    def lacking(self, dense: str, sparse: str, *asked: Any) -> Any:
+        """A filter for the points that have an embedding of one name but no BM25 vector."""
+        must = [self.having(dense), *(one for one in asked if one is not None)]
+        return self.classes.Filter(must=must, must_not=[self.having(sparse)])
+
     def rankings(self, layout: Layout, query: Query, chosen: Any) -> dict[str, dict[str, Any]]:
         """Return the rankings of a question, as arguments of requests; keywords need words."""
         found: dict[str, dict[str, Any]] = {}

@@ -244,6 +244,13 @@ def _remarks(answer: Answer) -> Iterator[RenderableType]:
         tokens = counted(answer.embedding_tokens, "token")
         said.append(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}")
     yield from (plain(one, "dim") for one in said if one)
+    if answer.unsearched:
+        chunks = counted(answer.unsearched, "chunk")
+        yield plain(
+            f"Not searched: {chunks} that another program stored without a keyword vector; "
+            "--mode hybrid searches them too",
+            "yellow",
+        )
 
 
 def _sources(answer: Answer) -> list[RenderableType]:

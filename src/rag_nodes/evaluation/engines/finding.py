@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.store import Layout
+    from rag_nodes.store import Layout, Where
     from rag_nodes.store.queries import Query
 
 _DEEPER = 4
@@ -220,6 +220,10 @@ class _Collection(FoundStore):
     def has_words(self, collection: str) -> bool:  # noqa: ARG002
         """Return True if the keyword index matches the words as they are indexed now."""
         return self._given.store.has_words(self._given.name)
+
+    def count_unindexed(self, collection: str, where: Where | None = None) -> int:  # noqa: ARG002
+        """Count the chunks of the collection that a keyword search cannot find."""
+        return self._given.store.count_unindexed(self._given.name, where)
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """The stored nodes with these ids, placed."""

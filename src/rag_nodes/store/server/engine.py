@@ -170,6 +170,21 @@ class ServedCollection(EngineCollection):
     def count(self) -> int:
         return self._count(TERMS.filter(TERMS.having(self.layout.dense)), exact=True)
 
+    def count_unindexed(self, where: Where | None) -> int:
+        """Count the chunks without BM25 vector, but our own, which lack one if they have no words.
+
+        Payloads tell which are ours. Of more than a thousand such chunks, all are counted.
+        """
+        from rag_nodes.store.payload import VERSION
+
+        lacking = TERMS.lacking(self.layout.dense, self.layout.sparse or "", self._chosen(where))
+        records, rest_from = self._client.scroll(
+            self._name, scroll_filter=lacking, limit=_READ, with_payload=[VERSION]
+        )
+        if rest_from is not None:
+            return self._count(lacking, exact=True)
+        return sum(VERSION not in (record.payload or {}) for record in records)
+
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
         records = self._client.retrieve(
             self._name, ids=point_ids(node_ids), with_payload=True, with_vectors=vectors

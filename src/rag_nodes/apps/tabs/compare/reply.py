@@ -301,6 +301,8 @@ def _places(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
 def _effort(one: Column, answer: Answer) -> str:
     notes = [f"{answer.left_out} left out"] if answer.left_out else []
     notes += ["last chunk cut"] if answer.cut else []
+    if lacking := answer.unsearched:
+        notes.append(f"{count(lacking, 'chunk')} without keyword vector not searched")
     left = f" ({', '.join(notes)})" if notes else ""
     context = count(answer.context_tokens, "context token")
     spent = [f"{context}{left}", *([answer.widening] if answer.widening else [])]
