@@ -1,9 +1,11 @@
 """`rag-nodes store push`: a store is copied to a server and back."""
 
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+from qdrant_client import QdrantClient
 from store import qdrant_server as _server
 from tests.cli.conftest import Command
 
@@ -73,3 +75,20 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     assert mended.code == ExitCode.DONE
     assert mended.json["failed"] == []
     assert sorted(one["sent"] > 0 for one in mended.json["collections"]) == [False, True]
+
+
+def test_an_export_is_read_by_a_stock_client_and_never_overwritten(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
+    export = ("store", "export", tmp_path / "out", "--store", store)
+    exported = command(*export)
+    assert exported.code == ExitCode.DONE
+    assert exported.stdout.count("both sides are equal") == len(("heading", "fixed"))
+    assert "copying" in exported.stderr
+    with closing(QdrantClient(path=str(tmp_path / "out"))) as client:
+        names = {one.name for one in client.get_collections().collections}
+    held = command("status", "--store", store, "--json").json["collections"]
+    assert names == {one["name"] for one in held}
+    again = command(*export)
+    assert again.code == ExitCode.USAGE
+    assert "is no empty folder; name a new folder" in " ".join(again.stderr.split())

@@ -230,6 +230,7 @@ def told(operation: Operation, there: Path, out: Path) -> Request:
         "crawl": there / "crawl.json",
         "output": out / "made.json",
         "target": str(out / "copy"),
+        "folder": out / "copy",
         "yes": True,
         "page": 1,
         **({"text": "How hot?"} if operation.name == "locate" else {}),

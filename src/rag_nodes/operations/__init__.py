@@ -37,7 +37,7 @@ _RESUMED = "What a model wrote, if one was asked, is kept: --resume uses it."
 _CACHED = "What a paid model made is kept where --cache names a folder; the rest is made again."
 GROUPS = {
     "questions": "Labelled questions: drafts, and checks of them.",
-    "store": "Copy a store to a Qdrant server or another folder.",
+    "store": "Copy a store to a Qdrant server or a folder.",
 }
 """First words that several operations share, and what these are about."""
 
@@ -251,6 +251,18 @@ OPERATIONS: tuple[Operation, ...] = (
         usual=("collections", "all", "prune", "corpus", "store"),
         settings=(*STORE, "ledger", "corpus"),
         interrupted=_COMPLETED,
+    ),
+    Operation(
+        "store export",
+        "copying:export",
+        "Write a store to a folder that qdrant-client opens; nothing is embedded again.",
+        examples=(
+            "store export qdrant_folder",
+            "store export qdrant_folder --store https://qdrant.example.com:6333",
+        ),
+        usual=("collections", "store"),
+        settings=STORE,
+        interrupted="Nothing was written; run the same command again.",
     ),
 )
 """All operations, in the order in which a help text lists them."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Never
 
 from pydantic import Field
@@ -11,7 +12,7 @@ from pydantic import Field
 from rag_nodes.core.errors import CollectionMissingError
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
-from rag_nodes.operations.places import foreign_words, inventory, must_exist
+from rag_nodes.operations.places import foreign_words, inventory, must_exist, opened
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
@@ -40,6 +41,23 @@ class PushRequest(Request):
     """The collections of every corpus."""
     prune: bool = False
     """Delete the documents that only the other side has."""
+
+
+class ExportRequest(Request):
+    """Write a store to a folder that qdrant-client opens; nothing is embedded again.
+
+    QdrantClient(path=FOLDER) reads it, and so does LlamaIndex's QdrantVectorStore. At the end both
+    sides are read and compared. The folder is there once all of it is: a run that is killed leaves
+    FOLDER.part, which you delete before the next one. Qdrant advises against such folders for
+    collections of more than 20,000 chunks: copy these to a server.
+    """
+
+    folder: Annotated[Path, OWNER, Flag(argument=True)]
+    """New or empty folder."""
+    collections: Annotated[list[str], Flag("--collection", metavar="NAME")] = Field(
+        default_factory=list
+    )
+    """Only this one, repeatable, as `status` names it; those of every corpus by default."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +101,27 @@ def push(request: PushRequest, run: Run) -> Copied:
         target=there.store.location,
         collections=whole,
         failed=failed,
+    )
+
+
+def export(request: ExportRequest, run: Run) -> Copied:
+    """Write the store to a folder that qdrant-client reads.
+
+    Raises:
+        ConfigurationError: the folder is not empty.
+        StoreError: a collection could not be copied, so that nothing was written.
+    """
+    must_exist(run.settings.store)
+    run.emit(Doing("Opening the store"))
+    from rag_nodes.store.exporting import export_folder
+
+    store = opened(run)
+    return Copied(
+        outcome=ExitCode.DONE,
+        source=store.location,
+        target=str(request.folder),
+        collections=export_folder(store, request.folder, request.collections or None, run.emit),
+        failed=(),
     )
 
 

@@ -5,6 +5,7 @@ can tell which, and a `Store` over an `Engine` of your own will do. Qdrant itsel
 a store is opened, not before.
 """
 
+from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.catalogue import (
     CollectionInfo,
     StoredNode,
@@ -43,6 +44,7 @@ __all__ = [
     "Where",
     "collection_name",
     "described",
+    "document_vectors",
     "holds",
     "is_complete",
     "is_embedded_by",
@@ -51,4 +53,5 @@ __all__ = [
     "missing",
     "open_store",
     "parser_collection",
+    "query_vectors",
 ]

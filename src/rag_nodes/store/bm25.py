@@ -43,9 +43,17 @@ _NO_STEM = -1
 
 
 def document_vectors(texts: Iterable[str]) -> SparseVectors:
-    """Term-frequency half of BM25 of the words and the stems of each text, indices ascending.
+    """Return the BM25 vectors of texts, without the inverse document frequency.
 
-    Words that share a stem count together, and a text is as long as it has words.
+    These are the keyword vectors of our collections, `sparse_doc_fn` for LlamaIndex's
+    `QdrantVectorStore`. Qdrant multiplies in the document frequency (`Modifier.IDF`). Words that
+    share a stem count together, and a text is as long as it has words.
+
+    Args:
+        texts: what is indexed.
+
+    Returns:
+        Numbers of the terms, ascending, and their weights: two lists with a list for each text.
     """
     indices: list[list[int]] = []
     values: list[list[float]] = []
@@ -60,9 +68,17 @@ def document_vectors(texts: Iterable[str]) -> SparseVectors:
 
 
 def query_vectors(texts: Iterable[str]) -> SparseVectors:
-    """1.0 for each word of each text but its function words, and for its stems, indices ascending.
+    """Return the keyword vectors of questions: 1.0 for each word and its stems.
 
-    All words of a text that has no others. It is stemmed by each language that it may be in.
+    They are compared with `document_vectors`, as `sparse_query_fn` of LlamaIndex's
+    `QdrantVectorStore`. Words of grammar are left out, unless a question has no others. A word is
+    stemmed by each language that the question may be in.
+
+    Args:
+        texts: the questions.
+
+    Returns:
+        Numbers of the terms, ascending, and their weights: two lists with a list for each text.
     """
     indices = [sorted(set(_asked(text))) for text in texts]
     return indices, [[1.0] * len(one) for one in indices]

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from rag_nodes.core.errors import ConfigurationError, MissingExtraError, StoreError
 from rag_nodes.core.spelling import did_you_mean
+from rag_nodes.store.catalogue import shown
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.store import Store
 
@@ -148,9 +149,10 @@ def open_store(
     if urlsplit(place).scheme in {"http", "https"}:
         if find_spec("qdrant_client") is None:
             raise MissingExtraError("qdrant_client", "qdrant")
-        from rag_nodes.store.server import Served
+        from rag_nodes.store.server import Served, connected
 
-        return Store(Served(place, api_key, options or ServerOptions()))
+        options = options or ServerOptions()
+        return Store(Served(shown(place), connected(place, api_key, options), options))
     if find_spec("qdrant_edge") is None:
         if find_spec("qdrant_client") is None:
             raise MissingExtraError("qdrant_edge", "qdrant")

@@ -21,6 +21,7 @@ VIEWS = {
     "remove": "stored:gone_view",
     "status": "stored:status_view",
     "store push": "stored:copied_view",
+    "store export": "stored:copied_view",
 }
 """By operation, the module of this folder and its function."""
 NAMES_COMMANDS = frozenset({"doctor", "ingest", "list", "status"})

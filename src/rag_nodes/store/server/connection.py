@@ -68,7 +68,14 @@ _INDEX_REMEDY = (
 
 
 def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantClient:
-    """Return a client of a server that answers within `PROBE_SECONDS`; raises as `Served`."""
+    """Return a client of a server that answers within `PROBE_SECONDS`.
+
+    Raises:
+        ConfigurationError: the options contradict the URL, or name a file that is none.
+        CredentialsError: the key cannot be one.
+        StoreUnreachableError: the server does not answer.
+        StoreError: the server refused the key.
+    """
     _check_key(url, api_key, options)
     certificates = options.certificates() or usual_certificates()
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 from httpx import TimeoutException
 from qdrant_client.http import models as rest
 
-from rag_nodes.store.catalogue import shown
 from rag_nodes.store.conditions import INDEXES, keys_of
 from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
 from rag_nodes.store.fusion import DEPTH, TIES
@@ -17,7 +16,6 @@ from rag_nodes.store.server.connection import (
     NOT_FOUND,
     REFUSED,
     Repeating,
-    connected,
     status_of,
     translated,
 )
@@ -33,6 +31,8 @@ from rag_nodes.store.terms import scores_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+    from qdrant_client import QdrantClient
 
     from rag_nodes.store.conditions import IndexKind, Where
     from rag_nodes.store.fusion import Scores
@@ -52,20 +52,16 @@ _READ = 1000
 class Served(Engine):
     """A Qdrant behind `client` of qdrant-client.
 
-    Raises:
-        ConfigurationError: the options contradict the URL, or name a file that is none.
-        CredentialsError: the key cannot be one.
-        StoreUnreachableError: the server does not answer.
-        StoreError: the server refused the key.
+    Args:
+        location: URL of the server without a key, for messages.
+        client: see `rag_nodes.store.server.connected`.
+        options: how often requests are repeated, and how new collections are kept.
     """
 
-    def __init__(self, url: str, api_key: str | None, options: ServerOptions) -> None:
-        self.location, self.client = shown(url), connected(url, api_key, options)
+    def __init__(self, location: str, client: QdrantClient, options: ServerOptions) -> None:
+        self.location, self.client, self._options = location, client, options
         # A request that was slow would be slow again; a server that was there restarts.
-        self._asked, self._options = (
-            Repeating(self.client, options.retries, TimeoutException),
-            options,
-        )
+        self._asked = Repeating(client, options.retries, TimeoutException)
         self._known: dict[str, ServedCollection] = {}
 
     @contextmanager
