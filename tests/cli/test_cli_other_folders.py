@@ -67,6 +67,7 @@ COMMANDS = [
     "compare --ask what",
     "evaluate MANUAL --questions QUESTIONS --collection handbook",
     "store push TARGET --store THEIRS",
+    "store export TARGET --store THEIRS",
 ]
 
 

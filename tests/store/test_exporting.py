@@ -23,7 +23,7 @@ from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.exporting import export_folder
 
 MANUAL = Path(__file__).parents[2] / "examples/corpus/manual.md"
-QUESTION = "How often is the filter of the pump rinsed?"
+QUESTION = "How far may probe cables be extended?"
 
 
 def fill(store: Store) -> None:
