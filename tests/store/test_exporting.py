@@ -21,6 +21,7 @@ from rag_nodes.store import Query, Store, document_vectors, open_store, query_ve
 from rag_nodes.store.copying import CopyStep
 from rag_nodes.store.edge.collection import Collection
 from rag_nodes.store.exporting import export_folder
+from rag_nodes.store.server.inside_local_mode import write_without_waiting
 
 MANUAL = Path(__file__).parents[2] / "examples/corpus/manual.md"
 QUESTION = "How far may probe cables be extended?"
@@ -151,6 +152,21 @@ def test_a_failed_export_leaves_nothing(
     with open_store() as empty, pytest.raises(CollectionMissingError, match="ingest documents"):
         export_folder(empty, tmp_path / "out")
     assert [*tmp_path.iterdir()] == []
+
+
+def test_local_mode_waits_for_the_disk_at_each_point_unless_it_is_told_not_to(
+    tmp_path: Path,
+) -> None:
+    size = rest.VectorParams(size=2, distance=rest.Distance.COSINE)
+    with closing(QdrantClient(path=str(tmp_path / "out"))) as client:
+        client.create_collection("some", vectors_config=size)
+        inside: Any = client
+        sqlite = inside._client.collections["some"].storage.storage
+        waits = [sqlite.execute("PRAGMA synchronous").fetchone()[0]]
+        write_without_waiting(client, "some")
+        waits += [sqlite.execute("PRAGMA synchronous").fetchone()[0]]
+    full, off = 2, 0
+    assert waits == [full, off]
 
 
 def test_a_folder_that_cannot_be_written_is_named(in_memory: Store, tmp_path: Path) -> None:

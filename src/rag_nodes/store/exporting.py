@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sqlite3
 import warnings
@@ -17,12 +18,14 @@ from rag_nodes.store.copying import copy_collection
 from rag_nodes.store.engine import MEMORY
 from rag_nodes.store.opening import ServerOptions
 from rag_nodes.store.server import Served
+from rag_nodes.store.server.inside_local_mode import write_without_waiting
 from rag_nodes.store.store import Store
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from rag_nodes.store.copying import CopyReport, CopyStep
+    from rag_nodes.store.engine import Layout
     from rag_nodes.store.server.engine import ServedCollection
 
 _UNHELPFUL = "Local mode is not recommended|Payload indexes have no effect"
@@ -35,6 +38,10 @@ class _LocalMode(Served):
     def collection(self, name: str, *, remembered: bool = False) -> ServedCollection | None:
         is_there = self.client.collection_exists(name)
         return super().collection(name, remembered=remembered) if is_there else None
+
+    def create(self, name: str, layout: Layout) -> None:
+        super().create(name, layout)
+        write_without_waiting(self.client, name)
 
 
 def export_folder(
@@ -83,6 +90,9 @@ def _written_whole(place: Path) -> Iterator[Store]:
                 client = QdrantClient(path=str(part))
                 with Store(_LocalMode(str(place), client, ServerOptions(retries=0))) as store:
                     yield store
+            for file in filter(Path.is_file, part.rglob("*")):
+                with file.open("rb+") as written:
+                    os.fsync(written.fileno())
             if place.is_dir():
                 place.rmdir()
             part.rename(place)
