@@ -55,7 +55,7 @@ class AskRequest(FollowUps, Searching, OfText):
     collection: Annotated[
         Annotated[str, Field(pattern=NOT_BLANK)] | None, OWNER, Flag(metavar="NAME")
     ] = None
-    """Collection of --store to search, instead of naming parser and corpus; `status` lists them."""
+    """Collection in --store, or its alias on a server, instead of --parser; see `status`."""
     rerank: Annotated[str | None, OWNER, Flag(metavar="MODULE:CLASS")] = None
     """Reranker of LlamaIndex that puts the chunks into another order."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
