@@ -28,6 +28,7 @@ from rag_nodes.core.errors import EncryptedFileError, NoTextLayerError
 from rag_nodes.readers import Limits, locate
 from rag_nodes.readers.locating import MARGIN
 from rag_nodes.readers.pdf import read_pdf
+from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFPage
 from rag_nodes.readers.pdf.places import page_glyphs
 from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox, _kept, locate_quote
 from rag_nodes.text.alignment import letters_of
@@ -202,7 +203,7 @@ def measured(path: Path, chance: random.Random) -> Figures:
 def judge(figures: Figures, sentence: Sentence, page: Any) -> None:
     """Compare the letters of a sentence with those under its boxes."""
     if sentence.boxes:
-        alike = likeness(sentence, page_glyphs(page))
+        alike = likeness(sentence, page_glyphs(PyMuPDFPage(page)))
         figures.exact += alike == 1
         figures.nearly += alike >= NEARLY
         if alike < NEARLY:

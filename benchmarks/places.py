@@ -22,7 +22,9 @@ from measuring import markdown_table
 
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
-from rag_nodes.readers.pdf.places import Box, boxes_of, page_glyphs
+from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFPage
+from rag_nodes.readers.pdf.engines.protocol import Box
+from rag_nodes.readers.pdf.places import boxes_of, page_glyphs
 from rag_nodes.text.alignment import align, letters_of
 from rag_nodes.text.sentences import sentence_bounds
 
@@ -55,7 +57,7 @@ def found_in(path: Path) -> Found:
         for number, page in enumerate(document):
             text = reading.text[starts[number] : starts[number + 1]]
             begun = time.process_time()
-            glyphs = page_glyphs(page)
+            glyphs = page_glyphs(PyMuPDFPage(page))
             places = align(text, glyphs.text, glyphs.lines)
             seconds.append(time.process_time() - begun)
             letters = [

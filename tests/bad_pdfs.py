@@ -54,6 +54,21 @@ def tree_first(count: int) -> bytes:
     return pdf(*objects)
 
 
+def late_damage(number: int) -> bytes:
+    """Three pages, of which an object is not where the table says, and a later empty page tree.
+
+    A library that repairs the file when it meets the object finds the empty tree.
+    """
+    whole = tree_first(3)
+    place = whole.index(b"\n%d 0 obj" % number) + 1
+    moved = whole.replace(b"%010d 00000 n" % place, b"%010d 00000 n" % (place + 30))
+    return moved + (
+        b"\n7 0 obj\n<< /Type /Catalog /Pages 8 0 R >>\nendobj\n"
+        b"8 0 obj\n<< /Type /Pages /Kids [] /Count 0 >>\nendobj\n"
+        b"trailer\n<< /Size 9 /Root 7 0 R >>\n"
+    )
+
+
 def bomb(unit: bytes, times: int) -> bytes:
     """A page whose content is `unit` so many times, in a thousandth of the bytes."""
     packer = zlib.compressobj(9)

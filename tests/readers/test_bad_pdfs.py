@@ -4,12 +4,21 @@ import sys
 import zlib
 from io import BytesIO
 from pathlib import Path
-from types import SimpleNamespace
 from zipfile import ZipFile
 
 import pymupdf
 import pytest
-from bad_pdfs import SHOWN, bomb, empty_pages, mutations, one_page, pdf, text_page, tree_first
+from bad_pdfs import (
+    SHOWN,
+    bomb,
+    empty_pages,
+    late_damage,
+    mutations,
+    one_page,
+    pdf,
+    text_page,
+    tree_first,
+)
 
 from rag_nodes.core import errors
 from rag_nodes.core import metadata as keys
@@ -127,6 +136,26 @@ def test_zeros_in_place_of_the_page_tree_leave_no_pages(tmp_path: Path) -> None:
         read(path)
 
 
+def test_pages_that_are_gone_once_a_file_is_repaired_are_named(tmp_path: Path) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(late_damage(3))
+    document = read(path)
+    assert document.text == "Tea number 0 is kept in the larder."
+    repaired, *gone, _ = document.metadata[keys.READ_WARNINGS]
+    assert "repaired" in repaired
+    assert [warning.partition(" could")[0] for warning in gone] == ["page 2", "page 3"]
+
+
+@pytest.mark.parametrize("number", [2, 4])
+def test_a_file_whose_pages_are_gone_once_it_is_repaired_is_corrupt(
+    tmp_path: Path, number: int
+) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(late_damage(number))
+    with pytest.raises(errors.CorruptFileError, match="no page"):
+        read(path)
+
+
 def test_two_hundred_damaged_files_are_text_or_typed_errors(tmp_path: Path) -> None:
     paths = []
     for number, content in enumerate(mutations(drawn("Tea"), 200)):
@@ -157,7 +186,7 @@ def test_fonts_without_unicode_values_are_told_of_above_a_twentieth_of_the_text(
     text = "\ufffd" * unmapped + "a" * (100 - unmapped)
     line = Line(text=text, left=0, top=0, right=9, bottom=9, baseline=9, size=9)
     pages = [PdfPage(height=99, lines=(line,))]
-    warnings = [*extract._warnings(SimpleNamespace(is_repaired=False), pages, {}, [])]
+    warnings = [*extract._warnings(pages, {}, [], is_repaired=False)]
     expected = f"{unmapped}% of the characters have no Unicode value in this file's fonts"
     assert warnings == ([expected] if warned else [])
 

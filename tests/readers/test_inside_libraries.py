@@ -1,13 +1,13 @@
 """Tests of what the readers rely on inside other libraries.
 
 `readers/html/page.py` builds a tree of Beautiful Soup with the calls by which its parsers do so,
-`readers/pdf/inside_pymupdf.py` goes through MuPDF's own list of links.
+`readers/pdf/engines/inside_pymupdf.py` goes through MuPDF's own list of links.
 """
 
 import pymupdf
 from bs4 import BeautifulSoup
 
-from rag_nodes.readers.pdf.inside_pymupdf import links_of
+from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 
 
 def test_a_tree_is_built_from_starts_texts_and_ends() -> None:

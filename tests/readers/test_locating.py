@@ -21,6 +21,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.readers import Limits, PlacedBox, node_boxes
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.pdf import quotes, read_pdf
+from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFPage
 from rag_nodes.readers.pdf.places import Glyphs, page_glyphs
 from rag_nodes.readers.pdf.quotes import KEPT, PageQuote, locate_quote
 from rag_nodes.text.alignment import letters_of
@@ -59,7 +60,7 @@ def here(path: Path, quote: str, within: str = "", page: int = 1) -> list[Placed
 @lru_cache(maxsize=4)
 def glyphs_of(path: Path, _changed: int) -> list[Glyphs]:
     with pymupdf.open(path) as document:
-        return [page_glyphs(page) for page in document]
+        return [page_glyphs(PyMuPDFPage(page)) for page in document]
 
 
 def under(path: Path, boxes: list[PlacedBox]) -> list[str]:
@@ -137,7 +138,7 @@ WORDS = st.lists(st.sampled_from(["horn", "ramp", "bell", "mast", "rope"]), min_
 def test_words_in_another_order_have_no_boxes(printed: list[str], asked: list[str]) -> None:
     with pymupdf.open() as document:
         document.new_page().insert_text((72, 72), " ".join(printed))
-        shown = page_glyphs(document[0])
+        shown = page_glyphs(PyMuPDFPage(document[0]))
     places = quotes.align(" ".join(asked), shown.text, shown.lines)
     said = " ".join(asked)
     if quotes.is_in_order(PageQuote(said, 0, len(said)), places, shown.text):

@@ -10,6 +10,8 @@ import pytest
 from rag_nodes.core import errors
 from rag_nodes.readers import Limits
 from rag_nodes.readers.isolation import ReaderPool
+from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFPage
+from rag_nodes.readers.pdf.engines.protocol import Glyph
 from rag_nodes.readers.pdf.picture import KEPT, MOST_PIXELS, KeptPages, PagePicture, draw_page
 from rag_nodes.readers.pdf.places import Glyphs, boxes_of, page_glyphs
 from rag_nodes.text.alignment import align
@@ -41,7 +43,7 @@ def written(*lines: str) -> Any:
 def covered(document: Any, text: str, said: str, number: int = 0) -> list[str]:
     """What stands under the boxes of a piece of a text, box by box, as PyMuPDF reads it."""
     page = document[number]
-    glyphs = page_glyphs(page)
+    glyphs = page_glyphs(PyMuPDFPage(page))
     start = text.index(said)
     places = align(text, glyphs.text, glyphs.lines)[start : start + len(said)]
     return [under(glyphs, box) for box in boxes_of(places, glyphs)]
@@ -104,7 +106,7 @@ def test_a_piece_of_the_text_is_found_where_the_page_says_it(
 
 def test_of_two_equal_sentences_each_is_found_at_its_own_place() -> None:
     document = written("Test the horn.", "Lower the ramp.", "Test the horn.")
-    glyphs = page_glyphs(document[0])
+    glyphs = page_glyphs(PyMuPDFPage(document[0]))
     text = "Test the horn. Lower the ramp. Test the horn."
     places = align(text, glyphs.text, glyphs.lines)
     (first,), (second,) = boxes_of(places[:14], glyphs), boxes_of(places[-14:], glyphs)
@@ -115,14 +117,11 @@ def test_a_ligature_is_as_many_characters_as_the_text_has() -> None:
     glyphs = Glyphs("office", [(10.0 * at, 0, 10.0 * at + 10, 9) for at in range(6)], [0] * 6)
     assert align("The office", glyphs.text, glyphs.lines)[4:] == [0, 1, 2, 3, 4, 5]
 
-    class Page:
-        rotation_matrix = (1, 0, 0, 1, 0, 0)
+    class Page(PyMuPDFPage):
+        def glyph_lines(self) -> Iterator[list[Glyph]]:
+            yield [Glyph("\ufb03", (0, 0, 30, 9)), Glyph("\ue000", (0, 0, 9, 99))]
 
-        def get_text(self, *_: str, **__: int) -> dict[str, Any]:
-            chars = [{"c": "\ufb03", "bbox": (0, 0, 30, 9)}, {"c": "\ue000", "bbox": (0, 0, 9, 99)}]
-            return {"blocks": [{"lines": [{"spans": [{"chars": chars}]}]}]}
-
-    found = page_glyphs(Page())
+    found = page_glyphs(Page(written("office")[0]))
     assert found.text == "ffi "
     assert [box[0] for box in found.boxes[:3]] == [0, 10, 20]
 
@@ -133,7 +132,7 @@ def test_boxes_lie_on_the_ink_of_a_page_however_it_is_turned(turned: int) -> Non
     document[0].set_rotation(turned)
     document = pymupdf.open(stream=document.tobytes())
     page = document[0]
-    glyphs = page_glyphs(page)
+    glyphs = page_glyphs(PyMuPDFPage(page))
     (box,) = boxes_of(align("Test the horn.", glyphs.text, glyphs.lines), glyphs)
     ink = page.get_pixmap(colorspace="gray")
     dark = [at for at, value in enumerate(ink.samples) if value < 100]
@@ -149,7 +148,7 @@ def test_text_from_right_to_left_is_found_in_the_order_of_the_file() -> None:
 
 
 def test_what_the_page_does_not_say_has_no_place() -> None:
-    glyphs = page_glyphs(written("Test the horn.")[0])
+    glyphs = page_glyphs(PyMuPDFPage(written("Test the horn.")[0]))
     assert set(align("Lower every ramp!", glyphs.text, glyphs.lines)) == {-1}
 
 

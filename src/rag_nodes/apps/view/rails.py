@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, NamedTuple
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.readers.pdf.places import Box, Glyphs
+    from rag_nodes.readers.pdf.engines.protocol import Box
+    from rag_nodes.readers.pdf.places import Glyphs
     from rag_nodes.readers.pdf.surface import PdfSurface
     from rag_nodes.text.edges import Inside
     from rag_nodes.text.spans import Span

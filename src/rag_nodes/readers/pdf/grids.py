@@ -8,18 +8,19 @@ from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import itemgetter
 from statistics import median
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
+from rag_nodes.readers.pdf.engines.shapes import THIN
 from rag_nodes.readers.pdf.nearby import ByBand, ByHeight
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+    from rag_nodes.readers.pdf.engines.protocol import Box
+
 Ruling = tuple[float, float, float]
 """Of a horizontal one left, right and y; of a vertical one top, bottom and x."""
 
-THIN = 2.0
-"""Points up to which a rectangle is a line."""
 TOUCH = 3.0
 """Points within which two rulings meet."""
 SHORTEST = 4.0
@@ -88,12 +89,12 @@ class Border:
         return before > 0 and self._ends[before - 1] >= at
 
 
-def find_grids(drawings: Iterable[dict[str, Any]]) -> list[Grid]:
-    """Find rulings that cross each other in the vector graphics of `get_cdrawings`.
+def find_grids(edges: Iterable[Box]) -> list[Grid]:
+    """Find rulings that cross each other among the edges that are drawn on a page.
 
     Grids of at least two rows and two columns, open sides included, top to bottom.
     """
-    horizontal, vertical = _rulings(drawings)
+    horizontal, vertical = _rulings(edges)
     if not (0 < len(horizontal) <= MOST and 0 < len(vertical) <= MOST):
         return []
     grids = []
@@ -118,33 +119,15 @@ def _with_ends(borders: tuple[float, ...], rulings: Sequence[Ruling]) -> tuple[f
     return (*first, *borders, *last)
 
 
-def _rulings(drawings: Iterable[dict[str, Any]]) -> tuple[list[Ruling], list[Ruling]]:
+def _rulings(edges: Iterable[Box]) -> tuple[list[Ruling], list[Ruling]]:
     horizontal: list[Ruling] = []
     vertical: list[Ruling] = []
-    for left, top, right, bottom in _edges(drawings):
+    for left, top, right, bottom in edges:
         if bottom - top <= THIN and right - left >= SHORTEST:
             horizontal.append((left, right, (top + bottom) / 2))
         elif right - left <= THIN and bottom - top >= SHORTEST:
             vertical.append((top, bottom, (left + right) / 2))
     return _merged(horizontal), _merged(vertical)
-
-
-def _edges(drawings: Iterable[dict[str, Any]]) -> Iterator[tuple[float, float, float, float]]:
-    """Yield lines, and the four sides of rectangles, as left, top, right and bottom."""
-    for drawing in drawings:
-        for kind, *shape in drawing["items"]:
-            if kind == "l":
-                (x1, y1), (x2, y2) = shape[:2]
-                yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
-            elif kind == "re":
-                left, top, right, bottom = shape[0]
-                if min(right - left, bottom - top) <= THIN:
-                    yield left, top, right, bottom
-                else:
-                    yield left, top, right, top
-                    yield left, bottom, right, bottom
-                    yield left, top, left, bottom
-                    yield right, top, right, bottom
 
 
 def _merged(rulings: list[Ruling]) -> list[Ruling]:

@@ -13,11 +13,8 @@ from rag_nodes.readers.pdf.nearby import ByBand, ByHeight, middle_of
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rag_nodes.readers.pdf.engines.protocol import Area, Word
     from rag_nodes.readers.pdf.layout import Line
-    from rag_nodes.readers.pdf.nearby import Word
-
-Area = tuple[float, float, float, float, str]
-"""Left, top, right, bottom and address of a link."""
 
 _AROUND = "()[]<>{}.,;:/\"'"
 _ADDRESS_MARK = re.compile(r"[./@:]")

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-Word = tuple[float, float, float, float, str, int, int]
-"""Left, top, right, bottom, text, block, line."""
+    from rag_nodes.readers.pdf.engines.protocol import Word
+
 BAND = 20.0
 """Points of height of a band, about that of a line of text."""
 TALLEST = 1000.0

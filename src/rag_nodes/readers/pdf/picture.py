@@ -81,15 +81,13 @@ def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -
     There are fewer pixels per inch where the longer side would have more than `MOST_PIXELS`.
 
     Raises:
-        ReadError: the file cannot be opened, has no such page, or MuPDF cannot draw it.
+        ReadError: the file cannot be opened, has no such page, or the engine cannot draw it.
     """
     with opened_page(path, number, limits) as page:
         printed = printed_page(page)
         longer = max(printed.width, printed.height, 1.0)
         pixels = min(dpi / POINTS, MOST_PIXELS / longer)
-        # Not by `dpi=`, which knows no fractions.
-        drawn = page.get_pixmap(matrix=type(page.rotation_matrix)(pixels, pixels), alpha=False)
-        png = bytes(drawn.tobytes("png"))
+        png = page.png(pixels)
     places = align(text, printed.glyphs.text, printed.glyphs.lines)
     return PagePicture(png, *printed, places)
 

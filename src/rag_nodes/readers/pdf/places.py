@@ -7,26 +7,18 @@ from __future__ import annotations
 
 import re
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.core.errors import CorruptFileError, PageMissingError, ReadMemoryError
-from rag_nodes.readers.pdf.extract import (
-    LIGATURES,
-    SYMBOL_BULLETS,
-    first_line,
-    is_out_of_memory,
-    opened,
-    text_flags,
-)
+from rag_nodes.core.errors import CorruptFileError, PageMissingError
+from rag_nodes.readers.pdf.engines import EngineError, opened
+from rag_nodes.readers.pdf.lines import LIGATURES, SYMBOL_BULLETS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rag_nodes.readers.base import Limits
-
-Box = tuple[float, float, float, float]
-"""Left, top, right, bottom in points, y downwards."""
+    from rag_nodes.readers.pdf.engines.protocol import Box, EnginePage
 
 SLACK = 0.25
 """Heights of a character by which others on its line may stand higher or lower in one box."""
@@ -52,21 +44,20 @@ class PrintedPage(NamedTuple):
 
 
 @contextmanager
-def opened_page(path: Path, number: int, limits: Limits) -> Iterator[Any]:
-    """Open a page of a PDF, counted from 1, with PyMuPDF.
+def opened_page(path: Path, number: int, limits: Limits) -> Iterator[EnginePage]:
+    """Open a page of a PDF, counted from 1.
 
     Raises:
-        ReadError: the file cannot be opened, has no such page, or MuPDF cannot read it.
+        ReadError: the file cannot be opened, has no such page, or the engine cannot read it.
     """
     with opened(path, limits) as document:
         if not 1 <= number <= document.page_count:
             raise PageMissingError(path, _pages_in_words(number, document.page_count))
         try:
-            yield document[number - 1]
-        except Exception as error:  # MuPDF raises classes of its own
-            if is_out_of_memory(error):
-                raise ReadMemoryError(path) from error
-            raise CorruptFileError(path, f"page {number}: {first_line(error)}") from error
+            with document.page(number - 1) as page:
+                yield page
+        except EngineError as error:
+            raise CorruptFileError(path, f"page {number}: {error}") from error
 
 
 def _pages_in_words(number: int, count: int) -> str:
@@ -74,22 +65,20 @@ def _pages_in_words(number: int, count: int) -> str:
     return f"it has no page {number:,}, as it has {pages}"
 
 
-def printed_page(page: Any) -> PrintedPage:
-    """Return size and characters of a page of PyMuPDF."""
-    return PrintedPage(float(page.rect.width), float(page.rect.height), page_glyphs(page))
+def printed_page(page: EnginePage) -> PrintedPage:
+    """Return size and characters of a page."""
+    return PrintedPage(page.width, page.height, page_glyphs(page))
 
 
-def page_glyphs(page: Any) -> Glyphs:
-    """The characters of a page of PyMuPDF, with boxes on the page as it is turned for reading."""
-    a, b, c, d, e, f = page.rotation_matrix
+def page_glyphs(page: EnginePage) -> Glyphs:
+    """Return the characters of a page, with boxes on the page as it is turned for reading."""
+    a, b, c, d, e, f = page.turn
     said: list[str] = []
     boxes: list[Box] = []
     lines: list[int] = []
-    blocks = page.get_text("rawdict", flags=text_flags())["blocks"]
-    for number, line in enumerate(one for block in blocks for one in block.get("lines", ())):
-        for char in (char for span in line["spans"] for char in span["chars"]):
-            letters = _NOTHING.sub(" ", char["c"].translate(SYMBOL_BULLETS)).translate(LIGATURES)
-            left, top, right, bottom = char["bbox"]
+    for number, line in enumerate(page.glyph_lines()):
+        for text, (left, top, right, bottom) in line:
+            letters = _NOTHING.sub(" ", text.translate(SYMBOL_BULLETS)).translate(LIGATURES)
             width = (right - left) / len(letters)
             for step, letter in enumerate(letters):
                 x, after = left + step * width, left + (step + 1) * width

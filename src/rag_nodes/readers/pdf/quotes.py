@@ -105,7 +105,7 @@ def locate_quote(
 
     Raises:
         FileChangedError: the file has another hash.
-        ReadError: the file cannot be opened, has no such page, or MuPDF cannot read it.
+        ReadError: the file cannot be opened, has no such page, or the engine cannot read it.
     """
     state = path.stat()
     key = (str(path.resolve()), state.st_ino, state.st_size, state.st_mtime_ns)

@@ -101,7 +101,7 @@ def hash_of(path: str | Path) -> str:
 
 
 def check_header(path: Path) -> None:
-    """Tell files of other kinds from damaged PDFs; PyMuPDF would open many of them."""
+    """Tell files of other kinds from damaged PDFs; some engines would open many of them."""
     with path.open("rb") as file:
         head = file.read(SEARCHED)
     if is_pdf(head) or b"endobj" in head:

@@ -13,7 +13,8 @@ from rag_nodes.text.spans import Span
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.readers.pdf.places import Box, PrintedPage
+    from rag_nodes.readers.pdf.engines.protocol import Box
+    from rag_nodes.readers.pdf.places import PrintedPage
 
 LEAST_PLACED = 0.8
 """Share of the letters of a piece below which it counts as not found: no guess is drawn."""

@@ -14,9 +14,9 @@ from rag_nodes.readers.pdf.nearby import ByHeight, middle_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
+    from rag_nodes.readers.pdf.engines.protocol import Word
     from rag_nodes.readers.pdf.grids import Grid
     from rag_nodes.readers.pdf.layout import Line, PdfPage
-    from rag_nodes.readers.pdf.nearby import Word
 
 Cell = tuple[int, int]
 """Row and column of a grid."""

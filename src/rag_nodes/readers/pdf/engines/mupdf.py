@@ -1,0 +1,231 @@
+"""PyMuPDF as an engine: the only module that knows it, but for what is assumed of its inside."""
+
+from __future__ import annotations
+
+import re
+import threading
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.core.errors import (
+    CorruptFileError,
+    EncryptedFileError,
+    MisnamedFileError,
+    MissingExtraError,
+    NoPagesError,
+    ReadError,
+    ReadMemoryError,
+)
+from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
+from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
+from rag_nodes.readers.pdf.engines.protocol import EngineError, Font, Glyph, Run, TextLine
+from rag_nodes.readers.pdf.engines.shapes import sides_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+    from types import ModuleType
+
+    from rag_nodes.readers.base import Limits
+    from rag_nodes.readers.pdf.engines.protocol import Area, Bookmark, Box, Matrix, Word
+
+_MONOSPACED = 8
+_BOLD = 16
+_SLANT = 0.9
+"""Cosine of the steepest slant of text that counts as upright."""
+_CODE = re.compile(r"^code=\d+: ")
+_ALLOCATION = re.compile(r"\b[mc]?(?:re)?alloc\b.*\bfailed|bad_alloc")
+
+_lock = threading.Lock()
+"""MuPDF has process-wide state and is not thread-safe."""
+
+
+class PyMuPDFEngine:
+    """Reads with PyMuPDF, which repairs damaged files."""
+
+    name = "pymupdf"
+
+    @contextmanager
+    def opened(self, path: Path, limits: Limits) -> Iterator[PyMuPDFDocument]:
+        """Open a document as `Engine.opened` says."""
+        pymupdf = _load()
+        with _lock, _quiet(pymupdf):
+            try:
+                document = pymupdf.open(str(path), filetype="pdf")
+            except Exception as error:
+                raise _damaged(path, error) from error
+            with document:
+                count = _page_count(document, path)
+                limits.check(path, count, "pages")
+                yield PyMuPDFDocument(document, path, count)
+
+
+class PyMuPDFDocument:
+    """A document of PyMuPDF; its own count of pages can fall to 0 when it repairs a file late."""
+
+    def __init__(self, document: Any, path: Path, page_count: int) -> None:
+        self._document, self._path = document, path
+        self.page_count = page_count
+        self.title = str((document.metadata or {}).get("title") or "")
+
+    @contextmanager
+    def page(self, index: int) -> Iterator[PyMuPDFPage]:
+        """Open a page as `EngineDocument.page` says."""
+        with _typed_errors(self._path):
+            yield PyMuPDFPage(self._document[index])
+
+    def outline(self) -> list[Bookmark]:
+        """Return the bookmarks; raises EngineError."""
+        with _typed_errors(self._path):
+            return [(level, title, page - 1) for level, title, page, *_ in self._document.get_toc()]
+
+    def is_repaired(self) -> bool:
+        """Return MuPDF's own flag."""
+        return bool(self._document.is_repaired)
+
+
+class PyMuPDFPage:
+    """A page of PyMuPDF: lines, glyphs, edges and links stand on it as the file stores it."""
+
+    def __init__(self, page: Any) -> None:
+        self._page = page
+        self.width, self.height = float(page.rect.width), float(page.rect.height)
+        pymupdf = _load()
+        # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
+        self._flags = int(pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+
+    @property
+    def turn(self) -> Matrix:
+        """The rotation of the page."""
+        a, b, c, d, e, f = self._page.rotation_matrix
+        return a, b, c, d, e, f
+
+    def lines(self) -> list[TextLine]:
+        """Return the lines of all blocks of text, without their single characters: that is fast."""
+        blocks = self._page.get_text("dict", flags=self._flags)["blocks"]
+        return [
+            TextLine(
+                [Run(span["text"], _font(span), span["origin"][1]) for span in line["spans"]],
+                line["bbox"],
+                line["dir"][0] > _SLANT,
+                number,
+            )
+            for number, block in enumerate(blocks)
+            for line in block.get("lines", ())
+        ]
+
+    def words(self) -> list[Word]:
+        """Return the words as MuPDF parts them."""
+        return [word[:7] for word in self._page.get_text("words", flags=self._flags)]
+
+    def glyph_lines(self) -> Iterator[list[Glyph]]:
+        """Yield the characters of each line."""
+        for block in self._page.get_text("rawdict", flags=self._flags)["blocks"]:
+            for line in block.get("lines", ()):
+                chars = (char for span in line["spans"] for char in span["chars"])
+                yield [Glyph(char["c"], char["bbox"]) for char in chars]
+
+    def edges(self) -> Iterator[Box]:
+        """Yield what vector graphics draw straight."""
+        for drawing in self._page.get_cdrawings():
+            for kind, *shape in drawing["items"]:
+                if kind == "l":
+                    (x1, y1), (x2, y2) = shape[:2]
+                    yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+                elif kind == "re":
+                    yield from sides_of(*shape[0])
+
+    def links(self) -> Iterator[Area]:
+        """Yield the links to other addresses."""
+        for link in links_of(self._page):
+            if link.is_external and link.uri:
+                yield *link.rect, link.uri
+
+    def has_images(self) -> bool:
+        """Return True if the page uses pictures."""
+        return bool(self._page.get_images())
+
+    def is_marked(self) -> bool:
+        """Return True if anything is drawn on the page."""
+        return bool(self._page.get_bboxlog())
+
+    def png(self, scale: float) -> bytes:
+        """Draw the page; not by `dpi=`, which knows no fractions."""
+        matrix = type(self._page.rotation_matrix)(scale, scale)
+        return bytes(self._page.get_pixmap(matrix=matrix, alpha=False).tobytes("png"))
+
+
+def _font(span: dict[str, Any]) -> Font:
+    flags, name = span["flags"], span["font"]
+    return Font(
+        span["size"],
+        bool(flags & _BOLD) or is_bold_name(name),
+        bool(flags & _MONOSPACED) or is_mono_name(name),
+    )
+
+
+def _load() -> ModuleType:
+    """Import PyMuPDF, which takes seconds; raises MissingExtraError."""
+    try:
+        import pymupdf
+    except ImportError as error:
+        raise MissingExtraError("PyMuPDF", "pdf") from error
+    return pymupdf
+
+
+@contextmanager
+def _quiet(pymupdf: ModuleType) -> Iterator[None]:
+    """Keep MuPDF from writing to stderr, and leave its switches as they were."""
+    tools = pymupdf.TOOLS
+    errors, warnings = tools.mupdf_display_errors(), tools.mupdf_display_warnings()
+    tools.mupdf_display_errors(False)  # noqa: FBT003 - PyMuPDF's signature
+    tools.mupdf_display_warnings(False)  # noqa: FBT003 - PyMuPDF's signature
+    try:
+        yield
+    finally:
+        tools.mupdf_display_errors(errors)
+        tools.mupdf_display_warnings(warnings)
+
+
+def _page_count(document: Any, path: Path) -> int:
+    if not document.is_pdf:
+        raise MisnamedFileError(path, "the content is not a PDF document")
+    if document.needs_pass:
+        raise EncryptedFileError(path)
+    try:
+        count = int(document.page_count)
+    except Exception as error:
+        raise _damaged(path, error) from error
+    if count <= 0:
+        raise NoPagesError(path)
+    return count
+
+
+@contextmanager
+def _typed_errors(path: Path) -> Iterator[None]:
+    """Raise EngineError or ReadMemoryError in place of the many classes that MuPDF raises."""
+    try:
+        yield
+    except ReadError:
+        raise
+    except Exception as error:
+        if _is_out_of_memory(error):
+            raise ReadMemoryError(path) from error
+        raise EngineError(_first_line(error)) from error
+
+
+def _damaged(path: Path, error: Exception) -> ReadError:
+    if _is_out_of_memory(error):
+        return ReadMemoryError(path)
+    return CorruptFileError(path, f"the file is damaged: {_first_line(error)}")
+
+
+def _is_out_of_memory(error: Exception) -> bool:
+    """Return True if an error says in the words of Python, MuPDF or C++ that no memory is left."""
+    return isinstance(error, MemoryError) or _ALLOCATION.search(str(error)) is not None
+
+
+def _first_line(error: Exception) -> str:
+    """Return the first line of an error without MuPDF's code, 200 characters at most."""
+    message = _CODE.sub("", str(error).strip()) or type(error).__name__
+    return message.splitlines()[0][:200]
