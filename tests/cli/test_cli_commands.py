@@ -246,6 +246,7 @@ def test_a_pdf_without_its_extra_says_what_to_install_and_ends_with_code_5(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pymupdf", None)
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
     ended = command("compare", HANDBOOK, "-a", SAND, "-p", "heading")
     assert ended.code == ExitCode.UNAVAILABLE
     assert "pip install 'rag-nodes[pdf]'" in " ".join((ended.stdout + ended.stderr).split())

@@ -26,6 +26,8 @@ from rag_nodes.readers import Limits, read, read_all
 from rag_nodes.readers.pdf import extract
 from rag_nodes.readers.pdf.layout import Line, PdfPage
 
+pytestmark = pytest.mark.usefixtures("pdf_engine")
+
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 
 
@@ -85,10 +87,6 @@ BAD = {
     "scanned": (scanned(), errors.NoTextLayerError),
     "no pages": (without_pages(), errors.NoPagesError),
     "blank pages": (empty_pages(3), errors.EmptyFileError),
-    "2,000,000,000 pages, it says": (
-        one_page(zlib.compress(SHOWN), count=2_000_000_000),
-        errors.CorruptFileError,
-    ),
     "a page tree that holds itself": (endless_tree(), errors.CorruptFileError),
     "100,000 empty pages": (empty_pages(100_000), errors.FileTooLargeError),
 }
@@ -106,15 +104,31 @@ def test_each_kind_of_bad_file_has_its_error(tmp_path: Path, name: str) -> None:
     assert caught.value.remedy
 
 
+def test_a_file_that_claims_two_thousand_million_pages_is_refused_or_has_those_it_has(
+    tmp_path: Path, pdf_engine: str
+) -> None:
+    path = tmp_path / "a.pdf"
+    path.write_bytes(one_page(zlib.compress(SHOWN), count=2_000_000_000))
+    if pdf_engine == "pdfium":
+        assert read(path).metadata[keys.TOTAL_PAGES] == 1
+    else:
+        with pytest.raises(errors.CorruptFileError):
+            read(path)
+
+
 # --- repaired -----------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("last", [b"Tea number 11", b"startxref"])
 def test_what_is_left_of_a_truncated_file_is_read_with_a_warning(
-    tmp_path: Path, last: bytes
+    tmp_path: Path, last: bytes, pdf_engine: str
 ) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(tree_first(20).partition(last)[0] + last)
+    if pdf_engine == "pdfium" and last != b"startxref":
+        with pytest.raises(errors.CorruptFileError, match=r"rag-nodes\[pdf\].*pdf-engine pymupdf"):
+            read(path)
+        return
     document = read(path)
     assert "Tea number 3 is kept" in document.text
     assert "repaired" in document.metadata[keys.READ_WARNINGS][0]
@@ -136,23 +150,27 @@ def test_zeros_in_place_of_the_page_tree_leave_no_pages(tmp_path: Path) -> None:
         read(path)
 
 
-def test_pages_that_are_gone_once_a_file_is_repaired_are_named(tmp_path: Path) -> None:
+def test_pages_that_are_gone_once_a_file_is_repaired_are_named(
+    tmp_path: Path, pdf_engine: str
+) -> None:
     path = tmp_path / "a.pdf"
-    path.write_bytes(late_damage(3))
+    path.write_bytes(late_damage(3 if pdf_engine == "pymupdf" else 4))
     document = read(path)
-    assert document.text == "Tea number 0 is kept in the larder."
-    repaired, *gone, _ = document.metadata[keys.READ_WARNINGS]
-    assert "repaired" in repaired
-    assert [warning.partition(" could")[0] for warning in gone] == ["page 2", "page 3"]
+    warnings = document.metadata[keys.READ_WARNINGS]
+    unread = [line.split()[1] for line in warnings if line.startswith("page ")]
+    assert unread == (["2", "3"] if pdf_engine == "pymupdf" else ["1"])
+    assert document.text.count("Tea number") == 3 - len(unread)
 
 
 @pytest.mark.parametrize("number", [2, 4])
-def test_a_file_whose_pages_are_gone_once_it_is_repaired_is_corrupt(
-    tmp_path: Path, number: int
+def test_no_page_that_can_be_read_is_no_unforeseen_error(
+    tmp_path: Path, number: int, pdf_engine: str
 ) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(late_damage(number))
-    with pytest.raises(errors.CorruptFileError, match="no page"):
+    if (number, pdf_engine) == (4, "pdfium"):
+        return  # it finds the other pages, see above
+    with pytest.raises((errors.CorruptFileError, errors.NoPagesError), match="no page"):
         read(path)
 
 
@@ -174,9 +192,10 @@ def test_two_hundred_damaged_files_are_text_or_typed_errors(tmp_path: Path) -> N
 
 def test_text_over_the_limit_of_characters_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
-    path.write_bytes(bomb(SHOWN, 1000))
+    # PDFium drops text that is printed over itself.
+    path.write_bytes(bomb(b"1 0 0 1 0 -12 cm " + SHOWN, 50))
     with pytest.raises(errors.FileTooLargeError, match="characters"):
-        read(path, limits=Limits(characters=9_999))
+        read(path, limits=Limits(characters=999))
 
 
 @pytest.mark.parametrize(("unmapped", "warned"), [(5, False), (6, True)])
@@ -195,7 +214,8 @@ def test_a_small_file_that_becomes_a_gigabyte_is_ended_in_time(tmp_path: Path) -
     path = tmp_path / "a.pdf"
     path.write_bytes(bomb(b" " * 1024**2, 1024))
     assert path.stat().st_size < 2 * 1024**2
-    with pytest.raises(errors.ReadTimeoutError):
+    # PDFium asks for all of the memory at once.
+    with pytest.raises((errors.ReadTimeoutError, errors.ReadMemoryError)):
         read(path, limits=Limits(seconds=0.5))
 
 

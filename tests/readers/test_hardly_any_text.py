@@ -14,6 +14,8 @@ from rag_nodes.models import choose_models
 from rag_nodes.parsers import get_parser
 from rag_nodes.readers import read
 
+pytestmark = pytest.mark.usefixtures("pdf_engine")
+
 THIRTY_EIGHT = "Invoice 2041, see the attached scan. x"
 ENOUGH = "Invoice 2041, see the attached scan of the contract."
 WARNING = "only 38 characters of text on one page; scanned pages need OCR first"

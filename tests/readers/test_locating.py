@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
+from pdf_pages import glyphs_of, glyphs_on
 
 from rag_nodes import locate, read
 from rag_nodes.core import errors
@@ -21,11 +22,13 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.readers import Limits, PlacedBox, node_boxes
 from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.pdf import quotes, read_pdf
-from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFPage
-from rag_nodes.readers.pdf.places import Glyphs, page_glyphs
+from rag_nodes.readers.pdf.engines import engine_name, opened
+from rag_nodes.readers.pdf.places import Glyphs
 from rag_nodes.readers.pdf.quotes import KEPT, PageQuote, locate_quote
 from rag_nodes.text.alignment import letters_of
 from rag_nodes.text.sentences import sentence_bounds
+
+pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = Limits()
@@ -58,14 +61,15 @@ def here(path: Path, quote: str, within: str = "", page: int = 1) -> list[Placed
 
 
 @lru_cache(maxsize=4)
-def glyphs_of(path: Path, _changed: int) -> list[Glyphs]:
-    with pymupdf.open(path) as document:
-        return [page_glyphs(PyMuPDFPage(page)) for page in document]
+def pages_of(path: Path, _changed: int, _engine: str) -> list[Glyphs]:
+    with opened(path, LIMITS) as document:
+        count = document.page_count
+    return [glyphs_on(path, number) for number in range(1, count + 1)]
 
 
 def under(path: Path, boxes: list[PlacedBox]) -> list[str]:
     """Return what stands under each box."""
-    pages = glyphs_of(path, path.stat().st_mtime_ns)
+    pages = pages_of(path, path.stat().st_mtime_ns, engine_name("auto"))
     return [
         "".join(
             letter
@@ -138,7 +142,7 @@ WORDS = st.lists(st.sampled_from(["horn", "ramp", "bell", "mast", "rope"]), min_
 def test_words_in_another_order_have_no_boxes(printed: list[str], asked: list[str]) -> None:
     with pymupdf.open() as document:
         document.new_page().insert_text((72, 72), " ".join(printed))
-        shown = page_glyphs(PyMuPDFPage(document[0]))
+        shown = glyphs_of(document)
     places = quotes.align(" ".join(asked), shown.text, shown.lines)
     said = " ".join(asked)
     if quotes.is_in_order(PageQuote(said, 0, len(said)), places, shown.text):

@@ -13,6 +13,8 @@ from hypothesis import strategies as st
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
 
+pytestmark = pytest.mark.usefixtures("pdf_engine")
+
 LEFT, TOP, WIDTH, HEIGHT = 60, 120, 90, 20
 TEAS = (("Tea", "Origin", "Price"), ("Assam", "India", "9"), ("Sencha", "Japan", "12"))
 SIDES = frozenset({"left", "right", "top", "bottom"})

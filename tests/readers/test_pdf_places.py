@@ -6,6 +6,7 @@ from typing import Any
 
 import pymupdf
 import pytest
+from pdf_pages import glyphs_of
 
 from rag_nodes.core import errors
 from rag_nodes.readers import Limits
@@ -15,6 +16,8 @@ from rag_nodes.readers.pdf.engines.protocol import Glyph
 from rag_nodes.readers.pdf.picture import KEPT, MOST_PIXELS, KeptPages, PagePicture, draw_page
 from rag_nodes.readers.pdf.places import Glyphs, boxes_of, page_glyphs
 from rag_nodes.text.alignment import align
+
+pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 DOCS = Path(__file__).parents[3] / "shared" / "docs"
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -41,9 +44,8 @@ def written(*lines: str) -> Any:
 
 
 def covered(document: Any, text: str, said: str, number: int = 0) -> list[str]:
-    """What stands under the boxes of a piece of a text, box by box, as PyMuPDF reads it."""
-    page = document[number]
-    glyphs = page_glyphs(PyMuPDFPage(page))
+    """What stands under the boxes of a piece of a text, box by box, as the engine reads it."""
+    glyphs = glyphs_of(document, number + 1)
     start = text.index(said)
     places = align(text, glyphs.text, glyphs.lines)[start : start + len(said)]
     return [under(glyphs, box) for box in boxes_of(places, glyphs)]
@@ -106,7 +108,7 @@ def test_a_piece_of_the_text_is_found_where_the_page_says_it(
 
 def test_of_two_equal_sentences_each_is_found_at_its_own_place() -> None:
     document = written("Test the horn.", "Lower the ramp.", "Test the horn.")
-    glyphs = page_glyphs(PyMuPDFPage(document[0]))
+    glyphs = glyphs_of(document)
     text = "Test the horn. Lower the ramp. Test the horn."
     places = align(text, glyphs.text, glyphs.lines)
     (first,), (second,) = boxes_of(places[:14], glyphs), boxes_of(places[-14:], glyphs)
@@ -132,7 +134,7 @@ def test_boxes_lie_on_the_ink_of_a_page_however_it_is_turned(turned: int) -> Non
     document[0].set_rotation(turned)
     document = pymupdf.open(stream=document.tobytes())
     page = document[0]
-    glyphs = page_glyphs(PyMuPDFPage(page))
+    glyphs = glyphs_of(document)
     (box,) = boxes_of(align("Test the horn.", glyphs.text, glyphs.lines), glyphs)
     ink = page.get_pixmap(colorspace="gray")
     dark = [at for at, value in enumerate(ink.samples) if value < 100]
@@ -148,7 +150,7 @@ def test_text_from_right_to_left_is_found_in_the_order_of_the_file() -> None:
 
 
 def test_what_the_page_does_not_say_has_no_place() -> None:
-    glyphs = page_glyphs(PyMuPDFPage(written("Test the horn.")[0]))
+    glyphs = glyphs_of(written("Test the horn."))
     assert set(align("Lower every ramp!", glyphs.text, glyphs.lines)) == {-1}
 
 

@@ -14,7 +14,11 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits
 from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline
+from rag_nodes.readers.pdf.engines import UnreadableError
+from rag_nodes.readers.pdf.engines.pdfium.document import PDFiumPage
 from rag_nodes.text.spans import PageMap
+
+pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 SENTENCES = (
     "The kettle stands on the iron stove and sings.",
@@ -375,14 +379,21 @@ def test_a_file_of_which_all_pages_fail_is_corrupt(
 
 
 def fail_on(monkeypatch: pytest.MonkeyPatch, numbers: set[int]) -> None:
-    get_text = pymupdf.Page.get_text
+    """Have both engines fail on pages, each by what it relies on."""
+    get_text, load = pymupdf.Page.get_text, PDFiumPage._load
 
     def failing(page: Any, *args: Any, **kwargs: Any) -> Any:
         if page.number in numbers:
             raise pymupdf.mupdf.FzErrorFormat("broken stream")
         return get_text(page, *args, **kwargs)
 
+    def loaded(page: PDFiumPage) -> int:
+        if page._index in numbers:
+            raise UnreadableError("broken stream")
+        return load(page)
+
     monkeypatch.setattr(pymupdf.Page, "get_text", failing)
+    monkeypatch.setattr(PDFiumPage, "_load", loaded)
 
 
 def test_limits_on_pages_and_characters_hold_while_reading(tmp_path: Path) -> None:

@@ -11,6 +11,8 @@ from steps import lines_of
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
 
+pytestmark = pytest.mark.usefixtures("pdf_engine")
+
 MOST = 2.2
 """Times the steps that twice the boxes or links may take."""
 

@@ -11,6 +11,8 @@ import pytest
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
 
+pytestmark = pytest.mark.usefixtures("pdf_engine")
+
 COLUMNS = (50, 150, 250, 350)
 PRICES = (("Tea", "Origin", "Price"), ("Assam", "India", "9"), ("Sencha", "Japan", "12"))
 

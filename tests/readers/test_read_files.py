@@ -200,12 +200,13 @@ def test_results_come_one_by_one(tmp_path: Path) -> None:
     assert next(results).error is None
 
 
-def test_without_pymupdf_pdfs_fail_with_the_install_line_and_others_go_on(
+def test_without_an_engine_pdfs_fail_with_both_install_lines_and_others_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(sys.modules, "pymupdf", None)
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
     pdf = write(tmp_path / "paper.pdf", PDF_START)
-    with pytest.raises(errors.MissingExtraError, match=r"rag-nodes\[pdf\]"):
+    with pytest.raises(errors.MissingPdfEngineError, match=r"\[pdf\].*AGPL.*\[pdfium\].*BSD"):
         read(pdf)
     first, second = read_all([pdf, write(tmp_path / "note.txt", b"text")])
     assert "rag-nodes[pdf]" in str(first.error)

@@ -11,6 +11,7 @@
     ├── EngineError                   what runs an ingest's workers cannot be started or reached
     ├── MissingPackageError           a package that was named is not installed
     │   └── MissingExtraError         an optional dependency of ours is not installed
+    │       └── MissingPdfEngineError neither of the libraries that read PDF files
     ├── ReadError                     one file could not be read
     │   ├── FileMissingError
     │   ├── UnsupportedFileError      no reader for this kind of file
@@ -127,6 +128,22 @@ class MissingExtraError(MissingPackageError):
 
     def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
         return type(self), (self.package, self.extra)
+
+
+class MissingPdfEngineError(MissingExtraError):
+    """No library that reads PDF files is installed; the message names both, and their licences."""
+
+    def __init__(self) -> None:
+        RagNodesError.__init__(
+            self,
+            "No PDF engine is installed. Install one with: pip install 'rag-nodes[pdf]' (PyMuPDF: "
+            "AGPL or a commercial licence) or pip install 'rag-nodes[pdfium]' (PDFium: BSD and "
+            "Apache licences)",
+        )
+        self.package, self.extra, self.install = "PyMuPDF", "pdf", "'rag-nodes[pdf]'"
+
+    def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
+        return type(self), ()
 
 
 class ReadError(RagNodesError):

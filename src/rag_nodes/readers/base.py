@@ -8,10 +8,10 @@ import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.core.errors import FileTooLargeError, ReadError
+from rag_nodes.core.errors import ConfigurationError, FileTooLargeError, ReadError
 from rag_nodes.text.formats import Format, format_of
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+PdfEngineName = Literal["auto", "pymupdf", "pdfium"]
+"""Names of what reads PDF files."""
 TITLE_LENGTH = 300
 """Characters of a title or description that are kept; the rest is not a title any more."""
 
@@ -33,7 +35,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How much one file may hold before it is refused with `FileTooLargeError`.
+    """How one file is read: what it may hold before it is refused, and by which PDF engine.
 
     Attributes:
         file_bytes: size on disk.
@@ -43,6 +45,11 @@ class Limits:
             large files get more, see `seconds_for`.
         memory_bytes: memory that reading may take there, the libraries themselves apart. Linux
             only; other systems have no limit that holds.
+        pdf_engine: what reads PDF files: "pymupdf" (extra `pdf`), "pdfium" (extra `pdfium`), or
+            "auto" for the first of them that is installed.
+
+    Raises:
+        ConfigurationError: there is no such engine.
     """
 
     file_bytes: int = 500 * 1024 * 1024
@@ -50,6 +57,14 @@ class Limits:
     characters: int = 100_000_000
     seconds: float = 120.0
     memory_bytes: int = 2 * 1024**3
+    pdf_engine: PdfEngineName = "auto"
+
+    def __post_init__(self) -> None:
+        if self.pdf_engine not in (names := get_args(PdfEngineName)):
+            raise ConfigurationError(
+                f"pdf_engine: there is none called {self.pdf_engine!r}; choose one of: "
+                f"{', '.join(names)}"
+            )
 
     def seconds_for(self, size: int) -> float:
         """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""

@@ -124,7 +124,7 @@ def readings(
     path = Path(path)
     with typed_errors(path):
         size = checked_size(path, limits)
-        if not needs_child(path, size) or not isolate:
+        if not isolate or not needs_child(path, size, limits.pdf_engine):
             yield from read_here(path, limits)
             return
         if path.suffix.lower() in COLLECTIONS:
@@ -246,7 +246,7 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
     except ReadError as error:
         yield error
     except MissingExtraError as error:
-        # The other files of the call need no PyMuPDF; they go on.
+        # The other files of the call need another library; they go on.
         failure = UnsupportedFileError(path, *str(error).split(". ", maxsplit=1))
         failure.__cause__ = error
         yield failure

@@ -1,7 +1,7 @@
 """Files in, readings out, read by a child process: a crash, a hang or a bomb is one failed file.
 
-A child is started with the first such file and reads all later ones, because importing PyMuPDF
-takes seconds; it is replaced where it dies, is killed, or has grown.
+A child is started with the first such file and reads all later ones, because importing a library
+can take seconds; it is replaced where it dies, is killed, or has grown.
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import atexit
 import importlib
 import os
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,6 +39,7 @@ from rag_nodes.core.processes import (
 )
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.kinds import libraries_of, read_here, typed_errors
+from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.picture import PagePicture, draw_page
 from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox, locate_quote
 
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
 
 Answer = TypeVar("Answer")
 
+_ABORTED = "SIGABRT"
+"""End of a process in which PDFium was given no more memory: it does not come back to say so."""
 PAGE_SECONDS = 20.0
 """Seconds that one page may take to be drawn; it takes less than one."""
 KEPT = 2
@@ -140,6 +143,7 @@ class ReaderPool:
         started: Callable[[], None] = lambda: None,
     ) -> Iterator[Answer]:
         """What a child says to a request about a file; an answer that is none counts as a crash."""
+        limits = _resolved(path, limits)
         request = {
             "kind": path.suffix.lower(),
             "path": str(path),
@@ -167,8 +171,7 @@ class ReaderPool:
             if child.used and not is_given:  # perhaps an earlier file broke the child
                 yield from self._results(path, limits, seconds, asked, undo, started)
                 return
-            reason = f"the process that read it died ({error})"
-            raise ReaderCrashedError(path, reason) from error
+            raise _crash(path, error, limits.pdf_engine) from error
         except OSError as error:
             reason = f"no process could be started to read it: {error.strerror or error}"
             remedy = "free memory and processes, or read trusted files with isolate=False"
@@ -190,10 +193,11 @@ def main() -> None:
 
 def _begin(request: bytes, note: Callable[[bytes], None]) -> Task:
     asked = from_json(request)
-    for library in libraries_of(asked["kind"]):
+    for library in libraries_of(asked["kind"], asked["limits"]["pdf_engine"]):
         with suppress(ImportError):  # the reader says what is missing
             importlib.import_module(library)
-    return Task(_answers(asked, note), asked["limits"]["memory_bytes"], asked["kind"])
+    kind = f"{asked['kind']} {asked['limits']['pdf_engine']}"
+    return Task(_answers(asked, note), asked["limits"]["memory_bytes"], kind)
 
 
 def _answers(asked: dict[str, Any], note: Callable[[bytes], None]) -> Iterator[bytes]:
@@ -247,6 +251,19 @@ def _error(data: Mapping[str, Any]) -> ReadError:
     if not isinstance(error, ReadError):
         raise ValueError(f"not an error of a reader: {type(error).__name__}")  # noqa: TRY004 - data
     return error
+
+
+def _resolved(path: Path, limits: Limits) -> Limits:
+    """Return limits with the engine that "auto" is in this process, for the child to have."""
+    if path.suffix.lower() != ".pdf":
+        return limits
+    return replace(limits, pdf_engine=engine_name(limits.pdf_engine))
+
+
+def _crash(path: Path, error: Exception, pdf_engine: str) -> ReadError:
+    if str(error) == _ABORTED and pdf_engine == "pdfium":
+        return ReadMemoryError(path)
+    return ReaderCrashedError(path, f"the process that read it died ({error})")
 
 
 def _doing(path: Path) -> str:

@@ -11,7 +11,7 @@ from rag_nodes.readers.base import CollectionReader, Limits, Reader, Reading
 from rag_nodes.readers.crawl import read_firecrawl
 from rag_nodes.readers.html import read_html
 from rag_nodes.readers.markdown import read_markdown
-from rag_nodes.readers.pdf import read_pdf
+from rag_nodes.readers.pdf import engines, read_pdf
 from rag_nodes.readers.plain import read_plain
 from rag_nodes.readers.tabular import read_tabular
 from rag_nodes.readers.word import read_word
@@ -19,6 +19,8 @@ from rag_nodes.readers.word import read_word
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
+
+    from rag_nodes.readers.base import PdfEngineName
 
     Outcomes = Iterator[Reading | ReadError]
 
@@ -45,11 +47,11 @@ COLLECTIONS: dict[str, CollectionReader] = {".json": read_firecrawl, ".jsonl": r
 LIBRARIES: Mapping[Callable[..., Any], tuple[str, ...]] = {
     read_firecrawl: ("ijson",),
     read_html: ("justhtml", "markdownify"),
-    read_pdf: ("pymupdf",),
     read_word: ("lxml.etree",),
 }
 """What of others a reader imports. A child process does so before the clock starts; readers that
-are not named are our own linear code, which may run in this process."""
+are not named are our own linear code, which may run in this process. That of PDFs imports the
+library of its engine."""
 LARGE = 16 * 1024 * 1024
 """Bytes from which even these go to a child, for its limits of time and memory."""
 
@@ -62,21 +64,26 @@ def supported() -> str:
     return ", ".join(sorted({*SUFFIXES, *COLLECTIONS}))
 
 
-def libraries_of(suffix: str) -> tuple[str, ...]:
-    """What the reader of a suffix imports of others, so that it can be done before."""
+def libraries_of(suffix: str, pdf_engine: PdfEngineName = "auto") -> tuple[str, ...]:
+    """Return what the reader of a suffix imports of others, so that it can be done before."""
+    if suffix == ".pdf":
+        return (engines.LIBRARIES[engines.engine_name(pdf_engine)],)
     return LIBRARIES.get(_SHIPPED.get(suffix, read_plain), ())
 
 
-def needs_child(path: Path, size: int) -> bool:
+def needs_child(path: Path, size: int, pdf_engine: PdfEngineName = "auto") -> bool:
     """Whether a file of so many bytes is to be read in a child process.
 
     No process is started only to find that a library is not installed.
+
+    Raises:
+        MissingPdfEngineError: nothing that reads a PDF is installed.
     """
     suffix = path.suffix.lower()
     shipped = _SHIPPED.get(suffix)
     if shipped is None or shipped is not (COLLECTIONS.get(suffix) or SUFFIXES.get(suffix)):
         return False
-    if libraries := libraries_of(suffix):
+    if libraries := libraries_of(suffix, pdf_engine):
         return all(find_spec(library.partition(".")[0]) for library in libraries)
     return size > LARGE
 

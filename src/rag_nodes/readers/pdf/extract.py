@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import CorruptFileError, EmptyFileError, NoTextLayerError
 from rag_nodes.core.processes import tell_share
-from rag_nodes.readers.pdf.engines import EngineError, opened
+from rag_nodes.readers.pdf.engines import UnreadableError, opened
 from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line
@@ -80,7 +80,7 @@ def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
                     is_sought = not (characters or is_marked) and index < PAGES_LOOKED_AT
                     is_marked = is_marked or (is_sought and page.is_marked())
                 pages.append(PdfPage(height=page.height, lines=lines))
-        except EngineError as error:
+        except UnreadableError as error:
             failures[index + 1] = str(error)
             pages.append(PdfPage(height=0.0, lines=()))
         characters += sum(len(line.text) for line in pages[-1].lines)
@@ -138,7 +138,7 @@ def _listed(numbers: list[int]) -> str:
 def _outline(document: EngineDocument, path: Path) -> tuple[Entry, ...]:
     try:
         bookmarks = document.outline()
-    except EngineError as error:  # a broken outline must not cost the text
+    except UnreadableError as error:  # a broken outline must not cost the text
         _log.warning("the outline of %s could not be read: %s", path, error)
         return ()
     return tuple(

@@ -11,7 +11,7 @@ from rag_nodes.readers.pdf.layout import Line
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from rag_nodes.readers.pdf.engines.protocol import Run, TextLine
+    from rag_nodes.readers.pdf.engines.protocol import FontRun, TextLine
 
 SYMBOL_BULLETS = str.maketrans(dict.fromkeys("\uf0b7\uf0a7\uf0d8\uf02d\uf0fc\uf076\uf06e", "•"))
 LIGATURES = str.maketrans(
@@ -63,7 +63,7 @@ def _line(raw: TextLine) -> Line | None:
     )
 
 
-def _dominant_size(weights: Sequence[tuple[int, Run]]) -> float:
+def _dominant_size(weights: Sequence[tuple[int, FontRun]]) -> float:
     sizes: Counter[float] = Counter()
     for weight, run in weights:
         sizes[run.font.size] += weight

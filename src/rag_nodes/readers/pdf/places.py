@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import CorruptFileError, PageMissingError
-from rag_nodes.readers.pdf.engines import EngineError, opened
+from rag_nodes.readers.pdf.engines import UnreadableError, opened
 from rag_nodes.readers.pdf.lines import LIGATURES, SYMBOL_BULLETS
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def opened_page(path: Path, number: int, limits: Limits) -> Iterator[EnginePage]
         try:
             with document.page(number - 1) as page:
                 yield page
-        except EngineError as error:
+        except UnreadableError as error:
             raise CorruptFileError(path, f"page {number}: {error}") from error
 
 

@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.core.errors import FileChangedError
+from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.places import PrintedPage, opened_page, printed_page
 from rag_nodes.readers.pdf.read import check_header, hash_of
 from rag_nodes.readers.pdf.surface import PdfSurface
@@ -111,7 +112,7 @@ def locate_quote(
     key = (str(path.resolve()), state.st_ino, state.st_size, state.st_mtime_ns)
     if file_hash is not None and _hash_of(*key) != file_hash:
         raise FileChangedError(path)
-    page = _page(path, number, limits, key)
+    page = _page(path, number, limits, (*key, engine_name(limits.pdf_engine)))
     places = align(quote.text, page.glyphs.text, page.glyphs.lines)
     surface = PdfSurface(page, places, quote.text)
     if not is_in_order(quote, places, page.glyphs.text):

@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from importlib.util import find_spec
+from typing import TYPE_CHECKING, Literal
 
+from rag_nodes.core.errors import MissingPdfEngineError
 from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFEngine
-from rag_nodes.readers.pdf.engines.protocol import EngineError
+from rag_nodes.readers.pdf.engines.pdfium import PDFiumEngine
+from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from rag_nodes.readers.base import Limits
-    from rag_nodes.readers.pdf.engines.protocol import EngineDocument
+    from rag_nodes.readers.base import Limits, PdfEngineName
+    from rag_nodes.readers.pdf.engines.protocol import EngineDocument, PdfEngine
 
-__all__ = ["EngineError", "opened"]
+    EngineName = Literal["pymupdf", "pdfium"]
+
+__all__ = ["ENGINES", "LIBRARIES", "UnreadableError", "engine_name", "opened"]
+
+ENGINES: Mapping[EngineName, PdfEngine] = {"pymupdf": PyMuPDFEngine(), "pdfium": PDFiumEngine()}
+"""Engines by their names."""
+LIBRARIES: Mapping[EngineName, str] = {"pymupdf": "pymupdf", "pdfium": "pypdfium2"}
+"""Module that each engine imports; "auto" takes the first that is installed."""
+
+
+def engine_name(asked: PdfEngineName) -> EngineName:
+    """Return the engine that "auto" stands for; any other name as it is.
+
+    Raises:
+        MissingPdfEngineError: no engine is installed.
+    """
+    if asked != "auto":
+        return asked
+    for name, library in LIBRARIES.items():
+        if find_spec(library):
+            return name
+    raise MissingPdfEngineError
 
 
 def opened(path: Path, limits: Limits) -> AbstractContextManager[EngineDocument]:
-    """Open a PDF; errors are those of `Engine.opened`."""
-    return PyMuPDFEngine().opened(path, limits)
+    """Open a PDF with the engine that the limits name; errors are those of `PdfEngine.opened`."""
+    return ENGINES[engine_name(limits.pdf_engine)].opened(path, limits)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-_BOLD_NAME = re.compile(r"bold|black|heavy|demi", re.IGNORECASE)
+_BOLD_NAME = re.compile(r"(?i:bold|black|heavy|demi)|BX\d|Medi(?!um)|-Bd")
 _MONO_NAME = re.compile(r"mono|courier|consol|typewriter|cmtt", re.IGNORECASE)
 
 

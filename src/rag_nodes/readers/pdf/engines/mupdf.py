@@ -18,7 +18,7 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
-from rag_nodes.readers.pdf.engines.protocol import EngineError, Font, Glyph, Run, TextLine
+from rag_nodes.readers.pdf.engines.protocol import Font, FontRun, Glyph, TextLine, UnreadableError
 from rag_nodes.readers.pdf.engines.shapes import sides_of
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class PyMuPDFEngine:
 
     @contextmanager
     def opened(self, path: Path, limits: Limits) -> Iterator[PyMuPDFDocument]:
-        """Open a document as `Engine.opened` says."""
+        """Open a document as `PdfEngine.opened` says."""
         pymupdf = _load()
         with _lock, _quiet(pymupdf):
             try:
@@ -75,7 +75,7 @@ class PyMuPDFDocument:
             yield PyMuPDFPage(self._document[index])
 
     def outline(self) -> list[Bookmark]:
-        """Return the bookmarks; raises EngineError."""
+        """Return the bookmarks; raises UnreadableError."""
         with _typed_errors(self._path):
             return [(level, title, page - 1) for level, title, page, *_ in self._document.get_toc()]
 
@@ -105,7 +105,7 @@ class PyMuPDFPage:
         blocks = self._page.get_text("dict", flags=self._flags)["blocks"]
         return [
             TextLine(
-                [Run(span["text"], _font(span), span["origin"][1]) for span in line["spans"]],
+                [FontRun(span["text"], _font(span), span["origin"][1]) for span in line["spans"]],
                 line["bbox"],
                 line["dir"][0] > _SLANT,
                 number,
@@ -203,7 +203,7 @@ def _page_count(document: Any, path: Path) -> int:
 
 @contextmanager
 def _typed_errors(path: Path) -> Iterator[None]:
-    """Raise EngineError or ReadMemoryError in place of the many classes that MuPDF raises."""
+    """Raise UnreadableError or ReadMemoryError in place of the many classes that MuPDF raises."""
     try:
         yield
     except ReadError:
@@ -211,7 +211,7 @@ def _typed_errors(path: Path) -> Iterator[None]:
     except Exception as error:
         if _is_out_of_memory(error):
             raise ReadMemoryError(path) from error
-        raise EngineError(_first_line(error)) from error
+        raise UnreadableError(_first_line(error)) from error
 
 
 def _damaged(path: Path, error: Exception) -> ReadError:

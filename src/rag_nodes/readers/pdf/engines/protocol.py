@@ -28,7 +28,7 @@ Bookmark = tuple[int, str, int]
 """Level of an entry of the outline from 1, its title, and its page from 0; -1 if it has none."""
 
 
-class EngineError(Exception):
+class UnreadableError(Exception):
     """A page or the outline cannot be read; the message is one line without codes of a library."""
 
 
@@ -40,7 +40,7 @@ class Font(NamedTuple):
     mono: bool
 
 
-class Run(NamedTuple):
+class FontRun(NamedTuple):
     """Neighbouring characters of a line in one font, with the height of their baseline."""
 
     text: str
@@ -55,7 +55,7 @@ class TextLine(NamedTuple):
     lines, such as a paragraph, have the same `block`, counted from 0 on each page.
     """
 
-    runs: Sequence[Run]
+    runs: Sequence[FontRun]
     box: Box
     is_upright: bool
     block: int
@@ -126,18 +126,18 @@ class EngineDocument(Protocol):
         """Open a page, counted from 0.
 
         Raises:
-            EngineError: the page cannot be read; also for errors within the context.
+            UnreadableError: the page cannot be read; also for errors within the context.
             ReadMemoryError: no memory is left for it.
         """
 
     def outline(self) -> Sequence[Bookmark]:
-        """Return the bookmarks in their order; raises EngineError."""
+        """Return the bookmarks in their order; raises UnreadableError."""
 
     def is_repaired(self) -> bool:
         """Return True if damage was found so far, and parts may be missing."""
 
 
-class Engine(Protocol):
+class PdfEngine(Protocol):
     """A PDF library."""
 
     @property

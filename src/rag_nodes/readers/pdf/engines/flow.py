@@ -1,0 +1,288 @@
+"""Runs of characters in, lines and blocks out, for engines that have neither.
+
+This is where characters become lines: a wide gap is a break, a narrow one a blank. Lines stay in
+the order of the file, and a block is a group of lines at one pitch.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from itertools import pairwise
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rag_nodes.readers.pdf.engines.geometry import TURNS, inverse, moved, moved_box
+from rag_nodes.readers.pdf.engines.protocol import FontRun, Glyph, TextLine
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from rag_nodes.readers.pdf.engines.protocol import Box, Font, Word
+
+BLANK = 0.15
+"""Font sizes between two characters from which a blank is between them."""
+BREAK = 0.8
+"""Font sizes between two characters from which they are pieces of a row, two lines here."""
+OVERLAP = 0.5
+"""Font sizes that a character may reach back over the one before, as accents do."""
+RAISED = 0.6
+"""Font sizes between two baselines of one line: indices and exponents."""
+LOOSE = 1.25
+"""Pitches of the page between two lines from which they are two blocks."""
+WIDEST = 1.5
+"""Font sizes between two baselines from which they are two blocks on any page: rows, items."""
+PITCH = 1.2
+"""Distance of two baselines in font sizes, if a page has too few lines to measure it."""
+RESIZED = 1.15
+"""Factor between the font sizes of two lines from which they are two blocks."""
+MARKER = 3
+"""Characters of a bullet or number, which may have a size of its own."""
+INDENT = 1.0
+"""Font sizes by which the first line of a paragraph is indented at least."""
+SOLID, DOUBLE = 0.9, 2.5
+"""Distances of two baselines in font sizes between which they are lines of running text."""
+LONG = 0.6
+"""Share of the longest line of a page from which a line is one of running text."""
+
+
+@dataclass(slots=True)
+class GlyphRun:
+    """Neighbouring characters of one font on one baseline, in the order in which they are read.
+
+    Coordinates are those of a frame in which the text runs from left to right, y downwards.
+
+    Attributes:
+        letters: a character for each glyph, or the characters of a part of a ligature.
+        starts: left edge of each glyph.
+        ends: right edge of each glyph.
+        font: size and looks.
+        baseline: y of the baseline.
+        top: upper edge.
+        bottom: lower edge.
+        quarter: quarter turns, counterclockwise, from the text of the page to this one.
+        begins_line: True or False if the library tells whether a line begins here; None to judge by
+            the gap.
+    """
+
+    letters: list[str]
+    starts: list[float]
+    ends: list[float]
+    font: Font
+    baseline: float
+    top: float
+    bottom: float
+    quarter: int = 0
+    begins_line: bool | None = None
+
+
+@dataclass(slots=True)
+class FlowLine:
+    """Runs that stand in a line."""
+
+    runs: list[GlyphRun] = field(default_factory=list)
+    block: int = 0
+
+    @property
+    def quarter(self) -> int:
+        """Quarter turns of the text."""
+        return self.runs[0].quarter
+
+    @property
+    def length(self) -> int:
+        """Number of glyphs."""
+        return sum(len(run.letters) for run in self.runs)
+
+    @property
+    def size(self) -> float:
+        """Font size of the longest run."""
+        return max(self.runs, key=lambda run: len(run.letters)).font.size
+
+    @property
+    def baseline(self) -> float:
+        """Baseline of the longest run."""
+        return max(self.runs, key=lambda run: len(run.letters)).baseline
+
+    @property
+    def start(self) -> float:
+        """Left edge."""
+        return self.runs[0].starts[0]
+
+    @property
+    def end(self) -> float:
+        """Right edge."""
+        return self.runs[-1].ends[-1]
+
+
+def flow(runs: Iterable[GlyphRun]) -> list[FlowLine]:
+    """Make lines of the runs of a page, in their order, and number their blocks."""
+    lines: list[FlowLine] = []
+    for run in runs:
+        for piece in _pieces(run):
+            before = lines[-1].runs[-1] if lines else None
+            if before is None or not _goes_on(before, piece):
+                lines.append(FlowLine())
+            elif piece.begins_line is None:
+                _put_blank(before, piece)
+            lines[-1].runs.append(piece)
+    _number_blocks(lines)
+    return lines
+
+
+def _pieces(run: GlyphRun) -> Iterator[GlyphRun]:
+    """Yield the parts of a run between wide gaps, with blanks in the narrow ones."""
+    if run.begins_line is not None:
+        yield run
+        return
+    narrow, wide = BLANK * run.font.size, BREAK * run.font.size
+    first, end = 0, run.starts[0]
+    letters, starts, ends = run.letters, run.starts, run.ends
+    at = 0
+    while at < len(letters):
+        gap = starts[at] - end
+        if gap > wide or gap < -wide:
+            yield _part(run, first, at)
+            first = at
+        elif gap > narrow and letters[at] != " " and letters[at - 1] != " ":
+            letters.insert(at, " ")
+            starts.insert(at, end)
+            ends.insert(at, starts[at + 1])
+            at += 1
+        end = ends[at]
+        at += 1
+    yield _part(run, first, len(letters))
+
+
+def _part(run: GlyphRun, first: int, last: int) -> GlyphRun:
+    if last - first == len(run.letters):
+        return run
+    letters, starts, ends = run.letters[first:last], run.starts[first:last], run.ends[first:last]
+    return GlyphRun(letters, starts, ends, run.font, run.baseline, run.top, run.bottom, run.quarter)
+
+
+def _goes_on(before: GlyphRun, run: GlyphRun) -> bool:
+    """Return True if a run goes on in the line of the one before."""
+    if run.begins_line is not None:
+        return not run.begins_line and before.quarter == run.quarter
+    size = max(before.font.size, run.font.size)
+    gap = run.starts[0] - before.ends[-1]
+    return (
+        before.quarter == run.quarter
+        and -OVERLAP * size <= gap <= BREAK * size
+        and abs(run.baseline - before.baseline) <= RAISED * size
+    )
+
+
+def _put_blank(before: GlyphRun, run: GlyphRun) -> None:
+    """Put a blank at the end of a run if there is one before the next run."""
+    gap = run.starts[0] - before.ends[-1]
+    is_parted = before.letters[-1] == " " or run.letters[0] == " "
+    if not is_parted and gap > BLANK * max(before.font.size, run.font.size):
+        before.letters.append(" ")
+        before.starts.append(before.ends[-1])
+        before.ends.append(run.starts[0])
+
+
+def _number_blocks(lines: Sequence[FlowLine]) -> None:
+    """Give lines the same block that follow each other at the pitch of the page."""
+    most = min(LOOSE * _pitch(lines), WIDEST)
+    block, left, right = -1, 0.0, 0.0
+    above: FlowLine | None = None
+    for line in lines:
+        if above is None or not _is_same_block(above, line, left, right, most):
+            block, left, right = block + 1, line.start, line.end
+        line.block = block
+        left, right = min(left, line.start), max(right, line.end)
+        above = line
+
+
+def _pitch(lines: Sequence[FlowLine]) -> float:
+    """Return the usual distance of two baselines of running text, in font sizes.
+
+    Short lines, as of lists and tables, say nothing if there are others.
+    """
+    longest = max((line.end - line.start for line in lines), default=0.0)
+    steps = [
+        (below.baseline - above.baseline) / below.size
+        for above, below in pairwise(lines)
+        if above.end - above.start > LONG * longest and above.quarter == below.quarter
+    ]
+    near = [step for step in steps if SOLID < step < DOUBLE]
+    return median(near) if near else PITCH
+
+
+def _is_same_block(above: FlowLine, line: FlowLine, left: float, right: float, most: float) -> bool:
+    """Return True if a line goes on in the block of the line above, from `left` to `right`."""
+    size, step = min(above.size, line.size), line.baseline - above.baseline
+    if above.quarter != line.quarter:
+        return False
+    if abs(step) <= RAISED * max(above.size, line.size):  # pieces of a row
+        return line.start >= above.end - size
+    if _is_resized(above, line):
+        return False
+    if line.start - above.start > INDENT * size and line.end - above.end > INDENT * size:
+        return False  # a paragraph below the short end of another, a description below its term
+    return line.start < right and left < line.end and 0 < step <= most * size
+
+
+def _is_resized(above: FlowLine, line: FlowLine) -> bool:
+    """Return True if two lines differ in size, as headings do; a bullet says nothing of it."""
+    is_marker = min(above.length, line.length) <= MARKER
+    ratio = max(above.size, line.size) / min(above.size, line.size)
+    return not is_marker and ratio >= RESIZED
+
+
+def text_lines(lines: Iterable[FlowLine]) -> list[TextLine]:
+    """Return the lines as an engine gives them."""
+    return [
+        TextLine(
+            [FontRun("".join(run.letters), run.font, _height(run)) for run in line.runs],
+            _around(line),
+            line.quarter == 0,
+            line.block,
+        )
+        for line in lines
+    ]
+
+
+def words(lines: Iterable[FlowLine]) -> Iterator[Word]:
+    """Yield what stands between two blanks of each line."""
+    for number, line in enumerate(lines):
+        word: list[tuple[str, Box]] = []
+        for letter, box in (*_glyphs(line), (" ", _around(line))):
+            if not letter.isspace():
+                word.append((letter, box))
+            elif word:
+                lefts, tops, rights, bottoms = zip(*(box for _, box in word), strict=True)
+                text = "".join(letter for letter, _ in word)
+                edges = min(lefts), min(tops), max(rights), max(bottoms)
+                yield *edges, text, line.block, number
+                word = []
+
+
+def glyph_lines(lines: Iterable[FlowLine]) -> Iterator[list[Glyph]]:
+    """Yield the glyphs of each line."""
+    for line in lines:
+        yield [Glyph(letter, box) for letter, box in _glyphs(line)]
+
+
+def _height(run: GlyphRun) -> float:
+    """Return y of the point on the page at which the baseline of a run begins."""
+    return moved(inverse(TURNS[run.quarter]), run.starts[0], run.baseline)[1]
+
+
+def _glyphs(line: FlowLine) -> Iterator[tuple[str, Box]]:
+    for run in line.runs:
+        for letter, start, end in zip(run.letters, run.starts, run.ends, strict=True):
+            yield letter, _turned((start, run.top, end, run.bottom), run.quarter)
+
+
+def _around(line: FlowLine) -> Box:
+    left = min(min(run.starts) for run in line.runs)
+    right = max(max(run.ends) for run in line.runs)
+    top, bottom = min(run.top for run in line.runs), max(run.bottom for run in line.runs)
+    return _turned((left, top, right, bottom), line.quarter)
+
+
+def _turned(box: Box, quarter: int) -> Box:
+    """Return a box of the frame of a run on the page."""
+    return box if quarter == 0 else moved_box(inverse(TURNS[quarter]), box)

@@ -1,0 +1,352 @@
+"""Characters of a page of PDFium, as runs in the order of the file."""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from array import array
+from collections import Counter, deque
+from itertools import islice, pairwise, repeat
+from math import hypot
+from operator import eq
+from typing import TYPE_CHECKING, NamedTuple
+
+from pypdfium2 import raw
+
+from rag_nodes.readers.pdf.engines.flow import BLANK, GlyphRun
+from rag_nodes.readers.pdf.engines.geometry import (
+    DIRECTIONS,
+    TURNS,
+    holds,
+    middle,
+    moved,
+    moved_box,
+    product,
+    quarter_of,
+    reading_frame,
+)
+from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
+from rag_nodes.readers.pdf.engines.pdfium.native import matrix_from, pdfium, text_from
+from rag_nodes.readers.pdf.engines.pdfium.objects import clip_of
+from rag_nodes.readers.pdf.engines.protocol import Font
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
+    from rag_nodes.readers.pdf.engines.protocol import Box
+
+TRUE_BLANK = 0.11
+"""Font sizes between two characters from which a blank that PDFium supposes is believed."""
+SMALLEST = 0.1
+"""Points of the smallest font: distances are measured in font sizes."""
+BOLD_WEIGHT = 600
+"""Weight of a font from which it is bold."""
+STRAIGHT = 0.99
+"""Cosine of the angle to a side of the page up to which text is straight."""
+
+_FIXED_PITCH = 1
+_FORCE_BOLD = 1 << 18
+_HYPHENS = frozenset("\x02\ufffe")
+"""What PDFium makes of a hyphen at the end of a line, soft ones included, in two functions."""
+_SUPPOSED = " \r\n"
+"""Characters that PDFium puts between others, in boxes without width."""
+_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
+
+
+class FontLook(NamedTuple):
+    """Looks of a font of the document, and what is known of its characters.
+
+    `is_drawn` is True for a font whose glyphs are drawings in the file (Type 3): PDFium flags all
+    of its characters, and reads them right. `mapped` and `unmapped` are the others seen so far.
+    """
+
+    bold: bool
+    mono: bool
+    is_drawn: bool
+    mapped: set[str]
+    unmapped: set[str]
+
+
+class _Segment(NamedTuple):
+    """Neighbouring characters of a text object by their numbers, `last` not included."""
+
+    first: int
+    last: int
+    item: PageObject
+    begins_line: bool | None
+
+
+class _Style(NamedTuple):
+    """Font of a text object, and the quarter turns of its text; `is_straight` if they say all."""
+
+    handle: int
+    font: Font
+    look: FontLook
+    quarter: int
+    is_straight: bool
+
+
+class PageText:
+    """All characters of an open text page, in the order of PDFium."""
+
+    def __init__(self, text_page: int) -> None:
+        self.handle = text_page
+        count = max(0, pdfium.FPDFText_CountChars(text_page))
+        self.letters = _letters(text_page, count)
+        self.objects: list[int | None] = list(
+            map(pdfium.FPDFText_GetTextObject, repeat(text_page), range(count))
+        )
+        # All boxes go into one piece of memory: the loop is in C, and so are the slices.
+        boxes = array("f", bytes(16 * count))
+        address = boxes.buffer_info()[0]
+        places = range(address, address + 16 * count, 16)
+        calls = map(pdfium.FPDFText_GetLooseCharBox, repeat(text_page), range(count), places)
+        deque(calls, maxlen=0)
+        self.lefts, self.tops, self.rights, self.bottoms = (
+            boxes[side::4].tolist() for side in range(4)
+        )
+
+    def box(self, at: int) -> Box:
+        """Return left, bottom, right and top of a character; y grows upwards."""
+        return self.lefts[at], self.bottoms[at], self.rights[at], self.tops[at]
+
+    def is_supposed(self, at: int) -> bool:
+        """Return True for a blank or line end that the file does not have."""
+        return self.letters[at] in _SUPPOSED and self.lefts[at] == self.rights[at]
+
+
+def glyph_runs(
+    text: PageText, objects: Sequence[PageObject], page: Box, fonts: dict[int, FontLook]
+) -> tuple[list[GlyphRun], int]:
+    """Make runs of the characters of a page.
+
+    Args:
+        text: its characters.
+        objects: its objects in the order of the file.
+        page: left, bottom, right and top, y upwards.
+        fonts: what is known of the fonts of the document, by their handles; it is added to.
+
+    Returns:
+        The runs in the order of the file, and the quarter turns of most of its text.
+    """
+    items = {one.handle: one for one in objects if one.kind == raw.FPDF_PAGEOBJ_TEXT}
+    if _RIGHT_TO_LEFT.search("".join(text.letters)):
+        segments = list(_told_segments(text, items))
+    else:
+        places = {handle: number for number, handle in enumerate(items)}
+        segments = sorted(_segments(text, items), key=lambda one: places[one.item.handle])
+    styles = [_style(text, segment, fonts) for segment in segments]
+    counts = Counter[int]()
+    for segment, style in zip(segments, styles, strict=True):
+        counts[style.quarter] += segment.last - segment.first
+    quarter = max(counts, key=lambda one: (counts[one], -one), default=0)
+    maker = _RunMaker(text, page, quarter)
+    runs = (maker.run(*pair) for pair in zip(segments, styles, strict=True))
+    return [run for run in runs if run is not None], quarter
+
+
+def _letters(text_page: int, count: int) -> Sequence[str]:
+    """Return the character of each number; "" for the second half of one."""
+    buffer = (ctypes.c_ushort * (count + 1))()
+    written = pdfium.FPDFText_GetText(text_page, 0, count, buffer)
+    whole = bytes(buffer)[: 2 * max(0, written - 1)].decode("utf-16-le", "surrogatepass")
+    if written - 1 == count == len(whole):  # nearly always, and much faster
+        return whole
+    letters = [chr(pdfium.FPDFText_GetUnicode(text_page, at)) for at in range(count)]
+    for at, (high, low) in enumerate(pairwise(letters)):
+        if "\ud800" <= high < "\udc00" <= low < "\ue000":
+            pair = (high + low).encode("utf-16-le", "surrogatepass")
+            letters[at : at + 2] = pair.decode("utf-16-le"), ""
+    return letters
+
+
+def _segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Segment]:
+    """Yield the characters of each object; those that PDFium added between objects have none."""
+    turns = [at for at, (one, other) in enumerate(pairwise(text.objects), 1) if one != other]
+    for first, last in pairwise([0, *turns, len(text.objects)]):
+        item = items.get(text.objects[first] or 0) if first < last else None
+        if item is not None:
+            yield _Segment(first, last, item, None)
+
+
+def _told_segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Segment]:
+    """Yield the characters of each object in PDFium's own order, with its ends of lines."""
+    segments = list(_segments(text, items))
+    ends = [segment.first for segment in segments[1:]] + [len(text.letters)]
+    is_new = True
+    for segment, end in zip(segments, ends, strict=True):
+        between = "".join(text.letters[segment.last : end])
+        # A blank between two objects belongs to none.
+        yield segment._replace(begins_line=is_new, last=end if between.isspace() else segment.last)
+        is_new = "\n" in between
+
+
+def _style(text: PageText, segment: _Segment, fonts: dict[int, FontLook]) -> _Style:
+    handle = pdfium.FPDFTextObj_GetFont(segment.item.handle) or 0
+    if handle not in fonts:
+        fonts[handle] = _look(handle)
+    look = fonts[handle]
+    a, b, c, d, *_ = matrix_from(pdfium.FPDFText_GetMatrix, text.handle, segment.first)
+    # A mirrored matrix with a mirrored size is neither.
+    given = pdfium.FPDFText_GetFontSize(text.handle, segment.first)
+    size, sign = abs(given) * abs(a * d - b * c) ** 0.5, -1 if given < 0 else 1
+    quarter = quarter_of(sign * a, sign * b)
+    x, y = DIRECTIONS[quarter]
+    cosine = sign * (a * x + b * y) / (hypot(a, b) or 1)
+    font = Font(max(size, SMALLEST), look.bold, look.mono)
+    return _Style(handle, font, look, quarter, cosine >= STRAIGHT)
+
+
+def _look(font: int) -> FontLook:
+    if not font:
+        return FontLook(bold=False, mono=False, is_drawn=False, mapped=set(), unmapped=set())
+    name = text_from(pdfium.FPDFFont_GetBaseFontName, font, encoding="utf-8")
+    flags = max(0, pdfium.FPDFFont_GetFlags(font))
+    is_heavy = bool(flags & _FORCE_BOLD) or pdfium.FPDFFont_GetWeight(font) >= BOLD_WEIGHT
+    bold = is_heavy or is_bold_name(name)
+    mono = bool(flags & _FIXED_PITCH) or is_mono_name(name)
+    size = ctypes.c_size_t()
+    pdfium.FPDFFont_GetFontData(font, None, 0, ctypes.addressof(size))
+    return FontLook(bold, mono, not size.value, set(), set())
+
+
+class _Frame:
+    """Places of all characters along the direction of some text; see `GlyphRun`."""
+
+    def __init__(self, text: PageText, page: Box, quarter: int, turns: int) -> None:
+        self.matrix = a, _, c, _, e, _ = product(reading_frame(quarter, page), TURNS[turns])
+        if a:
+            low, high = text.lefts, text.rights
+        else:
+            low, high = text.bottoms, text.tops
+        if a + c > 0:
+            self.starts, self.ends = [e + x for x in low], [e + x for x in high]
+        else:
+            self.starts, self.ends = [e - x for x in high], [e - x for x in low]
+
+
+class _RunMaker:
+    """Makes runs of segments of a page that is turned so that most text runs to the right."""
+
+    def __init__(self, text: PageText, page: Box, quarter: int) -> None:
+        self._text, self._page, self._quarter = text, page, quarter
+        self._frames: dict[int, _Frame] = {}
+
+    def run(self, segment: _Segment, style: _Style) -> GlyphRun | None:
+        """Return the run of a segment; None if nothing of it shows."""
+        first, last, _, begins_line = segment
+        turns = (style.quarter - self._quarter) % 4
+        if turns not in self._frames:
+            self._frames[turns] = _Frame(self._text, self._page, self._quarter, turns)
+        frame = self._frames[turns]
+        letters = self._mapped(segment, style.look)
+        starts, ends = frame.starts[first:last], frame.ends[first:last]
+        hidden = self._hidden(segment)
+        if hidden or starts[0] == ends[0] or starts[-1] == ends[-1] or _has_equals(starts):
+            glyphs = self._glyphs(segment, style, frame, letters, hidden)
+            if not glyphs:
+                return None
+            letters, starts, ends = map(list, zip(*glyphs, strict=True))
+        shown = next(at for at in range(first, last) if not self._text.is_supposed(at))
+        _, top, _, bottom = moved_box(frame.matrix, self._text.box(shown))
+        if not style.is_straight:
+            begins_line = True
+        baseline = moved(frame.matrix, *self._origin(shown))[1]
+        return GlyphRun(
+            letters, starts, ends, style.font, baseline, top, bottom, turns, begins_line
+        )
+
+    def _origin(self, at: int) -> tuple[float, float]:
+        x, y = ctypes.c_double(), ctypes.c_double()
+        pdfium.FPDFText_GetCharOrigin(
+            self._text.handle, at, ctypes.addressof(x), ctypes.addressof(y)
+        )
+        return x.value, y.value
+
+    def _mapped(self, segment: _Segment, look: FontLook) -> list[str]:
+        """Return the letters of a segment, U+FFFD for each that the font has no Unicode value of.
+
+        PDFium shows the code in its place. Once for each letter of a font it is asked.
+        """
+        first, last, *_ = segment
+        letters = list(self._text.letters[first:last])
+        unknown = set() if look.is_drawn else set(letters) - look.mapped - look.unmapped
+        for letter in unknown:
+            at = first + letters.index(letter)
+            is_error = pdfium.FPDFText_HasUnicodeMapError(self._text.handle, at) == 1
+            (look.unmapped if is_error and not letter.isspace() else look.mapped).add(letter)
+        if look.unmapped and not look.unmapped.isdisjoint(letters):
+            letters = ["\ufffd" if letter in look.unmapped else letter for letter in letters]
+        if not _HYPHENS.isdisjoint(letters):
+            letters = ["-" if letter in _HYPHENS else letter for letter in letters]
+        return letters
+
+    def _hidden(self, segment: _Segment) -> set[int]:
+        """Return the characters of a segment whose middles lie outside its clip path or page."""
+        text, (first, last, item, _) = self._text, segment
+        clip = clip_of(item)
+        if (
+            clip[0] <= min(text.lefts[first:last])
+            and clip[1] <= min(text.bottoms[first:last])
+            and clip[2] >= max(text.rights[first:last])
+            and clip[3] >= max(text.tops[first:last])
+        ):
+            return set()
+        return {at for at in range(first, last) if not holds(clip, *middle(text.box(at)))}
+
+    def _glyphs(
+        self,
+        segment: _Segment,
+        style: _Style,
+        frame: _Frame,
+        letters: Sequence[str],
+        hidden: set[int],
+    ) -> list[tuple[str, float, float]]:
+        """Return letter, start and end of the glyphs that show, ligatures shared out."""
+        glyphs: list[tuple[str, float, float]] = []
+        whole = 0
+        for at, letter in enumerate(letters, segment.first):
+            if at in hidden or not letter:
+                continue
+            start, end = frame.starts[at], frame.ends[at]
+            if self._text.is_supposed(at):
+                if self._is_blank(at, segment, style, frame):
+                    glyphs.append((" ", start, end))
+                continue
+            is_part = at > segment.first and (start, end) == (
+                frame.starts[at - 1],
+                frame.ends[at - 1],
+            )
+            whole = whole + 1 if is_part and glyphs else 1
+            if whole > 1:
+                parts = [*(glyph[0] for glyph in glyphs[1 - whole :]), letter]
+                width = (end - start) / whole
+                glyphs[1 - whole :] = [
+                    (part, start + step * width, start + (step + 1) * width)
+                    for step, part in enumerate(parts)
+                ]
+            else:
+                glyphs.append((letter, start, end))
+        return glyphs
+
+    def _is_blank(self, at: int, segment: _Segment, style: _Style, frame: _Frame) -> bool:
+        """Return True if a blank that PDFium supposes is one, and too narrow for `flow` to see."""
+        if segment.begins_line is not None or not style.is_straight:
+            return self._text.letters[at] == " "
+        if not 0 < at < len(self._text.letters) - 1:
+            return False
+        size = style.font.size
+        if frame.starts[at + 1] - frame.ends[at - 1] > BLANK * size:
+            return False
+        # What an italic f reaches over is part of its box, and not of its advance.
+        width = ctypes.c_float()
+        code = ord(self._text.letters[at - 1] or " ")
+        pdfium.FPDFFont_GetGlyphWidth(style.handle, code, size, ctypes.addressof(width))
+        origin = moved(frame.matrix, *self._origin(at - 1))[0]
+        return frame.starts[at] - origin - width.value > TRUE_BLANK * size
+
+
+def _has_equals(starts: Sequence[float]) -> bool:
+    """Return True if two neighbours begin at one place: a ligature, or a blank that is supposed."""
+    return any(map(eq, starts, islice(starts, 1, None)))

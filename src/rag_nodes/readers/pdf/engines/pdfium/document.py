@@ -1,0 +1,273 @@
+"""Documents and pages of PDFium."""
+
+from __future__ import annotations
+
+import ctypes
+from contextlib import contextmanager
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from pypdfium2 import raw
+
+from rag_nodes.core.errors import (
+    CorruptFileError,
+    EncryptedFileError,
+    NoPagesError,
+    ReadError,
+    ReadMemoryError,
+)
+from rag_nodes.readers.pdf.engines import flow
+from rag_nodes.readers.pdf.engines.geometry import inverse, moved_box, product, reading_frame
+from rag_nodes.readers.pdf.engines.pdfium.characters import PageText, glyph_runs
+from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
+from rag_nodes.readers.pdf.engines.pdfium.objects import edges_of, objects_of
+from rag_nodes.readers.pdf.engines.png import png_of
+from rag_nodes.readers.pdf.engines.protocol import UnreadableError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from rag_nodes.readers.base import Limits
+    from rag_nodes.readers.pdf.engines.flow import FlowLine
+    from rag_nodes.readers.pdf.engines.pdfium.characters import FontLook
+    from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
+    from rag_nodes.readers.pdf.engines.protocol import (
+        Area,
+        Bookmark,
+        Box,
+        Glyph,
+        Matrix,
+        TextLine,
+        Word,
+    )
+
+MAX_BOOKMARKS = 20_000
+"""Bookmarks that are looked at."""
+MAX_LINKS = 2_000
+"""Links of a page that are looked at, those within the document included."""
+
+_REMEDY = (
+    "export or download it again, or have PyMuPDF repair it: pip install 'rag-nodes[pdf]', and "
+    "read it with --pdf-engine pymupdf"
+)
+_ADDRESS = 3
+"""PDFium's number for an action that opens an address."""
+_DRAWN_LATER = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}
+"""Annotations without text of their own."""
+
+
+@contextmanager
+def opened_document(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
+    """Open a document as `PdfEngine.opened` says; the caller holds the lock."""
+    handle = pdfium.FPDF_LoadDocument(str(path).encode() + b"\0", None)
+    if not handle:
+        raise _refusal(path)
+    try:
+        count = pdfium.FPDF_GetPageCount(handle)
+        if count <= 0:
+            raise NoPagesError(path)
+        limits.check(path, count, "pages")
+        yield PDFiumDocument(handle, path, count)
+    finally:
+        pdfium.FPDF_CloseDocument(handle)
+
+
+def _refusal(path: Path) -> ReadError:
+    if pdfium.FPDF_GetLastError() == raw.FPDF_ERR_PASSWORD:
+        return EncryptedFileError(path)
+    return CorruptFileError(path, "the file is damaged, and PDFium does not repair it", _REMEDY)
+
+
+class PDFiumDocument:
+    """A document of PDFium."""
+
+    def __init__(self, handle: int, path: Path, page_count: int) -> None:
+        self._handle, self._path = handle, path
+        self._fonts: dict[int, FontLook] = {}
+        self.page_count = page_count
+        self.title = text_from(pdfium.FPDF_GetMetaText, handle, b"Title")
+
+    @contextmanager
+    def page(self, index: int) -> Iterator[PDFiumPage]:
+        """Open a page as `EngineDocument.page` says."""
+        page: PDFiumPage | None = None
+        try:
+            page = PDFiumPage(self._handle, index, self._fonts)
+            yield page
+        except (ReadError, UnreadableError):
+            raise
+        except MemoryError as error:
+            raise ReadMemoryError(self._path) from error
+        except Exception as error:
+            raise UnreadableError(str(error) or type(error).__name__) from error
+        finally:
+            if page is not None:
+                page.close()
+
+    def outline(self) -> list[Bookmark]:
+        """Return the bookmarks; one that was met before ends its branch."""
+        bookmarks: list[Bookmark] = []
+        stack = [(pdfium.FPDFBookmark_GetFirstChild(self._handle, None), 1)]
+        seen: set[int] = set()
+        while stack and len(bookmarks) < MAX_BOOKMARKS:
+            handle, level = stack.pop()
+            if not handle or handle in seen:
+                continue
+            seen.add(handle)
+            bookmarks.append(
+                (level, text_from(pdfium.FPDFBookmark_GetTitle, handle), self._goal(handle))
+            )
+            stack.append((pdfium.FPDFBookmark_GetNextSibling(self._handle, handle), level))
+            stack.append((pdfium.FPDFBookmark_GetFirstChild(self._handle, handle), level + 1))
+        return bookmarks
+
+    def _goal(self, bookmark: int) -> int:
+        """Return the page that a bookmark leads to, -1 for none."""
+        goal = pdfium.FPDFBookmark_GetDest(self._handle, bookmark)
+        if not goal:
+            action = pdfium.FPDFBookmark_GetAction(bookmark)
+            goal = pdfium.FPDFAction_GetDest(self._handle, action) if action else None
+        return int(pdfium.FPDFDest_GetDestPageIndex(self._handle, goal)) if goal else -1
+
+    def is_repaired(self) -> bool:
+        """Return True if PDFium had to make the table of objects itself."""
+        return not pdfium.FPDF_DocumentHasValidCrossReferenceTable(self._handle)
+
+
+class PDFiumPage:
+    """A page of PDFium, turned so that most of its text runs from left to right."""
+
+    def __init__(self, document: int, index: int, fonts: dict[int, FontLook]) -> None:
+        self._document, self._index, self._fonts = document, index, fonts
+        self._page = self._load()
+        self._links = list(self._found_links())
+        if self._has_fields() and pdfium.FPDFPage_Flatten(self._page, raw.FLAT_NORMALDISPLAY) == 1:
+            pdfium.FPDF_ClosePage(self._page)
+            self._page = self._load()
+        box = rectangle_from(pdfium.FPDF_GetPageBoundingBox, self._page)
+        self._box: Box = box or (0.0, 0.0, 612.0, 792.0)
+        self._rotation = max(0, pdfium.FPDFPage_GetRotation(self._page)) % 4
+
+    def close(self) -> None:
+        """Free what PDFium keeps of the page."""
+        pdfium.FPDF_ClosePage(self._page)
+
+    def _load(self) -> int:
+        page = pdfium.FPDF_LoadPage(self._document, self._index)
+        if not page:
+            raise UnreadableError("PDFium cannot load it")
+        return int(page)
+
+    def _has_fields(self) -> bool:
+        """Return True if form fields or annotations show text, which no text page has."""
+        for number in range(pdfium.FPDFPage_GetAnnotCount(self._page)):
+            annotation = pdfium.FPDFPage_GetAnnot(self._page, number)
+            kind = pdfium.FPDFAnnot_GetSubtype(annotation) if annotation else raw.FPDF_ANNOT_LINK
+            pdfium.FPDFPage_CloseAnnot(annotation)
+            if kind not in _DRAWN_LATER:
+                return True
+        return False
+
+    @property
+    def width(self) -> float:
+        """Width of the page as it is shown."""
+        return self._size[self._rotation % 2]
+
+    @property
+    def height(self) -> float:
+        """Height of the page as it is shown."""
+        return self._size[1 - self._rotation % 2]
+
+    @property
+    def _size(self) -> tuple[float, float]:
+        left, bottom, right, top = self._box
+        return right - left, top - bottom
+
+    @cached_property
+    def _objects(self) -> list[PageObject]:
+        return objects_of(self._page, self._box)
+
+    @cached_property
+    def _flow(self) -> tuple[list[FlowLine], int]:
+        """Lines of the page, and the quarter turns of most of its text."""
+        text_page = pdfium.FPDFText_LoadPage(self._page)
+        if not text_page:
+            raise UnreadableError("PDFium cannot load its text")
+        try:
+            text = PageText(text_page)
+            runs, quarter = glyph_runs(text, self._objects, self._box, self._fonts)
+            return flow.flow(runs), quarter
+        finally:
+            pdfium.FPDFText_ClosePage(text_page)
+
+    @property
+    def _frame(self) -> Matrix:
+        return reading_frame(self._flow[1], self._box)
+
+    @property
+    def turn(self) -> Matrix:
+        """From the page as it is read to the page as it is shown."""
+        return product(inverse(self._frame), reading_frame(self._rotation, self._box))
+
+    def lines(self) -> list[TextLine]:
+        """Return the lines in the order of the file."""
+        return flow.text_lines(self._flow[0])
+
+    def words(self) -> list[Word]:
+        """Return the words of the lines."""
+        return list(flow.words(self._flow[0]))
+
+    def glyph_lines(self) -> Iterator[list[Glyph]]:
+        """Yield the glyphs of each line."""
+        return flow.glyph_lines(self._flow[0])
+
+    def edges(self) -> Iterator[Box]:
+        """Yield what is drawn straight."""
+        frame = self._frame
+        return (moved_box(frame, box) for box in edges_of(self._objects))
+
+    def links(self) -> Iterator[Area]:
+        """Yield the links to other addresses."""
+        for box, address in self._links:
+            yield *moved_box(self._frame, box), address
+
+    def _found_links(self) -> Iterator[tuple[Box, str]]:
+        position, link = ctypes.c_int(), ctypes.c_void_p()
+        addresses = ctypes.addressof(position), ctypes.addressof(link)
+        for _ in range(MAX_LINKS):
+            if not pdfium.FPDFLink_Enumerate(self._page, *addresses):
+                return
+            action = pdfium.FPDFLink_GetAction(link.value)
+            if not action or pdfium.FPDFAction_GetType(action) != _ADDRESS:
+                continue
+            address = text_from(
+                pdfium.FPDFAction_GetURIPath, self._document, action, encoding="utf-8"
+            )
+            box = rectangle_from(pdfium.FPDFLink_GetAnnotRect, link.value)
+            if box and address:
+                yield box, address
+
+    def has_images(self) -> bool:
+        """Return True if the page shows pictures."""
+        return any(item.kind == raw.FPDF_PAGEOBJ_IMAGE for item in self._objects)
+
+    def is_marked(self) -> bool:
+        """Return True if anything is on the page."""
+        return bool(self._objects)
+
+    def png(self, scale: float) -> bytes:
+        """Draw the page on white."""
+        width, height = (max(1, round(scale * side)) for side in (self.width, self.height))
+        bitmap = pdfium.FPDFBitmap_CreateEx(width, height, raw.FPDFBitmap_BGR, None, 0)
+        if not bitmap:
+            raise MemoryError
+        try:
+            pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
+            flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
+            pdfium.FPDF_RenderPageBitmap(bitmap, self._page, 0, 0, width, height, 0, flags)
+            stride = pdfium.FPDFBitmap_GetStride(bitmap)
+            samples = ctypes.string_at(pdfium.FPDFBitmap_GetBuffer(bitmap), stride * height)
+        finally:
+            pdfium.FPDFBitmap_Destroy(bitmap)
+        return png_of(samples, width, height, stride)
