@@ -36,6 +36,9 @@ WIDE = {
     "stray ends": "a</i>",
     "templates": "<template>a",
     "less than": "< ",
+    "superscripts": "<sup>2</sup>",
+    "open superscripts": "<sup>2",
+    "exponents": "<math><msup><mi>a",
 }
 
 

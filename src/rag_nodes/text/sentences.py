@@ -30,8 +30,11 @@ _AFTER_ORDINAL = frozenset(
 """What German counts with ordinals, which end in a full stop: `im 19. Jahrhundert`."""
 _ORDINAL = compiled(r"(?:\A|\W)\d{1,2}\.\Z")
 _WORD = compiled(r"\w+")
-_CLOSING = compiled(r"[*_]++\s++")
-"""Emphasis that ends right behind the full stop, and belongs to its sentence."""
+_SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
+_CLOSING = compiled(rf"(?:[*_]++|[{_SUPERSCRIPTS}][{_SUPERSCRIPTS},]*+)\s++")
+"""What belongs to the sentence before it: emphasis that ends right behind the full stop, and marks
+of notes."""
+_CLOSES = frozenset("*_" + _SUPERSCRIPTS)
 _OWN_PARENTHESIS = compiled(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
 
 
@@ -39,7 +42,7 @@ def corrected(body: str, starts: list[int], language: str) -> list[int]:
     """Better starts of the sentences of a paragraph, of which the first is 0."""
     kept = starts[:1]
     for start in starts[1:]:
-        if body[start] in "*_" and (closing := _CLOSING.match(body, start)):
+        if body[start] in _CLOSES and (closing := _CLOSING.match(body, start)):
             start = start if body[start - 1].isspace() else closing.end()  # noqa: PLW2901 -- moves
         if start < len(body) and not _goes_on(body, start, language):
             kept.append(start)

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 
 _INVISIBLE = re.compile("[\u00ad\u200c\u200d\u2060\ufeff]")
 """Soft hyphen, joiners and byte order mark: they shape text without being part of a word."""
+_NOTE_MARK = re.compile(r"[⁰¹²³⁴-⁹](?<=[^\W\d_⁰¹²³⁴-⁹]{4}.)")
+"""A superscript behind a word, which is the number of a note; units and functions are shorter."""
 _GROUPED_DIGITS = re.compile(r",(?=\d{3}(?!\d))(?<=\d,)")
 """The comma of `1,250,000`, which a question may well leave out. What stands before it is looked at
 last, so that the search is one for commas."""
@@ -63,7 +65,8 @@ def words(text: str) -> list[str]:
     """The words of a text in reading order, repeats included, folded so that equal words match.
 
     Compatibility forms and case are folded (NFKC, casefold), thousands separators dropped (`1,250`
-    is `1250`), decimals kept (`3.5`); everything else that is neither letter nor digit separates.
+    is `1250`), decimals kept (`3.5`); everything else that is neither letter nor digit separates,
+    and so does the mark of a note (`word¹²`).
     Scripts without spaces (Chinese, Japanese, Thai and their like) and Korean give overlapping
     pairs of letters, which match any word inside them without a dictionary.
     """
@@ -102,7 +105,7 @@ def stem_id(stem: str) -> int:
 
 def _fold(text: str) -> str:
     """Compatibility forms and case folded; folding case can undo the normal form, hence twice."""
-    visible = _INVISIBLE.sub("", text)
+    visible = _NOTE_MARK.sub(r" \g<0>", _INVISIBLE.sub("", text))
     return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", visible).casefold())
 
 

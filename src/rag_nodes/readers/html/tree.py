@@ -6,12 +6,14 @@
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from bs4.element import NavigableString, PageElement, Tag
 
 from rag_nodes.core.numbers import number_in
 from rag_nodes.readers.markup import plain_line
+from rag_nodes.text.superscripts import raised
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
@@ -61,6 +63,9 @@ _INLINE = frozenset(
 )
 _AS_IT_IS = ("code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th")
 _BLANKS = re.compile(r"\s+")
+_RAISED = re.compile(r"vertical-align\s*:\s*super\b", re.IGNORECASE)
+_EXPONENTS = {"msup": 1, "msubsup": 2}
+"""Elements of MathML with an exponent: the number of children before it."""
 _LAYOUT_ROLES = frozenset({"presentation", "none"})
 _TABLE_PARTS = frozenset({"caption", "tbody", "td", "tfoot", "th", "thead", "tr"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -76,6 +81,20 @@ def number_items(content: Tag) -> None:
             number = whole_number(item, "value", number)
             item["value"] = str(number)
             number += 1
+
+
+def raise_superscripts(content: Tag) -> None:
+    """Write superscripts of HTML, of styles and of formulas in raised characters."""
+    outer: Tag | None = None
+    for tag in content.find_all(_superscript):
+        if any(above is outer for above in tag.parents):
+            continue
+        outer = tag
+        strings = list(tag.find_all(string=True))
+        text, at = raised("".join(strings)), 0
+        for string in strings:
+            string.replace_with(text[at : at + len(string)])
+            at += len(string)
 
 
 def escaped(node: NavigableString, text: str) -> str:
@@ -131,6 +150,17 @@ def dissolve_layout_tables(content: Tag) -> None:
                 part.name = "div"
     for table in layout:
         table.name = "div"
+
+
+def _superscript(tag: Tag) -> bool:
+    """Return True for an element that is shown raised."""
+    if tag.name == "sup" or _RAISED.search(_text(tag, "style")):
+        return True
+    exponent = _EXPONENTS.get(tag.parent.name) if tag.parent else None
+    if exponent is None:
+        return False
+    before = (sibling for sibling in tag.previous_siblings if isinstance(sibling, Tag))
+    return len(list(islice(before, exponent + 1))) == exponent
 
 
 def _text(tag: Tag, attribute: str) -> str:

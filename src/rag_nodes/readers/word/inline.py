@@ -7,7 +7,18 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rag_nodes.readers.markup import link
-from rag_nodes.readers.word.names import LEFT_OUT, MC, TEXT_BOX, VAL, M, R, W
+from rag_nodes.readers.word.names import (
+    LEFT_OUT,
+    MC,
+    TEXT_BOX,
+    VAL,
+    M,
+    R,
+    W,
+    number_of,
+    value_of,
+)
+from rag_nodes.text.superscripts import raised
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
@@ -15,6 +26,7 @@ if TYPE_CHECKING:
     from lxml.etree import _Element as Element
 
     from rag_nodes.readers.word.package import Relation
+    from rag_nodes.readers.word.styles import Styles
 
 _ADDRESS = re.compile(r'\s*HYPERLINK\s+"([^"]*)"')
 _SYMBOL = "\ufffd"
@@ -35,6 +47,8 @@ _MARKS: Final[Mapping[str, str]] = {
     W + "cr": "\n",
     W + "noBreakHyphen": "\u2011",
 }
+RAISED_BY = 6
+"""Half points above the line from which characters are a superscript; that of Word is at 7."""
 IMAGES: Final = (
     "image, chart or embedded object was left out",
     "images, charts or embedded objects were left out",
@@ -82,9 +96,11 @@ class _Field:
 class InlineReader:
     """Text of paragraphs; what cannot be taken over is counted in `losses`."""
 
-    def __init__(self, relations: Mapping[str, Relation], notes: Notes) -> None:
+    def __init__(self, relations: Mapping[str, Relation], notes: Notes, styles: Styles) -> None:
         self.losses: Counter[tuple[str, str]] = Counter()
         self._relations = relations
+        self._styles = styles
+        self._is_raised = False
         self._notes = notes
         self._out: list[str] = []
         self._fields: list[_Field] = []
@@ -129,7 +145,8 @@ class InlineReader:
             self._out.append(text)
 
     def _text(self, element: Element) -> None:
-        self._emit((element.text or "").translate(_AS_SPACES))
+        text = (element.text or "").translate(_AS_SPACES)
+        self._emit(raised(text) if self._is_raised else text)
 
     def _run(self, run: Element) -> None:
         properties = run.find(W + "rPr")
@@ -137,7 +154,17 @@ class InlineReader:
         if hidden is not None and hidden.get(VAL) not in {"0", "false", "off"}:
             self.losses[HIDDEN] += run.find(W + "t") is not None
             return
+        self._is_raised = self._raises(properties)
         self._children(run)
+        self._is_raised = False
+
+    def _raises(self, properties: Element | None) -> bool:
+        """Return whether a run is a superscript, by its own properties or by its style."""
+        if (number_of(properties, "position") or 0) >= RAISED_BY:
+            return True
+        own = value_of(properties, "vertAlign")
+        style = value_of(properties, "rStyle")
+        return own == "superscript" or (own is None and self._styles.is_raised(style))
 
     def _hyperlink(self, element: Element) -> None:
         relation = self._relations.get(element.get(R + "id", ""))
@@ -189,7 +216,7 @@ class InlineReader:
 
     def _equation(self, element: Element) -> None:
         self.losses[EQUATIONS] += 1
-        self._emit("".join(text.text or "" for text in element.iter(M + "t")))
+        self._emit("".join(map(_term, element.iter(M + "t"))))
 
 
 def text_boxes(element: Element) -> Iterator[Element]:
@@ -199,6 +226,12 @@ def text_boxes(element: Element) -> Iterator[Element]:
             yield child
         elif child.tag != MC + "Fallback":
             yield from text_boxes(child)
+
+
+def _term(text: Element) -> str:
+    """Return a text of an equation, raised if it is an exponent."""
+    is_exponent = any(above.tag == M + "sup" for above in text.iterancestors())
+    return raised(text.text or "") if is_exponent else text.text or ""
 
 
 def _address(instruction: str) -> str | None:

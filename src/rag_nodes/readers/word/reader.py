@@ -77,7 +77,7 @@ class _Document:
         }
         styles = Styles(self._part("styles"))
         self._notes = Notes()
-        self._inline = InlineReader(package.relations(package.main), self._notes)
+        self._inline = InlineReader(package.relations(package.main), self._notes, styles)
         self.body = BodyReader(styles, Numbering(self._part("numbering"), styles), self._inline)
 
     def blocks(self) -> Iterator[BodyBlock]:

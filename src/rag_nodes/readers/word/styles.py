@@ -35,6 +35,7 @@ class Style:
     outline: int | None
     list_id: int | None
     list_level: int | None
+    alignment: str | None
 
 
 class Styles:
@@ -63,6 +64,11 @@ class Styles:
             if one.list_id is not None:
                 return one.list_id, one.list_level
         return None, None
+
+    def is_raised(self, style: str | None) -> bool:
+        """Return True for a style of superscripts."""
+        stated = (one.alignment for one in self._chain(style) if one.alignment)
+        return next(stated, None) == "superscript"
 
     def is_contents(self, style: str | None) -> bool:
         """True for lines of a table of contents, which Word makes from the headings."""
@@ -103,4 +109,5 @@ def _style(element: Element) -> Style:
         outline=number_of(properties, "outlineLvl"),
         list_id=number_of(properties, "numPr", "numId"),
         list_level=number_of(properties, "numPr", "ilvl"),
+        alignment=value_of(element, "rPr", "vertAlign"),
     )
