@@ -15,7 +15,7 @@ SLOW = (
     # Files that start processes or servers, or take more than about two seconds.
     "operations/crawl/test_workflow.py",
     "operations/test_agents.py",
-    "evaluation/test_leads.py",
+    "evaluation/test_sign_flips.py",
     "evaluation/test_evaluate.py",
     "evaluation/test_page.py",
     "models/executors/test_executors.py",
