@@ -32,6 +32,7 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "separators": st.lists(
         st.sampled_from(["\n\n", "\n", ". ", "; ", " "]), min_size=1, unique=True
     ).map(tuple),
+    "always_at": st.sampled_from([None, r"^#", r"^\*\*\*"]),
     "parent": st.sampled_from(["heading", "page"]),
     "child": st.sampled_from(["token-overlap", "sentence"]),
     "parent_options": st.fixed_dictionaries({}, optional={"chunk_size": st.integers(900, 909)}),

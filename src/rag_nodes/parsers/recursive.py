@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from functools import lru_cache
-from itertools import islice
+from itertools import chain, islice, pairwise
 from typing import Any, Literal
 
 import regex
@@ -14,6 +14,7 @@ from llama_index.core.bridge.pydantic import Field, field_validator
 
 from rag_nodes.core.several import several
 from rag_nodes.parsers.base import SpanNodeParser
+from rag_nodes.parsers.boundaries import MAX_PATTERN_LENGTH, boundaries, compiled_boundary
 from rag_nodes.parsers.sizes import scaled, sizer_of, visible_from
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.text.graphemes import boundary_at_or_after, boundary_at_or_before
@@ -56,16 +57,22 @@ class RecursiveNodeParser(SpanNodeParser):
             wrapped paragraphs are split between sentences first and between their lines only where
             one sentence exceeds the size. The preset `retrieval` sets it; it has no effect on
             separators of your own.
+        always_at: regular expression (of the package `regex`, `^` and `$` at the start and end of
+            each line) whose matches no chunk crosses. A match belongs to the chunk that it begins,
+            and no text is shared across it. None for no such boundaries.
 
     Raises:
-        ConfigurationError: the overlap is not smaller than the size, or `separators` is empty,
-            repeats itself or has `""` before its end.
+        ConfigurationError: the overlap is not smaller than the size, `separators` is empty,
+            repeats itself or has `""` before its end, or `always_at` is no regular expression.
+        ParseError: matching `always_at` takes too long, because the expression backtracks.
 
     Examples:
         >>> from rag_nodes import RecursiveNodeParser
         >>> parser = RecursiveNodeParser(chunk_size=16, chunk_overlap=0)
         >>> parser.split_text("Short.\n\nToo long. In all.\n\nEnd.\n\nOver.")
         ['Short.', 'Too long.', 'In all.', 'End.\n\nOver.']
+        >>> RecursiveNodeParser(always_at=r"^\*\*\*").split_text("A\n*** B\n*** C")
+        ['A', '*** B', '*** C']
     """
 
     separators: str | tuple[str, ...] = Field(
@@ -76,6 +83,7 @@ class RecursiveNodeParser(SpanNodeParser):
     unit: Literal["characters", "tokens"] = Field(default="characters")
     scale_by_script: bool = Field(default=False)
     join_wrapped_lines: bool = Field(default=False)
+    always_at: str | None = Field(default=None, min_length=1, max_length=MAX_PATTERN_LENGTH)
 
     @field_validator("separators", mode="before")
     @classmethod
@@ -91,11 +99,19 @@ class RecursiveNodeParser(SpanNodeParser):
             raise ValueError('"" cuts anywhere, so it must come last')
         return separators
 
+    @field_validator("always_at")
+    @classmethod
+    def _is_a_pattern(cls, pattern: str | None) -> str | None:
+        if pattern is not None:
+            compiled_boundary(pattern)
+        return pattern
+
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Merged pieces from the first visible character to the last."""
         if self.scale_by_script and self.unit == "characters":
             return scaled(self, source)
-        return _Cutter(source, self).cuts(0, len(source.text.rstrip()), 0)
+        hard = boundaries(self.always_at, source.text) if self.always_at else ()
+        return _Cutter(source, self).regions(hard)
 
 
 class _Separator:
@@ -172,7 +188,14 @@ class _Cutter:
             paragraph, line, sentence, word = self.separators
             separate = _Separator("\n", self.text, source.packer)
             self.separators = [paragraph, separate, sentence, line, word]
+        self.floor = -1
         self.before: tuple[int, int, int] | None = None
+
+    def regions(self, hard: Iterable[int]) -> Iterator[ChunkSpan]:
+        """Nodes of the text between `hard` boundaries, none of which shares text with another's."""
+        for low, high in pairwise(chain([0], hard, [len(self.text)])):
+            self.floor, self.before = low - 1, None
+            yield from self.cuts(low, trimmed(self.text, low, high).end, 0)
 
     def cuts(self, low: int, high: int, level: int) -> Iterator[ChunkSpan]:
         """Nodes of `low..high` (which ends visibly), in pieces of one level of separators."""
@@ -213,7 +236,7 @@ class _Cutter:
 
     def _with_indentation(self, start: int, end: int) -> int:
         """`start`, or where its line starts, if size and overlap leave room for that."""
-        floor, before, _ = self.before or (-1, 0, 0)
+        floor, before, _ = self.before or (self.floor, 0, 0)
         line = with_indentation(self.text, max(floor + 1, start - self.size), start)
         if line == start:
             return start
