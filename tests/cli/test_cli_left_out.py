@@ -8,15 +8,15 @@ from tests.cli.conftest import MANUAL, Command
 
 from rag_nodes.operations import ExitCode
 
-SKIPPED = {".adoc": 2, ".xlsx": 1}
-LINE = "kipped 3 files: 2 .adoc, 1 .xlsx"
+SKIPPED = {".adoc": 2, ".pptx": 1}
+LINE = "kipped 3 files: 2 .adoc, 1 .pptx"
 
 
 @pytest.fixture
 def docs(tmp_path: Path) -> Path:
     folder = tmp_path / "docs"
     (folder / "drafts").mkdir(parents=True)
-    for name in ("manual.md", "drafts/new.md", "a.adoc", "b.adoc", "c.xlsx", ".hidden"):
+    for name in ("manual.md", "drafts/new.md", "a.adoc", "b.adoc", "c.pptx", ".hidden"):
         (folder / name).write_text(MANUAL, encoding="utf-8")
     return folder
 
@@ -41,7 +41,7 @@ def test_ingest_leaves_out_what_is_excluded_and_prune_removes_it(
     command("ingest", docs, *place)
     patterns = ("--exclude", "drafts/*", "--exclude", "*.adoc")
     kept = " ".join(command("ingest", docs, *place, *patterns).stdout.split())
-    assert "Skipped 1 file: 1 .xlsx; excluded 3 files or folders." in kept
+    assert "Skipped 1 file: 1 .pptx; excluded 3 files or folders." in kept
     assert "1 stored document has no file any more or is excluded; --prune removes them." in kept
     pruned = command("ingest", docs, *place, *patterns, "--prune")
     assert pruned.code == 0

@@ -10,7 +10,7 @@ import pytest
 from rag_nodes.core.errors import ReadError
 from rag_nodes.readers import Skipped, listed, read, read_all
 
-OTHERS = ("a.adoc", "b.ipynb", "c.docm", "d.DOC", "e.xlsx", "f.xlsx", "Makefile")
+OTHERS = ("a.adoc", "b.ipynb", "c.docm", "d.DOC", "e.pptx", "f.pptx", "Makefile")
 UNNAMED = (".git/config", ".env", "Thumbs.db", "~$report.docx", "old.md~", "sub/__pycache__/m.pyc")
 
 
@@ -28,7 +28,7 @@ def test_files_of_other_types_are_counted_by_suffix_and_leftovers_are_not(folder
     rows = [*read_all([folder], skipped=skipped)]
     assert [row.path.name for row in rows if row.document] == ["page.mdx", "read.md"]
     assert list(skipped.by_type().items()) == [
-        (".xlsx", 2),
+        (".pptx", 2),
         ("(no suffix)", 1),
         (".adoc", 1),
         (".doc", 1),
@@ -36,13 +36,13 @@ def test_files_of_other_types_are_counted_by_suffix_and_leftovers_are_not(folder
         (".ipynb", 1),
     ]
     assert str(skipped) == (
-        "skipped 7 files: 2 .xlsx, 1 (no suffix), 1 .adoc, 1 .doc, 1 .docm, 1 .ipynb"
+        "skipped 7 files: 2 .pptx, 1 (no suffix), 1 .adoc, 1 .doc, 1 .docm, 1 .ipynb"
     )
 
 
 def test_what_nobody_counts_is_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
     with caplog.at_level(logging.WARNING):
-        assert len([*read_all([folder], exclude="*.xlsx")]) == 2
+        assert len([*read_all([folder], exclude="*.pptx")]) == 2
     assert "skipped 5 files: 1 (no suffix), 1 .adoc" in caplog.text
     assert "excluded 2 files or folders" in caplog.text
 

@@ -146,7 +146,7 @@ class ChunkRequest(OfText):
     """Show how a parser splits a document: offsets, pages, tokens, headings."""
 
     file: Annotated[Path | None, OWNER, Flag(argument=True, required=True, stdin="text")] = None
-    """A PDF, DOCX, HTML, Markdown, CSV or text file; - for a text from standard input."""
+    """A PDF, DOCX, XLSX, HTML, Markdown, CSV or text file; - for a text from standard input."""
     document: Annotated[str | None, Only(("rest",)), visitors(max_length=100)] = None
     """Id of a document that was uploaded."""
     parser: ParserToUse = ParserSpec(name=DEFAULT_PARSER)

@@ -13,6 +13,7 @@ from rag_nodes.readers.html import read_html
 from rag_nodes.readers.markdown import read_markdown
 from rag_nodes.readers.pdf import engines, read_pdf
 from rag_nodes.readers.plain import read_plain
+from rag_nodes.readers.spreadsheet import read_spreadsheet
 from rag_nodes.readers.tabular import read_tabular
 from rag_nodes.readers.word import read_word
 
@@ -38,6 +39,8 @@ SUFFIXES: dict[str, Reader] = {
     ".tsv": read_tabular,
     ".txt": read_plain,
     ".xhtml": read_html,
+    ".xlsm": read_spreadsheet,
+    ".xlsx": read_spreadsheet,
 }
 """Reader of each suffix of files that are one document, lower case."""
 
@@ -47,6 +50,7 @@ COLLECTIONS: dict[str, CollectionReader] = {".json": read_firecrawl, ".jsonl": r
 LIBRARIES: Mapping[Callable[..., Any], tuple[str, ...]] = {
     read_firecrawl: ("ijson",),
     read_html: ("justhtml", "markdownify"),
+    read_spreadsheet: ("openpyxl",),
     read_word: ("lxml.etree",),
 }
 """What of others a reader imports. A child process does so before the clock starts; readers that

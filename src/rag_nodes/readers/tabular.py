@@ -15,7 +15,7 @@ import csv
 import io
 import re
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, TextIO
 
 from rag_nodes.core.errors import EmptyFileError, FileTooLargeError
@@ -96,8 +96,7 @@ class _Table:
     def blocks(self, rows: Iterator[tuple[int, list[str]]]) -> Iterator[str]:
         for line, row in rows:
             self._check(line, row)
-            named = zip(map(self._form.name, range(len(row))), row, strict=True)
-            if block := "\n".join(_entry(name, cell) for name, cell in named if cell.strip()):
+            if block := block_of(self._form, row):
                 yield block
 
     def warnings(self) -> Iterator[str]:
@@ -117,6 +116,12 @@ class _Table:
             self._ragged.append(line)
         if any(len(cell) > LONG_CELL for cell in row):
             self._long.append(line)
+
+
+def block_of(form: Form, row: list[str]) -> str:
+    """Return a row as a block of `column: value` lines; "" for a row without values."""
+    named = zip(map(form.name, range(len(row))), row, strict=True)
+    return "\n".join(_entry(name, cell) for name, cell in named if cell.strip())
 
 
 def _entry(name: str, cell: str) -> str:
@@ -165,14 +170,19 @@ def form_of(sample: str, *, complete: bool) -> Form:
     if declared:
         sample = sample[declared.end() :]
     delimiter = declared.group(1) if declared else _delimiter(sample, complete=complete)
-    rows = _parsed(sample, delimiter, complete=complete)
+    form = form_of_rows(_parsed(sample, delimiter, complete=complete), delimiter)
+    return replace(form, rows_before_data=bool(declared) + form.rows_before_data)
+
+
+def form_of_rows(rows: list[list[str]], delimiter: str = NO_DELIMITER) -> Form:
+    """Find out whether the first row names the columns, from rows that are not blank."""
     header = rows[0] if _is_header(rows) else []
     lengths = Counter(map(len, rows))
     return Form(
         delimiter=delimiter,
         names=_unique(header),
         width=len(header) or lengths.most_common(1)[0][0] if rows else 0,
-        rows_before_data=bool(declared) + bool(header),
+        rows_before_data=bool(header),
     )
 
 

@@ -62,8 +62,8 @@ class Skipped:
     Examples:
         >>> from collections import Counter
         >>> from rag_nodes.readers import Skipped
-        >>> str(Skipped(Counter({".adoc": 1, ".xlsx": 2})))
-        'skipped 3 files: 2 .xlsx, 1 .adoc'
+        >>> str(Skipped(Counter({".adoc": 1, ".pptx": 2})))
+        'skipped 3 files: 2 .pptx, 1 .adoc'
     """
 
     types: Counter[str] = field(default_factory=Counter)

@@ -89,7 +89,7 @@ _FILES = {
     "type": "array",
     "minItems": 1,
     "items": {"type": "string", "format": "binary"},
-    "description": "PDF, DOCX, HTML, Markdown, CSV, text or crawls.",
+    "description": "PDF, DOCX, XLSX, HTML, Markdown, CSV, text or crawls.",
 }
 _FORM = {"schema": {"type": "object", "required": ["files"], "properties": {"files": _FILES}}}
 _UPLOAD = {"requestBody": {"required": True, "content": {"multipart/form-data": _FORM}}}

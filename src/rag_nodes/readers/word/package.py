@@ -144,7 +144,7 @@ def open_package(path: Path) -> Iterator[Package]:
         CorruptFileError: it is cut off or damaged.
         FileTooLargeError: it unpacks to far more than a text would.
     """
-    _check_kind(path)
+    check_kind(path, "a Word document (DOCX)")
     check_directory(path)
     try:
         archive = zipfile.ZipFile(path)
@@ -154,7 +154,18 @@ def open_package(path: Path) -> Iterator[Package]:
         yield Package(path, archive)
 
 
-def _check_kind(path: Path) -> None:
+def check_kind(path: Path, wanted: str) -> None:
+    """Refuse a file that does not start as an Office file that is a ZIP archive does.
+
+    Args:
+        path: the file.
+        wanted: the kind that its name promises, with its article, for messages.
+
+    Raises:
+        EncryptedFileError: it asks for a password.
+        MisnamedFileError: it is something else.
+        CorruptFileError: it starts as no known file does.
+    """
     with path.open("rb") as file:
         head = file.read(HEAD)
     if head.startswith(b"PK\x03\x04"):
@@ -163,8 +174,8 @@ def _check_kind(path: Path) -> None:
         raise EncryptedFileError(path)
     kind = kind_of(head) or ("text" if is_readable_text(head) else None)
     if kind:
-        raise MisnamedFileError(path, f"the content is {kind}, not a Word document (DOCX)")
-    raise CorruptFileError(path, "the file does not start as a DOCX file does")
+        raise MisnamedFileError(path, f"the content is {kind}, not {wanted}")
+    raise CorruptFileError(path, f"the file does not start as {wanted} does")
 
 
 def _names_an_encrypted_package(path: Path) -> bool:
@@ -262,7 +273,7 @@ def _check_end(path: Path) -> None:
         raise CorruptFileError(
             path,
             "the archive is in the ZIP64 format, made for files far larger than any document",
-            "open it in Word and save it again",
+            "open it in Word or Excel and save it again",
         )
 
 

@@ -1,0 +1,175 @@
+"""Excel workbooks in, a section per sheet out, its rows in blocks as those of CSV files."""
+
+from __future__ import annotations
+
+import warnings
+import zipfile
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from datetime import date, datetime, time
+from itertools import chain, islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.core.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    MisnamedFileError,
+    MissingExtraError,
+    RagNodesError,
+)
+from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.markup import plain_line
+from rag_nodes.readers.tabular import block_of, form_of_rows
+from rag_nodes.readers.word.package import check_directory, check_kind
+from rag_nodes.text.formats import Format
+
+if TYPE_CHECKING:
+    from rag_nodes.readers.inside_openpyxl import Merge, SheetCells
+
+SAMPLE_ROWS = 500
+"""Rows from the start of a sheet from which its header is found."""
+DIGITS = 15
+"""Significant digits of a number, as many as Excel shows."""
+_LONGEST_REASON = 200
+_RESAVE = "open it in Excel or LibreOffice and save it again as XLSX"
+
+
+def read_spreadsheet(path: Path, limits: Limits) -> Reading:
+    """Read a workbook (XLSX, XLSM) as Markdown: a heading per sheet, then a block per row.
+
+    Values are those that the file holds: of a formula the result that was saved with it. A value
+    that is merged over several rows stands in each of them. Numbers have no format, dates are ISO
+    8601. Hidden sheets, charts, comments, images and macros are left out; `warnings` names hidden
+    sheets and counts formulas without a saved result.
+
+    Raises:
+        EncryptedFileError: the workbook asks for a password.
+        MisnamedFileError: the content is no workbook, or one in the binary format XLSB.
+        CorruptFileError: the workbook is damaged.
+        FileTooLargeError: it unpacks as ZIP bombs do, or holds more characters than the limit.
+        EmptyFileError: no visible sheet holds a value.
+        MissingExtraError: openpyxl is not installed.
+    """
+    check_kind(path, "an Excel workbook (XLSX)")
+    check_directory(path)
+    try:
+        from openpyxl import load_workbook
+
+        from rag_nodes.readers.inside_openpyxl import cells_of
+    except ImportError as error:
+        raise MissingExtraError("openpyxl", "xlsx") from error
+
+    def read_cells(sheet: Any) -> SheetCells:
+        return cells_of(sheet, lambda count: limits.check(path, count, "characters"))
+
+    try:
+        _check_parts(path)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # about styles and extensions that hold no text
+            with closing(
+                load_workbook(path, read_only=True, data_only=True, keep_links=False)
+            ) as book:
+                return _reading(path, book, read_cells, limits)
+    except (RagNodesError, MemoryError):
+        raise
+    except Exception as error:  # a damaged workbook raises whatever openpyxl meets
+        words = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
+        raise CorruptFileError(path, f"the workbook is damaged: {words}", _RESAVE) from error
+
+
+def _check_parts(path: Path) -> None:
+    with zipfile.ZipFile(path) as archive:
+        names = archive.namelist()
+    if "xl/workbook.bin" in names:
+        raise MisnamedFileError(path, "the workbook is in the binary format XLSB", _RESAVE)
+    if not any(name.startswith("xl/") for name in names):
+        raise MisnamedFileError(path, "the content is no Excel workbook")
+
+
+def _reading(
+    path: Path, book: Any, read_cells: Callable[[Any], SheetCells], limits: Limits
+) -> Reading:
+    sections: list[str] = []
+    size = uncalculated = 0
+    hidden = [sheet.title for sheet in book.worksheets if sheet.sheet_state != "visible"]
+    for sheet in book.worksheets:
+        if sheet.title in hidden:
+            continue
+        cells = read_cells(sheet)
+        uncalculated += cells.uncalculated
+        for block in _section(sheet.title, cells):
+            sections.append(block)
+            size += len(block) + 2
+            limits.check(path, size, "characters")
+    said = tuple(_warnings(hidden, uncalculated))
+    if not sections:
+        raise EmptyFileError(path, "; ".join(("no visible sheet holds a value", *said)), _RESAVE)
+    return Reading(
+        text="\n\n".join(sections),
+        title=book.properties.title,
+        description=book.properties.subject,
+        text_format=Format.MARKDOWN,
+        warnings=said,
+    )
+
+
+def _section(title: str, cells: SheetCells) -> Iterator[str]:
+    """Yield the heading of a sheet, the lines above its table, and a block per row."""
+    rows = _rows(cells)
+    sample = [*islice(rows, SAMPLE_ROWS)]
+    if sample:
+        yield f"# {plain_line(' '.join(title.split()))}"
+    above = _lines_above(sample)
+    for row in sample[:above]:
+        yield "\n".join(plain_line(line) for line in "".join(row).splitlines() if line.strip())
+    form = form_of_rows(sample[above:])
+    for row in chain(sample[above + form.rows_before_data :], rows):
+        yield block_of(form, row)
+
+
+def _lines_above(rows: list[list[str]]) -> int:
+    """Count the rows of a single text, such as a title, above a table of several columns."""
+    filled = (sum(map(bool, row)) for row in rows)
+    return next((number for number, cells in enumerate(filled) if cells > 1), 0)
+
+
+def _rows(cells: SheetCells) -> Iterator[list[str]]:
+    """Yield the texts of each row that holds any, by the columns that hold any in the sheet."""
+    columns = sorted({column for row in cells.rows.values() for column in row})
+    starts: dict[int, list[Merge]] = {}
+    for merge in cells.merges:
+        starts.setdefault(merge.first_row, []).append(merge)
+    lasting: dict[int, tuple[Any, int]] = {}
+    for number, row in sorted(cells.rows.items()):
+        for merge in starts.get(number, ()):
+            if merge.column in row:
+                lasting[merge.column] = row[merge.column], merge.last_row
+        values = {column: value for column, (value, end) in lasting.items() if number <= end}
+        values |= row
+        texts = [_text(values[column]) if column in values else "" for column in columns]
+        if any(texts):
+            yield texts
+
+
+def _text(value: Any) -> str:
+    """Return a value as a CSV file has it."""
+    if isinstance(value, bool):
+        return str(value).upper()
+    if isinstance(value, float):
+        return f"{value:.{DIGITS}g}"
+    if isinstance(value, datetime):
+        return str(value.date() if value.time() == time() else value)
+    if isinstance(value, date | time):
+        return value.isoformat()
+    return str(value).strip()
+
+
+def _warnings(hidden: list[str], uncalculated: int) -> Iterator[str]:
+    if len(hidden) == 1:
+        yield f"the hidden sheet {hidden[0]} was left out"
+    elif hidden:
+        yield f"{len(hidden)} hidden sheets were left out, {hidden[0]} and others"
+    if uncalculated:
+        formulas = "1 formula has" if uncalculated == 1 else f"{uncalculated:,} formulas have"
+        yield f"{formulas} no saved result; Excel and LibreOffice save it with the workbook"
