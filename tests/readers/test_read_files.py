@@ -8,11 +8,12 @@ from pathlib import Path
 
 import pytest
 from docx_files import members, paragraph, write_docx
-from llama_index.core.schema import MetadataMode
+from llama_index.core.schema import Document, MetadataMode
 
 import rag_nodes.readers.html
 from rag_nodes.core import errors
 from rag_nodes.core import metadata as keys
+from rag_nodes.parsers import get_parser
 from rag_nodes.readers import COLLECTIONS, SUFFIXES, Limits, Reading, read, read_all
 
 PNG = b"\x89PNG\r\n\x1a\n" + bytes(range(256)) * 4
@@ -215,7 +216,12 @@ def test_without_an_engine_pdfs_fail_with_both_install_lines_and_others_go_on(
 
 @pytest.mark.parametrize(
     ("module", "name", "extra"),
-    [("lxml", "a.docx", "docx"), ("markdownify", "a.html", "html"), ("justhtml", "a.html", "html")],
+    [
+        ("lxml", "a.docx", "docx"),
+        ("markdownify", "a.html", "html"),
+        ("justhtml", "a.html", "html"),
+        ("openpyxl", "a.xlsx", "xlsx"),
+    ],
 )
 def test_without_a_library_its_files_fail_with_the_install_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, module: str, name: str, extra: str
@@ -225,12 +231,37 @@ def test_without_a_library_its_files_fail_with_the_install_line(
         monkeypatch.delattr(rag_nodes.readers.html, part, raising=False)
     monkeypatch.setitem(sys.modules, module, None)
     path = tmp_path / name
-    if extra == "docx":
+    if extra in {"docx", "xlsx"}:
         write_docx(path, members(paragraph("text")))
     else:
         path.write_bytes(HTML)
     with pytest.raises(errors.MissingExtraError, match=rf"rag-nodes\[{extra}\]"):
         read(path)
+
+
+SOURCE = """\
+# A comment, no heading
+def first():
+    return "ü"
+
+
+# ## another
+```
+"""
+
+
+@pytest.mark.parametrize("name", ["a.py", "a.sh", "a.RS", "a.tsx", "a.sql"])
+def test_source_code_is_read_as_plain_text_character_by_character(
+    tmp_path: Path, name: str
+) -> None:
+    write(tmp_path / name, SOURCE.encode())
+    (row,) = read_all([tmp_path])
+    assert row.document is not None
+    assert row.document.text == SOURCE
+    assert row.document.metadata[keys.TEXT_FORMAT] == "plain"
+    assert "heading_path" not in get_parser("retrieval")([row.document])[0].metadata
+    other = Document(text=SOURCE, metadata={"file_name": name})
+    assert get_parser("retrieval")([other])[0].metadata[keys.TEXT_FORMAT] == "plain"
 
 
 def test_every_suffix_is_lower_case_and_means_one_thing(tmp_path: Path) -> None:

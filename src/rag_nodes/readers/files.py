@@ -31,6 +31,7 @@ from rag_nodes.readers.kinds import (
     typed_errors,
 )
 from rag_nodes.readers.walk import ListedFile, Skipped, files_at, is_folder
+from rag_nodes.text.formats import SOURCE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
@@ -237,10 +238,11 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
         if file.size is None and is_folder(path):
             with typed_errors(path):
                 os.scandir(path).close()
+            named = ", ".join(sorted(SUFFIXES.keys() - SOURCE_CODE))
             raise UnsupportedFileError(
                 path,
                 "no document in this folder",
-                f"supported: {', '.join(sorted(SUFFIXES))}; name a crawl (.json, .jsonl) by itself",
+                f"supported: {named}; name a crawl (.json, .jsonl) by itself",
             )
         yield from read_one(path)
     except ReadError as error:

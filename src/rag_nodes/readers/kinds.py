@@ -16,6 +16,7 @@ from rag_nodes.readers.plain import read_plain
 from rag_nodes.readers.spreadsheet import read_spreadsheet
 from rag_nodes.readers.tabular import read_tabular
 from rag_nodes.readers.word import read_word
+from rag_nodes.text.formats import SOURCE_CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     Outcomes = Iterator[Reading | ReadError]
 
 SUFFIXES: dict[str, Reader] = {
+    **dict.fromkeys(SOURCE_CODE, read_plain),
     ".csv": read_tabular,
     ".docx": read_word,
     ".htm": read_html,
@@ -64,8 +66,8 @@ _SHIPPED: Mapping[str, Callable[..., Any]] = {**SUFFIXES, **COLLECTIONS}
 
 
 def supported() -> str:
-    """The suffixes that have a reader, for messages."""
-    return ", ".join(sorted({*SUFFIXES, *COLLECTIONS}))
+    """The suffixes that have a reader, for messages; source code is not named."""
+    return ", ".join(sorted({*SUFFIXES, *COLLECTIONS} - SOURCE_CODE))
 
 
 def libraries_of(suffix: str, pdf_engine: PdfEngineName = "auto") -> tuple[str, ...]:

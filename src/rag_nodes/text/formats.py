@@ -27,8 +27,15 @@ class Format(StrEnum):
     """Paragraphs, and titles underlined as in reStructuredText; nothing else is a mark."""
 
 
+SOURCE_CODE = frozenset({
+    ".bash", ".c", ".cc", ".cpp", ".cs", ".go", ".h", ".hpp", ".java", ".js", ".jsx", ".kt", ".kts",
+    ".lua", ".mjs", ".php", ".py", ".pyi", ".r", ".rb", ".rs", ".scala", ".sh", ".sql", ".swift",
+    ".ts", ".tsx",
+})  # fmt: skip
+"""Suffixes of source code, in which `#` begins a comment or a directive and no heading."""
 _FORMATS = frozenset(Format)
 _BY_SUFFIX = {
+    **dict.fromkeys(SOURCE_CODE, Format.PLAIN),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mdx", ".mkd"), Format.MARKDOWN),
     **dict.fromkeys((".rest", ".rst"), Format.PLAIN),
 }
