@@ -1,5 +1,7 @@
 """`always_at`: boundaries that no chunk of the recursive parser crosses."""
 
+from time import process_time
+
 import pytest
 import regex
 from hypothesis import given
@@ -109,3 +111,16 @@ def test_a_pattern_that_backtracks_without_end_is_a_typed_error(
     monkeypatch.setattr(boundaries, "SEARCH_SECONDS", 0.05)
     with pytest.raises(ParseError, match=r"takes more than 0.0506 s; simplify the pattern"):
         split("a" * 60 + "b", "(a|aa)+$")
+
+
+def test_cpu_time_between_two_boundaries_is_none_of_the_search(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(boundaries, "SEARCH_SECONDS", 0.05)
+    found = []
+    for offset in boundaries.boundaries("a", "ab" * 20):
+        found.append(offset)
+        until = process_time() + 0.005
+        while process_time() < until:
+            pass
+    assert found == list(range(0, 40, 2))

@@ -48,13 +48,16 @@ def boundaries(pattern: str, text: str) -> Iterator[int]:
         ParseError: the search takes too long, because the pattern backtracks.
     """
     seconds = SEARCH_SECONDS + SECONDS_PER_CHARACTER * len(text)
-    before = 0
+    matches = compiled_boundary(pattern).finditer(text, timeout=seconds)
     try:
-        for match in compiled_boundary(pattern).finditer(text, timeout=seconds):
-            before = boundary_at_or_before(text, match.start(), before)
-            yield before
+        # All of them before the first is used: the clock does not stop meanwhile.
+        starts = [match.start() for match in matches]
     except TimeoutError as error:
         raise ParseError(
             f"searching a text of {len(text):,} characters for always_at={pattern} takes more than "
             f"{seconds:.3g} s; simplify the pattern, for example without a repeat inside a repeat"
         ) from error
+    before = 0
+    for start in starts:
+        before = boundary_at_or_before(text, start, before)
+        yield before
