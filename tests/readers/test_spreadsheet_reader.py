@@ -98,8 +98,8 @@ def test_hidden_sheets_and_formulas_without_a_result_are_named(tmp_path: Path) -
     document = read(tmp_path / "a.xlsx")
     assert document.text.endswith("region: Sum")
     assert document.metadata[keys.READ_WARNINGS] == [
-        "2 hidden sheets were left out, B and others",
-        "1 formula has no saved result; Excel and LibreOffice save it with the workbook",
+        "2 hidden sheets were left out, B and others: unhide what is to be read",
+        "1 formula has no saved result: open it in Excel or LibreOffice and save it again as XLSX",
     ]
     workbook(tmp_path / "b.xlsx", A=[["=1+1"]])
     with pytest.raises(

@@ -74,8 +74,8 @@ def read_spreadsheet(path: Path, limits: Limits) -> Reading:
     except (RagNodesError, MemoryError):
         raise
     except Exception as error:  # a damaged workbook raises whatever openpyxl meets
-        words = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
-        raise CorruptFileError(path, f"the workbook is damaged: {words}", _RESAVE) from error
+        reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
+        raise CorruptFileError(path, f"the workbook is damaged: {reason}", _RESAVE) from error
 
 
 def _check_parts(path: Path) -> None:
@@ -102,15 +102,15 @@ def _reading(
             sections.append(block)
             size += len(block) + 2
             limits.check(path, size, "characters")
-    said = tuple(_warnings(hidden, uncalculated))
+    remarks = tuple(_warnings(hidden, uncalculated))
     if not sections:
-        raise EmptyFileError(path, "; ".join(("no visible sheet holds a value", *said)), _RESAVE)
+        raise EmptyFileError(path, "no visible sheet holds a value", "; ".join(remarks))
     return Reading(
         text="\n\n".join(sections),
         title=book.properties.title,
         description=book.properties.subject,
         text_format=Format.MARKDOWN,
-        warnings=said,
+        warnings=remarks,
     )
 
 
@@ -167,9 +167,12 @@ def _text(value: Any) -> str:
 
 def _warnings(hidden: list[str], uncalculated: int) -> Iterator[str]:
     if len(hidden) == 1:
-        yield f"the hidden sheet {hidden[0]} was left out"
+        yield f"the hidden sheet {hidden[0]} was left out: unhide it if it is to be read"
     elif hidden:
-        yield f"{len(hidden)} hidden sheets were left out, {hidden[0]} and others"
+        yield (
+            f"{len(hidden)} hidden sheets were left out, {hidden[0]} and others: unhide what "
+            "is to be read"
+        )
     if uncalculated:
         formulas = "1 formula has" if uncalculated == 1 else f"{uncalculated:,} formulas have"
-        yield f"{formulas} no saved result; Excel and LibreOffice save it with the workbook"
+        yield f"{formulas} no saved result: {_RESAVE}"
