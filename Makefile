@@ -156,15 +156,18 @@ lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml
 		--python-version 3.11 --generate-hashes --no-emit-index-url --no-header --upgrade \
 		--output-file constraints.txt
 
-wheel: $(BIN)/uv ## build both wheels in dist/, and try them in an environment of their own
+# Packages that carry our classes under LlamaIndex's namespace.
+INTEGRATIONS := parsers postprocessors
+wheel: $(BIN)/uv ## build all wheels in dist/, and try them in an environment of their own
 	rm -rf dist
-	$(BIN)/uv build --quiet --wheel --out-dir dist
-	$(BIN)/uv build --quiet --wheel --out-dir dist parsers
+	set -e; for package in . $(INTEGRATIONS); do \
+		$(BIN)/uv build --quiet --wheel --out-dir dist $$package; done
 	$(BIN)/uv venv --quiet --clear --python $(BIN)/python artefacts/wheel
 	$(BIN)/uv pip install --quiet --python artefacts/wheel/bin/python --constraint constraints.txt \
-		"$$(echo dist/rag_nodes-*.whl)[qdrant]" dist/llama_index_node_parser_rag_nodes-*.whl
+		"$$(echo dist/rag_nodes-*.whl)[qdrant]" dist/llama_index_*.whl
 	artefacts/wheel/bin/rag-nodes compare examples/corpus/manual.md --ask "How do I start?"
 	artefacts/wheel/bin/python -c 'from llama_index.node_parser.rag_nodes import *; AutoNodeParser()'
+	artefacts/wheel/bin/python -c 'from llama_index.postprocessor.rag_nodes import *; SentencePostprocessor()'
 
 readme: $(BIN)/uv ## run what the README shows, in an environment that its install line makes
 	$(BIN)/python scripts/docs/run_readme.py

@@ -7,7 +7,14 @@ from sybil.parsers.markdown import PythonCodeBlockParser
 
 _documents = Sybil(
     parsers=[PythonCodeBlockParser()],
-    patterns=["README.md", "parsers/README.md", "docs/*.md", "docs/*/*.md", "docs/*/*/*.md"],
+    patterns=[
+        "README.md",
+        "parsers/README.md",
+        "postprocessors/README.md",
+        "docs/*.md",
+        "docs/*/*.md",
+        "docs/*/*/*.md",
+    ],
 )
 
 pytest_collect_file = _documents.pytest()

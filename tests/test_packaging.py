@@ -3,14 +3,18 @@
 import re
 import runpy
 import tomllib
-from importlib import metadata
+from importlib import import_module, metadata
 from pathlib import Path
+from typing import Any
 
+import pytest
 import yaml
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
 
 ROOT = Path(__file__).parents[1]
+INTEGRATIONS = [ROOT / "parsers", ROOT / "postprocessors"]
+"""Packages that carry our classes under LlamaIndex's namespace."""
 CHANGELOG = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
 MODULES = {
     "huggingface-hub": "huggingface_hub",
@@ -35,7 +39,7 @@ def test_before_a_release_every_install_line_of_the_documentation_works_from_a_c
 
 
 def test_before_a_release_the_package_calls_itself_an_alpha() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = _project(ROOT)["project"]
     (status,) = (one for one in project["classifiers"] if one.startswith("Development Status"))
     assert IS_RELEASED or status == "Development Status :: 3 - Alpha"
 
@@ -65,7 +69,7 @@ see `tests/llamaindex` and `tests/query/test_stock_collections.py`."""
 
 
 def test_every_extra_brings_what_the_source_imports() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = _project(ROOT)["project"]
     sources = "\n".join(
         path.read_text(encoding="utf-8") for path in (ROOT / "src" / "rag_nodes").rglob("*.py")
     )
@@ -79,7 +83,7 @@ def test_every_extra_brings_what_the_source_imports() -> None:
 
 
 def test_all_brings_every_extra() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = _project(ROOT)["project"]
     extras = project["optional-dependencies"]
     (everything,) = extras["all"]
     named = everything.partition("[")[2].rstrip("]").split(",")
@@ -87,23 +91,44 @@ def test_all_brings_every_extra() -> None:
 
 
 def test_the_app_brings_what_opens_a_file_and_keeps_its_chunks() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = _project(ROOT)["project"]
     wanted = " ".join(project["optional-dependencies"]["app"])
     (ours,) = re.findall(r"rag-nodes\[(.+?)\]", wanted)
     assert {"pdf", "docx", "html", "qdrant"} <= set(ours.split(","))
 
 
 def test_one_version_stands_in_all_that_is_published() -> None:
-    projects = [ROOT / "pyproject.toml", ROOT / "parsers" / "pyproject.toml"]
-    ours, thin = (
-        tomllib.loads(one.read_text(encoding="utf-8"))["project"]["version"] for one in projects
-    )
     cited = yaml.safe_load((ROOT / "CITATION.cff").read_text(encoding="utf-8"))["version"]
-    assert ours == thin == cited
+    assert {_project(folder)["project"]["version"] for folder in [ROOT, *INTEGRATIONS]} == {cited}
+
+
+@pytest.mark.parametrize("folder", INTEGRATIONS, ids=lambda folder: folder.name)
+def test_an_integration_is_what_its_name_the_hub_and_our_own_package_say(folder: Path) -> None:
+    ours, theirs = _project(ROOT), _project(folder)
+    hub = theirs["tool"]["llamahub"]
+    module = import_module(hub["import_path"])
+    assert theirs["project"]["name"] == hub["import_path"].replace(".", "-").replace("_", "-")
+    assert [*hub["class_authors"]] == module.__all__
+    assert hub["class_authors"].items() <= ours["tool"]["llamahub"]["class_authors"].items()
+    for key in ("license", "requires-python"):
+        assert theirs["project"][key] == ours["project"][key]
+    assert {*theirs["project"]["dependencies"]} - {*ours["project"]["dependencies"]} == {
+        "rag-nodes>=0.1,<0.2"
+    }
+    assert (folder / "LICENSE").read_bytes() == (ROOT / "LICENSE").read_bytes()
+
+
+def test_every_integration_is_built_and_tested_before_a_change_is_accepted() -> None:
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    [built] = re.findall(r"^INTEGRATIONS := (.*)$", makefile, re.MULTILINE)
+    options = _project(ROOT)["tool"]["pytest"]
+    names = {folder.name for folder in INTEGRATIONS}
+    assert {*built.split()} == names == {path.parent.name for path in ROOT.glob("*/pyproject.toml")}
+    assert names <= {*options["testpaths"]} & {*options["pythonpath"]}
 
 
 def test_what_the_package_index_shows_of_the_readme_has_no_link_that_is_dead_there() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    project = _project(ROOT)
     hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     relative = re.compile(r"\]\((?!https?://|#)")
@@ -124,7 +149,7 @@ def test_a_release_is_built_from_what_passed_the_same_command_as_every_change() 
 
 
 def test_every_python_that_the_package_index_is_told_of_is_tried_before_a_change_lands() -> None:
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    project = _project(ROOT)["project"]
     prefix = "Programming Language :: Python :: 3."
     told = [one.rpartition(" ")[2] for one in project["classifiers"] if one.startswith(prefix)]
     jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
@@ -139,7 +164,9 @@ def test_an_audit_that_could_look_nothing_up_does_not_pass() -> None:
 
 def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() -> None:
     said = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Release")[2]
-    files = [*ROOT.glob("*.*"), *(ROOT / ".github").rglob("*.yml"), *(ROOT / "parsers").glob("*.*")]
+    folders = [ROOT, *INTEGRATIONS]
+    files = [file for folder in folders for file in folder.glob("*.*")]
+    files += (ROOT / ".github").rglob("*.yml")
     with_owner = [
         one.relative_to(ROOT).as_posix()
         for one in files
@@ -154,6 +181,10 @@ def test_only_the_reader_of_pdfs_has_a_licence_that_binds_what_is_built_with_it(
     # These two are parts of PyMuPDF, and of the last the licence is in a file only.
     assert bound == {"pymupdf", "pymupdf4llm", "pymupdf-layout", "py-rust-stemmers"} & bound
     assert "pymupdf" in bound
+
+
+def _project(folder: Path) -> dict[str, Any]:
+    return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
 
 
 def _brought_by_all() -> set[str]:
