@@ -10,6 +10,7 @@ from llama_index.core.node_parser import (
     MarkdownNodeParser,
     NodeParser,
     SentenceSplitter,
+    SentenceWindowNodeParser,
     TokenTextSplitter,
 )
 from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
@@ -30,6 +31,7 @@ STOCK = {
     "SentenceSplitter": lambda: SentenceSplitter(chunk_size=40, chunk_overlap=0),
     "TokenTextSplitter": lambda: TokenTextSplitter(chunk_size=40, chunk_overlap=5),
     "MarkdownNodeParser": MarkdownNodeParser,
+    "SentenceWindowNodeParser": SentenceWindowNodeParser,
 }
 EVERY_SPLITTER = pytest.mark.parametrize("name", [*PRESETS, *STOCK])
 EACH_WAY = pytest.mark.parametrize("awaited", [False, True], ids=["run", "arun"])
@@ -76,6 +78,15 @@ class HalfStored(QdrantVectorStore):
         raise FaultError("vector store")
 
 
+class Strict(SimpleVectorStore):
+    """Lists no nodes, and refuses to delete those of a document that it does not have."""
+
+    def delete(self, ref_doc_id: str, **kwargs: Any) -> None:
+        if ref_doc_id not in self.data.text_id_to_ref_doc_id.values():
+            raise FaultError(f"no nodes of {ref_doc_id}")
+        super().delete(ref_doc_id, **kwargs)
+
+
 class Bench:
     """One pipeline with its stores, run or awaited."""
 
@@ -102,12 +113,14 @@ class Bench:
             docstore_strategy=strategy,
         )
 
-    async def run(self, given: list[Document]) -> Sequence[BaseNode]:
+    async def run(self, given: Sequence[BaseNode]) -> Sequence[BaseNode]:
+        are_documents = all(isinstance(node, Document) for node in given)
+        inputs: dict[str, Any] = {"documents" if are_documents else "nodes": given}
         if self.awaited:
-            return await self.pipeline.arun(documents=given)
-        return self.pipeline.run(documents=given)
+            return await self.pipeline.arun(**inputs)
+        return self.pipeline.run(**inputs)
 
-    async def fails(self, given: list[Document]) -> None:
+    async def fails(self, given: Sequence[BaseNode]) -> None:
         with pytest.raises(FaultError):
             await self.run(given)
 
@@ -169,15 +182,16 @@ async def test_a_changed_document_keeps_its_nodes_until_the_new_ones_are_stored(
     await bench.run([manual, notes])
     before, recorded = await bench.stored(), bench.recorded()
     bench.embedding.fails = True
-    await bench.fails([changed(manual), notes])
+    await bench.fails([changed(manual)])
     bench.embedding.fails = False
     bench.store.fail_once()
-    await bench.fails([changed(manual), notes])
+    await bench.fails([changed(manual)])
     assert (await bench.stored(), bench.recorded()) == (before, recorded)
 
-    await bench.run([changed(manual), notes])
+    await bench.run([changed(manual)])
     fresh = Bench(name, awaited=awaited)
-    await fresh.run([changed(manual), notes])
+    is_removed = strategy == DocstoreStrategy.UPSERTS_AND_DELETE
+    await fresh.run([changed(manual), *([] if is_removed else [notes])])
     assert await bench.stored() == await fresh.stored()
 
 
@@ -247,23 +261,25 @@ async def test_our_vector_store_is_written_alike(make: Callable[[], RagNodesVect
     assert await bench.stored() == await fresh.stored()
 
 
-def test_a_store_that_lists_no_nodes_is_written_after_the_transformations() -> None:
-    store, embedding = SimpleVectorStore(), Guarded()
-    pipeline = AtomicIngestionPipeline(
-        transformations=[SentenceSplitter(), embedding],
-        vector_store=store,
-        docstore=SimpleDocumentStore(),
-    )
-    document = Document(text="Green tea.", id_="tea.md")
-    pipeline.run(documents=[document])
-    before = dict(store.data.embedding_dict)
-    embedding.fails = True
-    with pytest.raises(FaultError):
-        pipeline.run(documents=[changed(document)])
-    assert store.data.embedding_dict == before
-    embedding.fails = False
-    [node] = pipeline.run(documents=[changed(document)])
-    assert list(store.data.embedding_dict) == [node.node_id]
+@EVERY_SPLITTER
+@EACH_WAY
+async def test_a_store_that_lists_no_nodes_is_changed_once_after_the_transformations(
+    name: str, awaited: bool
+) -> None:
+    bench = Bench(name, awaited=awaited, store=Strict())
+    first = await bench.run(documents())
+    manual, _ = documents()
+    parts = SentenceSplitter(chunk_size=80, chunk_overlap=0)([changed(manual)])
+    assert len(parts) > 1, "several nodes of one document"
+    owners, recorded = dict(bench.store.data.text_id_to_ref_doc_id), bench.recorded()
+    bench.embedding.fails = True
+    await bench.fails(parts)
+    assert (bench.store.data.text_id_to_ref_doc_id, bench.recorded()) == (owners, recorded)
+
+    bench.embedding.fails = False
+    new = await bench.run(parts)
+    kept = {node.node_id for node in first if node.ref_doc_id == "notes.txt"}
+    assert bench.store.data.text_id_to_ref_doc_id.keys() == kept | {node.node_id for node in new}
 
 
 def test_a_fault_of_the_store_is_raised_though_it_cannot_be_cleaned_up() -> None:
