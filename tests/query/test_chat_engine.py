@@ -4,10 +4,16 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import ChatMessage, MessageRole
+from llama_index.core.base.llms.types import (
+    ChatMessage,
+    ChatResponse,
+    MessageRole,
+    ThinkingBlock,
+)
 from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.schema import QueryBundle
 from plant import scripted_models
+from scripted_llm import ScriptedLLM
 
 from rag_nodes.core.errors import ModelConnectionError
 from rag_nodes.models import Models
@@ -88,16 +94,22 @@ async def test_a_given_history_replaces_what_is_remembered(chat_with: Any, way: 
     assert FIRST not in condensing
     assert told(chat)[0] == ("user", "Is there a generator?")
     assert told(chat)[-1] == ("assistant", "It does.")
+    await said(chat, way, FIRST, chat_history=[])
+    assert told(chat) == [("user", FIRST), ("assistant", "It does.")]
+    assert len(chat.engine.models.llm.prompts) == 4, "an empty history leaves nothing to condense"
 
 
 @EACH_WAY
 async def test_sources_come_with_the_response(chat_with: Any, way: str) -> None:
-    _, response = await said(chat_with("A battery [1]."), way, QueryBundle(FIRST))
-    assert any("battery" in node.get_content() for node in response.source_nodes)
+    chat = chat_with("A battery [1].", "How much power does the generator make?", "Two MW [1].")
+    await said(chat, way, QueryBundle(FIRST))
+    _, response = await said(chat, way, QueryBundle(FOLLOW_UP))
+    [source] = response.sources
+    assert source.raw_input == {"query": "How much power does the generator make?"}
+    assert source.content == source.raw_output.metadata["answer"]["text"] == "Two MW [1]."
+    assert any("megawatts" in node.get_content() for node in response.source_nodes)
     if way in ("chat", "achat"):
-        [source] = response.sources
-        assert source.raw_input == {"query": FIRST}
-        assert response.metadata["answer"]["text"] == "A battery [1]."
+        assert response.metadata == source.raw_output.metadata
 
 
 @EACH_WAY
@@ -117,6 +129,42 @@ async def test_an_answer_that_fails_is_raised_and_not_remembered(chat_with: Any,
     with pytest.raises(ModelConnectionError):
         await said(chat, way, FIRST)
     assert chat.chat_history == []
+
+
+@pytest.mark.parametrize("way", ["stream_chat", "astream_chat"])
+async def test_a_stream_that_is_left_is_remembered_as_far_as_it_was_read(
+    chat_with: Any, way: str
+) -> None:
+    chat = chat_with(["A bat", "tery."], "How much power does the generator make?", "Two MW.")
+    if way == "stream_chat":
+        pieces = chat.stream_chat(FIRST).response_gen
+        assert told(chat) == [("user", FIRST)]
+        next(pieces)
+    else:
+        awaited = (await chat.astream_chat(FIRST)).async_response_gen()
+        assert told(chat) == [("user", FIRST)]
+        await anext(awaited)
+        await awaited.aclose()
+    assert told(chat) == [("user", FIRST), ("assistant", "A bat")]
+    assert (await said(chat, way, FOLLOW_UP))[0] == "Two MW."
+    assert "A bat" in chat.engine.models.llm.prompts[1]
+
+
+@EACH_WAY
+async def test_the_thoughts_of_a_model_are_neither_answered_nor_remembered(
+    store: Store, collection: str, way: str
+) -> None:
+    class Thinking(ScriptedLLM):
+        def _said(self, text: str, delta: str | None = None) -> ChatResponse:
+            response = super()._said(text, delta)
+            response.message.blocks.insert(0, ThinkingBlock(content="Which battery?"))
+            return response
+
+    llm = Thinking(lines=["A battery [1]."])
+    engine = RagNodesQueryEngine(store=store, collection=collection, embed_model="lexical", llm=llm)
+    chat = RagNodesChat(engine)
+    assert (await said(chat, way, FIRST))[0] == "A battery [1]."
+    assert told(chat) == [("user", FIRST), ("assistant", "A battery [1].")]
 
 
 def test_a_chat_begins_with_the_history_that_it_was_made_with(chat_with: Any) -> None:
