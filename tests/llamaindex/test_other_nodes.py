@@ -13,6 +13,7 @@ from llama_index.core.schema import (
     ImageNode,
     IndexNode,
     MediaResource,
+    MetadataMode,
     NodeWithScore,
     TextNode,
 )
@@ -81,6 +82,22 @@ def test_images_and_index_nodes_become_what_llama_index_makes_of_them(name: str)
         for node in leaf_nodes(parser(name)([document])):
             assert (*kept(node), node.get_content()) == (*kept(stock), stock.get_content())
             assert node.metadata.items() >= stock.metadata.items()
+
+
+@pytest.mark.parametrize("name", NAMES)
+@pytest.mark.parametrize("mode", [MetadataMode.EMBED, MetadataMode.LLM])
+def test_an_image_without_text_is_embedded_and_read_by_its_metadata(
+    name: str, mode: MetadataMode
+) -> None:
+    document = ImageDocument(
+        image=PICTURE,
+        metadata={"file_name": "pump.png", "shelf": 3},
+        excluded_embed_metadata_keys=["shelf"],
+    )
+    [stock] = SentenceSplitter()([document])
+    assert "pump.png" in stock.get_content(mode), "VectorStoreIndex skips what embeds nothing"
+    for node in parser(name)([document]):
+        assert node.get_content(mode) == stock.get_content(mode)
 
 
 @pytest.mark.parametrize("name", NAMES)

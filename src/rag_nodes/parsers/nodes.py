@@ -93,7 +93,9 @@ class _NodeMaker:
         if self.address and metadata.get(keys.LINK, "").startswith("#"):
             metadata[keys.LINK] = self.address + metadata[keys.LINK]
         base = self.origin.base
-        present, node = tuple(metadata), self.origin.node
+        node = self.origin.node
+        # Metadata is all that there is to embed of an image without text, as in LlamaIndex.
+        present = tuple(metadata) if text else tuple(metadata.keys() - node.metadata.keys())
         return copied(
             self.blank,
             id_=self._id(cut, text),
