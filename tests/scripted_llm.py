@@ -37,7 +37,10 @@ class ScriptedLLM(CustomLLM):
         return CompletionResponse(text="".join(self._pieces(prompt)))
 
     def stream_complete(self, prompt: str, *_: Any, **__: Any) -> Iterator[CompletionResponse]:
-        yield CompletionResponse(text=(text := self.complete(prompt).text), delta=text)
+        text = ""
+        for piece in self._pieces(prompt):
+            text += piece
+            yield CompletionResponse(text=text, delta=piece)
 
     def chat(self, messages: Sequence[ChatMessage], **_: Any) -> ChatResponse:
         return self._said("".join(self._pieces(_prompt(messages))))

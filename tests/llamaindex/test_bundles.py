@@ -4,10 +4,6 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from llama_index.core import MockEmbedding, VectorStoreIndex
-from llama_index.core.chat_engine import CondensePlusContextChatEngine, ContextChatEngine
-from llama_index.core.llms import MockLLM
-from llama_index.core.memory import ChatMemoryBuffer
 from llama_index.core.schema import Document, NodeWithScore, QueryBundle, TextNode
 
 from rag_nodes import (
@@ -29,38 +25,6 @@ FORMS: dict[str, Any] = {
     "bundle in a bundle": QueryBundle(QueryBundle(QUESTION)),  # type: ignore[arg-type]
 }
 SENTENCES = SentencePostprocessor(budget=7)
-
-
-@pytest.fixture(params=[ContextChatEngine, CondensePlusContextChatEngine])
-def chat(request: pytest.FixtureRequest) -> Any:
-    documents, model = [Document(text=TEXT)], MockEmbedding(embed_dim=3)
-    index = VectorStoreIndex.from_documents(documents, embed_model=model)
-    return request.param.from_defaults(
-        retriever=index.as_retriever(),
-        llm=MockLLM(),
-        memory=ChatMemoryBuffer.from_defaults(),  # the default one leaves a database open
-        node_postprocessors=[SENTENCES],
-    )
-
-
-def read(response: Any) -> list[str]:
-    return [source.text for source in response.source_nodes]
-
-
-@pytest.mark.parametrize("form", ["text", "bundle"])
-async def test_a_chat_engine_that_is_asked_a_bundle_reads_sentences(chat: Any, form: str) -> None:
-    asked = FORMS[form]
-    assert read(chat.chat(asked)) == [ANSWER]
-    chat.reset()
-    assert read(await chat.achat(asked)) == [ANSWER]
-    chat.reset()
-    streamed = chat.stream_chat(asked)
-    assert "".join(streamed.response_gen)
-    assert read(streamed) == [ANSWER]
-    chat.reset()
-    awaited = await chat.astream_chat(asked)
-    assert "".join([piece async for piece in awaited.async_response_gen()])
-    assert read(awaited) == [ANSWER]
 
 
 @pytest.mark.parametrize("form", FORMS)

@@ -18,7 +18,6 @@ from llama_index.core.node_parser import get_deeper_nodes, get_leaf_nodes, get_r
 from llama_index.core.retrievers import QueryFusionRetriever
 from llama_index.core.schema import MetadataMode, NodeRelationship, QueryBundle
 from llama_index.core.storage.docstore import SimpleDocumentStore
-from llama_index.core.tools import RetrieverTool
 from plant import MANUAL, QUESTION
 from stock_callers import EVERY, EVERY_KIND
 
@@ -202,7 +201,7 @@ def retriever() -> Iterator[RagNodesRetriever]:
 
 
 class TestRetrievers:
-    """retrievers/ and tools/test_retriever_tool.py."""
+    """retrievers/."""
 
     async def test_retrieve_takes_a_text_or_a_bundle_sync_or_async(
         self, retriever: RagNodesRetriever
@@ -224,10 +223,6 @@ class TestRetrievers:
             [retriever, index.as_retriever()], llm=MockLLM(), num_queries=1, use_async=False
         )
         assert any("battery" in one.text for one in fused.retrieve(QUESTION))
-
-    def test_retriever_tool(self, retriever: RagNodesRetriever) -> None:
-        tool = RetrieverTool.from_defaults(retriever, name="plant", description="the plant")
-        assert "battery" in tool.call(QUESTION).content
 
 
 @pytest.mark.parametrize("difference", EXPECTED_DIFFERENCES)

@@ -1,4 +1,4 @@
-"""Conversations and follow-up questions; our retriever and engine in LlamaIndex's engines."""
+"""Conversations and follow-up questions."""
 
 import asyncio
 from collections.abc import Sequence
@@ -6,10 +6,6 @@ from typing import Any
 
 import pytest
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
-from llama_index.core.chat_engine import CondenseQuestionChatEngine, ContextChatEngine
-from llama_index.core.llms.mock import MockLLM
-from llama_index.core.memory import ChatMemoryBuffer
-from llama_index.core.query_engine import RetrieverQueryEngine
 from plant import scripted_models
 from scripted_llm import ScriptedLLM
 
@@ -20,7 +16,6 @@ from rag_nodes.query import (
     QueryOptions,
     RagNodesChat,
     RagNodesQueryEngine,
-    RagNodesRetriever,
 )
 from rag_nodes.store import Store
 from rag_nodes.text.tokens import count_tokens
@@ -204,34 +199,3 @@ def test_a_conversation_cannot_leave_its_quotation(chat_with: Any) -> None:
     chat.ask(FIRST)
     chat.ask(FOLLOW_UP)
     assert chat.engine.models.llm.prompts[1].count("CONVERSATION>>>") == 1
-
-
-def memory() -> ChatMemoryBuffer:
-    """LlamaIndex's default memory leaves a database connection open."""
-    return ChatMemoryBuffer.from_defaults(token_limit=2000)
-
-
-def test_our_retriever_works_in_llama_indexs_engines(
-    store: Store, collection: str, offline: Models
-) -> None:
-    retriever = RagNodesRetriever(
-        store=store, collection=collection, models=offline, options=QueryOptions(top_k=2)
-    )
-    stock = RetrieverQueryEngine.from_args(retriever, llm=MockLLM())
-    response = stock.query(FIRST)
-    assert "battery" in response.response, "the mock repeats its prompt"
-    assert len(response.source_nodes) == 2
-    talk = ContextChatEngine.from_defaults(retriever=retriever, llm=MockLLM(), memory=memory())
-    assert "generator" in talk.chat(FIRST).source_nodes[0].node.get_content()
-
-
-def test_our_engine_works_in_llama_indexs_chat_engine(
-    store: Store, collection: str, offline: Models
-) -> None:
-    engine = RagNodesQueryEngine(store=store, collection=collection, models=offline)
-    talk = CondenseQuestionChatEngine.from_defaults(
-        query_engine=engine, llm=MockLLM(), memory=memory()
-    )
-    assert "battery" in talk.chat(FIRST).response
-    [source] = talk.chat(FOLLOW_UP).sources
-    assert source.raw_output.metadata["answer"]["hits"]
