@@ -106,6 +106,17 @@ def test_a_filter_keeps_other_documents_out(fill: Fill) -> None:
     assert {passage["name"] for passage in found["passages"]} == {"blue.md"}
 
 
+def test_an_agent_sees_the_keys_of_a_document_and_filters_by_them(fill: Fill) -> None:
+    settings = fill(red=f"---\ndept: hr\n---\n{TEXT}", blue=TEXT.replace("red", "blue"))
+    asked = {"filter": {"where": {"dept": "hr"}}}
+    [passage, *others] = called(settings, "search", query="machine", **asked)["passages"]
+    assert {found["name"] for found in (passage, *others)} == {"red.md"}
+    cited = called(settings, "ask", question="Which colour has the machine?", **asked)["citations"]
+    place = {key: passage[key] for key in ("document", "start", "end")}
+    for found in (passage, *cited, called(settings, "quote", **place)):
+        assert found["metadata"] == {"dept": "hr"}
+
+
 def test_documents_are_listed_in_pages_and_by_a_part_of_their_name(fill: Fill) -> None:
     settings = fill(anna=TEXT, bert=f"{TEXT}B", carl=f"{TEXT}C")
     listed = called(settings, "list_documents", first=1, limit=1)

@@ -137,6 +137,7 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
         ("ask", {"question": "a", "file": "/etc/passwd"}, "file: Extra inputs"),
         ("ask", {"question": "a", "text": "b"}, "text: Extra inputs"),
         ("ask", {"question": "a", "parser": "os:system"}, "parser: Extra inputs"),
+        ("search", {"query": "a", "filter": {"dept": "hr"}}, "go into filter.where"),
         ("search", {"query": "a", "budget": 10**9}, "budget: must be at most"),
         ("quote", {"document": "a", "start": -1, "end": 3}, "start: must be at least 0"),
         ("quote", {"document": "a", "start": 4, "end": 3}, "correct start and end"),

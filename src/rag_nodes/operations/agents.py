@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, StoreLockedError
+from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.operations.agent_forms import (
     MOST_QUOTED,
     AgentListing,
@@ -109,6 +110,7 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         page=facts.get(keys.PAGE_START),
         page_end=facts.get(keys.PAGE_END),
         heading_path=tuple(facts.get(keys.HEADING_PATH) or ()),
+        metadata=own_metadata(facts),
         text=own,
         exact=None if sent is None else found.is_exactly(sent),
         text_start=offset,
@@ -225,5 +227,6 @@ def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
         "page": citation.page,
         "page_end": citation.page_end,
         "heading_path": citation.heading_path,
+        "metadata": citation.metadata,
         "text": citation.quote,
     }

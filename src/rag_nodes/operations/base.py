@@ -80,6 +80,8 @@ def misfit(error: Mapping[str, Any]) -> str:
         return "there is nothing in it"
     if error["type"] == "too_short":
         return f"name at least {error['ctx']['min_length']}"
+    if error["type"] == "extra_forbidden" and error["loc"][-2:-1] == ("filter",):
+        return "no condition of a filter; metadata keys of the documents go into filter.where"
     return misfits.misfit(error)
 
 
