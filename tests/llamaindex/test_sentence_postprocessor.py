@@ -116,7 +116,7 @@ def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> 
     nodes = [NodeWithScore(node=one, score=0.5) for one in (bare, right, wrong)]
     found = SentencePostprocessor(budget=200).postprocess_nodes(nodes, query_str=QUESTION)
     texts = " | ".join(one.text for one in found)
-    assert texts.count(ANSWER) == 2
+    assert texts.count(ANSWER) == 1  # whichever node it stands in
     for one in found:
         assert isinstance(one.node, TextNode)
         start, end = one.node.start_char_idx, one.node.end_char_idx

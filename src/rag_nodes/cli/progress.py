@@ -111,7 +111,8 @@ class Watch:
             case Said():
                 self._say(event)
             case QuestionAsked():
-                from rag_nodes.cli.views.answer import header_of, label
+                from rag_nodes.cli.views.answer import header_of
+                from rag_nodes.cli.views.cited import label
 
                 self._stop()
                 self._cli.output.print(

@@ -89,11 +89,22 @@ class ContextRead(NamedTuple):
 
     @property
     def passages(self) -> list[Passage]:
-        """The passages that are read."""
+        """The passages that are read, and the places of other documents where the same stands.
+
+        Near-equal places are left out: an answer may be what they differ by.
+        """
+        read = list(zip(self.ranked, self.filled.parts, strict=False))
+        whole = [one for one, parts in read if parts]
+        if self.filled.cut:
+            whole = whole[:-1]
         return [
-            Passage(chunk.document, part)
-            for chunk, parts in zip(self.ranked, self.filled.parts, strict=False)
-            for part in parts
+            *(Passage(one.document, part) for one, parts in read for part in parts),
+            *(
+                Passage(repeat.document, repeat.span)
+                for one in whole
+                for repeat in one.repeats
+                if repeat.is_equal
+            ),
         ]
 
 

@@ -24,9 +24,10 @@ from rag_nodes.operations.agent_forms import (
     CitedPassage,
     Documents,
     FoundDocument,
+    FoundPassage,
+    FurtherPlace,
     Passages,
     Quotation,
-    QuotedPassage,
 )
 from rag_nodes.operations.asking import asked_collection
 from rag_nodes.operations.base import Reply, Request
@@ -61,7 +62,7 @@ def _search(request: AgentSearch, opened: _Opened) -> Passages:
     excerpts.sort(key=lambda excerpt: excerpt.hit.rank)
     return Passages(
         passages=[
-            QuotedPassage(
+            FoundPassage(
                 **_facts(
                     cite_passage(excerpt.hit.rank, excerpt.hit, excerpt.start, excerpt.end),
                     excerpt.hit.read.ref_doc_id,
@@ -229,4 +230,14 @@ def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
         "heading_path": citation.heading_path,
         "metadata": citation.metadata,
         "text": citation.quote,
+        "also": [
+            FurtherPlace(
+                document=place.document_id,
+                name=place.file_name,
+                start=place.start,
+                end=place.end,
+                page=place.page,
+            )
+            for place in citation.also
+        ],
     }

@@ -14,7 +14,7 @@ from rag_nodes.core.own_metadata import Value, own_metadata
 from rag_nodes.evaluation.compare import Column, ComparisonReport
 from rag_nodes.operations.base import Reply
 from rag_nodes.operations.boxes import BoxReply
-from rag_nodes.query import Answer, Citation, Hit
+from rag_nodes.query import Answer, Citation, Hit, OtherPlace
 from rag_nodes.query.types import Mark
 
 
@@ -53,6 +53,13 @@ class ReadReply(Reply):
     """Offset after its last character."""
 
 
+class CopyReply(ReadReply):
+    """A place in another document that says the same as a chunk, or sentences of it."""
+
+    metadata: ChunkOrigin
+    """Where it is from."""
+
+
 class HitReply(ReadReply):
     """A chunk that was found."""
 
@@ -70,6 +77,8 @@ class HitReply(ReadReply):
     """Where it is from."""
     read: ReadReply | None
     """What is read in its place; null where it is read itself."""
+    also: tuple[CopyReply, ...]
+    """Places in other documents that say the same as what is read, or sentences of it."""
 
 
 class StatisticsReply(Reply):
@@ -94,6 +103,7 @@ class StatisticsReply(Reply):
 _HIDDEN = {
     Answer: {"sources", "left_out_tokens", "budget"},
     Citation: {"source", "node"},
+    OtherPlace: {"source"},
     Column: {"parser"},
     ComparisonReport: {"files", "schema_version"},
 }

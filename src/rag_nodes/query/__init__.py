@@ -4,6 +4,7 @@
 """
 
 from rag_nodes.query.chat import RagNodesChat
+from rag_nodes.query.cited import Citation, OtherPlace
 from rag_nodes.query.engine import RagNodesQueryEngine, ask
 from rag_nodes.query.options import QueryOptions
 from rag_nodes.query.postprocessors import SentencePostprocessor
@@ -12,7 +13,6 @@ from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import (
     Answer,
     Cancelled,
-    Citation,
     CitationSeen,
     Delta,
     Event,
@@ -38,6 +38,7 @@ __all__ = [
     "Finished",
     "Hit",
     "Mark",
+    "OtherPlace",
     "QueryOptions",
     "QuestionVectors",
     "RagNodesChat",

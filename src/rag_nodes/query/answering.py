@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
     from llama_index.core.base.llms.types import ChatMessage, ChatResponse
 
+    from rag_nodes.query.cited import Citation
     from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.preparing import Prepared
     from rag_nodes.query.reading import Packed
-    from rag_nodes.query.types import Citation, Event
+    from rag_nodes.query.types import Event
     from rag_nodes.store import Hit
 
 NOTHING_FOUND = "No passage was found for this question."

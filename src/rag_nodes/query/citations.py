@@ -9,14 +9,17 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from rag_nodes.core.metadata import FILE_PATH, SOURCE, display_name
 from rag_nodes.core.own_metadata import own_metadata
-from rag_nodes.query.locations import headings_of, pages_of, span_of
-from rag_nodes.query.types import Citation, Mark
+from rag_nodes.query.cited import Citation, OtherPlace
+from rag_nodes.query.locations import headings_of, span_of
+from rag_nodes.query.types import Mark
+from rag_nodes.text.passages import are_near_equal, equal_in
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Sequence
+
+    from llama_index.core.schema import TextNode
 
     from rag_nodes.query.types import Source
     from rag_nodes.store import Hit
@@ -217,23 +220,31 @@ def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Cit
 def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
     """The citation of the characters `start:end` of `hit.read.text`, as of source `number`."""
     node = hit.read
-    metadata = node.metadata
-    base = node.start_char_idx
-    pages = pages_of(node, start, end)
+    place = OtherPlace.of(node, start, end)
     return Citation(
         number=number,
         node_id=hit.node.node_id,
-        file_name=display_name(metadata),
-        source=str(metadata.get(SOURCE) or metadata.get(FILE_PATH) or ""),
-        page=pages[0],
-        page_end=pages[1],
+        file_name=place.file_name,
+        source=place.source,
+        page=place.page,
+        page_end=place.page_end,
         heading_path=headings_of(node, start),
-        start=None if base is None else base + start,
-        end=None if base is None else base + end,
-        quote=node.text[start:end],
+        start=place.start,
+        end=place.end,
+        quote=place.quote,
         node=node,
-        metadata=own_metadata(metadata),
+        metadata=own_metadata(node.metadata),
+        also=tuple(_places_of(place.quote, hit.also)),
     )
+
+
+def _places_of(quote: str, nodes: Iterable[TextNode]) -> Iterator[OtherPlace]:
+    """Yield the places of a quote in texts of other documents."""
+    for node in nodes:
+        if place := equal_in(quote, node.text):
+            yield OtherPlace.of(node, *place)
+        elif are_near_equal(quote, node.text):
+            yield OtherPlace.of(node, 0, len(node.text))
 
 
 def cite_quote(hit: Hit, start: int, end: int, sources: Sequence[Source]) -> Citation:

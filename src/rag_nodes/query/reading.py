@@ -20,7 +20,8 @@ from rag_nodes.query.leads import leads_of, section_of
 from rag_nodes.query.locations import document_of, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Source
 from rag_nodes.store import Hit
-from rag_nodes.text.filling import Ranked, fill, lead_tokens
+from rag_nodes.text.filling import Ranked, Repeat, fill, lead_tokens
+from rag_nodes.text.passages import normalised
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
@@ -179,7 +180,7 @@ class Packed:
 
 
 def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -> Packed:
-    """Read the hits in rank order until the budget is full, each character once.
+    """Read the hits in rank order until the budget is full, each character and sentence once.
 
     `rag_nodes.text.filling` says how; the budget counts the documents' own text and the names of
     columns before rows that have lost them. Hits behind the
@@ -212,7 +213,7 @@ def one_by_one(hits: Sequence[Hit]) -> tuple[Source, ...]:
     """A source for each hit, numbered by its rank, as other engines number what they read."""
     passages = [passage_of(hit) for hit in hits]
     whole = [_excerpt(hit, one, one.span) for hit, one in zip(hits, passages, strict=True)]
-    return tuple(_source(one.hit.rank, [one], [one.hit]) for one in whole)
+    return tuple(_source(one.hit.rank, [one], [one.hit], []) for one in whole)
 
 
 class _ReadHit(NamedTuple):
@@ -225,12 +226,26 @@ class _ReadHit(NamedTuple):
 
 def passage_of(hit: Hit) -> Ranked:
     """The hit as a passage of its document; of a document of its own where offsets are missing."""
+    node, passage = hit.read, plain_passage_of(hit)
+    base = node.start_char_idx if span_of(node) else None
+    core = span_of(hit.found) if base is not None else None
+    repeats = tuple(_repeats_of(hit)) if hit.also else ()
+    return passage._replace(core=core, leads=leads_of(node, base or 0), repeats=repeats)
+
+
+def plain_passage_of(hit: Hit) -> Ranked:
+    """Return the passage without what matched, the lines before tables, and what repeats it."""
     node, span = hit.read, span_of(hit.read)
     if span is None:
-        leads = leads_of(node, 0)
-        return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text, leads=leads)
-    leads = leads_of(node, span.start)
-    return Ranked(document_of(node), span, node.text, span_of(hit.found), leads)
+        return Ranked(f"node {node.node_id}", Span(0, len(node.text)), node.text)
+    return Ranked(document_of(node), span, node.text)
+
+
+def _repeats_of(hit: Hit) -> Iterator[Repeat]:
+    text = normalised(hit.read.text)
+    for node in hit.also:
+        if span := span_of(node):
+            yield Repeat(document_of(node), span, normalised(node.text) in text)
 
 
 def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
@@ -240,6 +255,7 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
     """
     groups: dict[tuple[str, str], list[Excerpt]] = defaultdict(list)
     held: dict[tuple[str, str], list[Hit]] = defaultdict(list)
+    copies: dict[tuple[str, str], list[Hit]] = defaultdict(list)
     places: dict[str, list[tuple[Span, tuple[str, str]]]] = defaultdict(list)
     for one in read:
         document, whole = one.passage.document, one.passage.span
@@ -254,8 +270,16 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
         touched = (group for part, group in places[document] if part.overlap(whole))
         for group in dict.fromkeys(touched):
             held[group].append(one.hit)
+        repeated = (
+            group
+            for repeat in one.passage.repeats
+            for part, group in (() if one.parts else places[repeat.document])
+            if part.overlap(repeat.span)
+        )
+        for group in dict.fromkeys(repeated):
+            copies[group].append(one.hit)
     return tuple(
-        _source(number, excerpts, held[group])
+        _source(number, excerpts, held[group], copies[group])
         for number, (group, excerpts) in enumerate(groups.items(), start=1)
     )
 
@@ -267,7 +291,7 @@ def _excerpt(hit: Hit, passage: Ranked, part: Span) -> Excerpt:
     return Excerpt(hit, start, end, tokens, lead.text if lead else "")
 
 
-def _source(number: int, excerpts: list[Excerpt], hits: list[Hit]) -> Source:
+def _source(number: int, excerpts: list[Excerpt], hits: list[Hit], copies: Sequence[Hit]) -> Source:
     ordered = _led(sorted(excerpts, key=lambda one: (one.span or (0, 0), one.hit.rank)))
     return Source(
         number=number,
@@ -276,6 +300,7 @@ def _source(number: int, excerpts: list[Excerpt], hits: list[Hit]) -> Source:
         label=f"Source {number}{_place(ordered[0])}",
         tokens=sum(excerpt.tokens for excerpt in ordered),
         excerpts=tuple(ordered),
+        copies=tuple(copies),
     )
 
 

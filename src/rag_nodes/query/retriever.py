@@ -24,7 +24,7 @@ from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
 from rag_nodes.query.reranking import in_order, reranked
 from rag_nodes.query.responses import replaced
-from rag_nodes.query.sentences import Sentences
+from rag_nodes.query.sentences import Sentences, with_places
 from rag_nodes.query.similarity import counted_by
 from rag_nodes.query.tracing import dispatcher, retrieving
 from rag_nodes.store import parser_collection
@@ -260,12 +260,12 @@ class RagNodesRetriever(BaseRetriever):
         """Return as many ranked chunks as are read, with all that may be read because of them.
 
         Where sentences are read, they are chosen from these chunks and the ones beside them, which
-        come last.
+        come last. Whole chunks come with the places of other documents that repeat them.
         """
         options = self._chosen
         limit = options.chunks(widened=widened) if options.rerank else len(ranked)
         read = expanded(ranked, self._fetch, options.expand, limit=limit)
-        return self._with_context(read) if options.reads_sentences else read
+        return self._with_context(read) if options.reads_sentences else with_places(read)
 
     def sentences(
         self, question: str, ranked: Sequence[Hit], *, widened: bool = False

@@ -2,21 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, fields
+from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from rag_nodes.core.own_metadata import Value
-from rag_nodes.readers import node_boxes
+from rag_nodes.query.cited import Citation, OtherPlace
 from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
-    from llama_index.core.schema import TextNode
-
     from rag_nodes.core.errors import RagNodesError
-    from rag_nodes.readers import PlacedBox
 
 
 class Mark(NamedTuple):
@@ -81,6 +75,7 @@ class Source:
         label: `Source n - Page p`, or `Source n - <heading or file>` where there are no pages.
         tokens: tokens of the excerpts.
         excerpts: the document's own characters in it, in document order.
+        copies: hits of other documents of which nothing is read, as this source says the same.
     """
 
     number: int
@@ -89,74 +84,19 @@ class Source:
     label: str
     tokens: int
     excerpts: tuple[Excerpt, ...] = ()
+    copies: tuple[Hit, ...] = ()
+
+    @property
+    def also(self) -> tuple[OtherPlace, ...]:
+        """Places in other documents that say the same as the text, or sentences of it."""
+        nodes = (node for excerpt in self.excerpts for node in excerpt.hit.also)
+        return tuple(dict.fromkeys(OtherPlace.of(node, 0, len(node.text)) for node in nodes))
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""
-        names = (item.name for item in fields(self) if item.name != "hits")
-        return {name: _plain(getattr(self, name)) for name in names}
-
-
-@dataclass(frozen=True, slots=True)
-class Citation:
-    """A source the answer names, down to the characters.
-
-    Attributes:
-        number: the source number as written in the answer.
-        node_id: the cited node.
-        file_name: for display; "" when unknown.
-        source: path or URL; "" when unknown.
-        page: page of the cited passage, counted from 1; None where the format has no pages.
-        page_end: last page of the cited passage.
-        heading_path: headings above the passage, outermost first.
-        start: document offset of the cited passage; None when unknown.
-        end: document offset one past it.
-        quote: the cited passage, exactly as in the document.
-        node: the node whose text holds the quote; None if it is not known.
-        metadata: what is under the user's own metadata keys.
-    """
-
-    number: int
-    node_id: str
-    file_name: str
-    source: str
-    page: int | None
-    page_end: int | None
-    heading_path: tuple[str, ...]
-    start: int | None
-    end: int | None
-    quote: str
-    metadata: dict[str, Value] = field(default_factory=dict, hash=False)
-    node: TextNode | None = field(default=None, repr=False, compare=False)
-
-    def boxes(self, path: str | Path | None = None) -> list[PlacedBox]:
-        """Return a box for each printed line of the quote, in PDF points from the upper left.
-
-        They are computed on request: the PDF is opened, and one page of it is looked at in a child
-        process. Those of a quote over several pages come in the order of the pages.
-
-        Args:
-            path: the PDF, if it is not at `source` any more.
-
-        Returns:
-            None if the page of the quote is not known, or does not show 80 % of its letters.
-
-        Raises:
-            UnsupportedFileError: the document is no PDF.
-            FileMissingError: the PDF is gone.
-            FileChangedError: the PDF is not the one that was read.
-            ReadError: the PDF cannot be opened for another reason.
-        """
-        if self.node is None:
-            return []
-        base = self.node.start_char_idx
-        known = base is not None and self.start is not None
-        start = self.start - base if known else self.node.text.find(self.quote)  # type: ignore[operator]
-        return node_boxes(self.node, start, start + len(self.quote), path) if start >= 0 else []
-
-    def as_dict(self) -> dict[str, Any]:
-        """Plain data for `--json`, REST and exports."""
-        names = (item.name for item in fields(self) if item.name != "node")
-        return {name: _plain(getattr(self, name)) for name in names}
+        names = (item.name for item in fields(self) if item.name not in {"hits", "copies"})
+        plain = {name: _plain(getattr(self, name)) for name in names}
+        return {**plain, "also": [asdict(place) for place in self.also]}
 
 
 @dataclass(frozen=True, slots=True)

@@ -133,6 +133,8 @@ class Hit:
             that brought it along.
         surroundings: what is read in its place: its window of sentences, its parent, or the passage
             of it that answers; None where the node itself is read.
+        also: places of other retrieved documents that say the same, as slices of these: the text
+            that is read, or sentences of it, in any case and white space.
     """
 
     node: TextNode
@@ -144,6 +146,7 @@ class Hit:
     rerank_score: float | None = None
     origin: Origin = "search"
     surroundings: TextNode | None = None
+    also: tuple[TextNode, ...] = ()
 
     @property
     def read(self) -> TextNode:
@@ -187,6 +190,7 @@ class Hit:
             **_place(self.node),
             "metadata": dict(self.node.metadata),
             "read": _place(self.surroundings) if self.surroundings else None,
+            "also": [{**_place(node), "metadata": dict(node.metadata)} for node in self.also],
         }
 
 

@@ -41,11 +41,22 @@ def lead_tokens(text: str) -> int:
     return count_tokens(f"{text}\n")
 
 
+class Repeat(NamedTuple):
+    """Characters of a document that repeat those of another one.
+
+    `is_equal` is False if they are near-equal only.
+    """
+
+    document: str
+    span: Span
+    is_equal: bool = True
+
+
 class Ranked(NamedTuple):
     """A passage that was found; passages of the same document share characters.
 
     `text` is that of `span`. Its `core` is what matched, kept where not all of it fits. `leads` are
-    in order and disjoint.
+    in order and disjoint. `repeats` are in other documents, and are not read once the passage is.
     """
 
     document: str
@@ -53,6 +64,7 @@ class Ranked(NamedTuple):
     text: str
     core: Span | None = None
     leads: tuple[Lead, ...] = ()
+    repeats: tuple[Repeat, ...] = ()
 
     def lead_at(self, offset: int) -> Lead | None:
         """Return the line for a part that begins at an offset; None if there is none."""
@@ -81,6 +93,8 @@ def fill(
     exact: bool = False,
 ) -> Filled:
     """Read passages in rank order until the budget is full; characters are paid for once.
+
+    What repeats a passage that was read in another document is not read again.
 
     The passage that does not fit is the last one and is cut: after a sentence (or a line of a
     table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after a
@@ -113,6 +127,8 @@ def fill(
             if part != span:
                 return Filled((*parts, tuple(sorted(taken))), used, cut=True)
         read[passage.document] = merge([*read.get(passage.document, ()), *taken])
+        for repeat in passage.repeats if taken else ():
+            read[repeat.document] = merge([*read.get(repeat.document, ()), repeat.span])
         parts.append(tuple(sorted(taken)))
     return Filled(tuple(parts), used)
 

@@ -14,6 +14,7 @@ from rich.table import Table
 from rich.text import Text
 
 from rag_nodes.cli.views.boxes import cited_boxes
+from rag_nodes.cli.views.cited import also_at, label, numbered, sources_of
 from rag_nodes.cli.views.ingest import embedding_spent, files_view
 from rag_nodes.cli.views.text import (
     COLOURS,
@@ -32,6 +33,7 @@ from rag_nodes.cli.views.text import (
 from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
+from rag_nodes.query.cited import OtherPlace
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -42,7 +44,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.compare import Column
     from rag_nodes.operations.asking import Asked, AskRequest
     from rag_nodes.operations.comparing import Compared, CompareRequest
-    from rag_nodes.query import Answer, Citation, Hit
+    from rag_nodes.query import Answer, Hit
 
 KINDS = {
     "generated": "written by {model}",
@@ -74,7 +76,9 @@ def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[R
     searched = f"{answer.mode} search" if answer.mode else ""
     yield plain(" · ".join(filter(None, (_kind(answer), searched, context, took))), "dim")
     yield from _remarks(answer)
-    for part in filter(None, (_sources(answer), _chunks(answer, request.chunks, cli.output.width))):
+    for part in filter(
+        None, (sources_of(answer), _chunks(answer, request.chunks, cli.output.width))
+    ):
         yield from (Text(""), *part)
     if asked.boxes is not None:
         yield from (Text(""), *cited_boxes(answer.citations, asked.boxes))
@@ -181,7 +185,7 @@ def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType]
     said.append(label("Answer", _kind(answer)))
     if answer.kind != "retrieval":
         said.append(answer_text(answer))
-    return [*said, *_remarks(answer)], _sources(answer), _chunks(answer, shown, width)
+    return [*said, *_remarks(answer)], sources_of(answer), _chunks(answer, shown, width)
 
 
 def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
@@ -203,11 +207,6 @@ def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
 
 
 # --- parts of an answer -------------------------------------------------------------------------
-
-
-def label(name: str, remark: str = "") -> Text:
-    """The line above a part of a view."""
-    return Text.assemble((name, "bold"), (f"  {remark}" if remark else "", "dim"))
 
 
 def answer_text(answer: Answer) -> Text:
@@ -253,36 +252,6 @@ def _remarks(answer: Answer) -> Iterator[RenderableType]:
         )
 
 
-def _sources(answer: Answer) -> list[RenderableType]:
-    """`[1] file, p. 14, A > B, characters 120-180`, each place once."""
-    if answer.kind == "retrieval":
-        return []
-    if not answer.citations:
-        return [label("Sources"), plain("no source cited", "dim")]
-    grid = _numbered()
-    places: dict[tuple[int, str], list[str]] = {}  # an extract cites every sentence
-    for citation in answer.citations:
-        ranges = places.setdefault((citation.number, _place(citation)), [])
-        ranges += [f"{citation.start}-{citation.end}"] if citation.start is not None else []
-    for (number, where), ranges in places.items():
-        characters = f", characters {', '.join(dict.fromkeys(ranges))}" if ranges else ""
-        grid.add_row(f"[{number}]", plain(where + characters))
-    if answer.unknown_sources:
-        numbers = ", ".join(map(str, answer.unknown_sources))
-        grid.add_row("!", plain(f"cites sources that do not exist: {numbers}", "yellow"))
-    return [label("Sources"), grid]
-
-
-def _place(citation: Citation) -> str:
-    """File, page and heading of a citation."""
-    parts = (
-        one_line(citation.file_name or citation.source or "unknown source"),
-        pages(citation.page, citation.page_end),
-        heading(citation.heading_path),
-    )
-    return ", ".join(filter(None, parts))
-
-
 def _chunks(answer: Answer, shown: int, width: int) -> list[RenderableType]:
     """The best hits: rank, similarity, page, tokens, the source made of it, and how it begins.
 
@@ -295,14 +264,20 @@ def _chunks(answer: Answer, shown: int, width: int) -> list[RenderableType]:
     title = label("Chunks", f"{first} · file · page · tokens")
     if not answer.hits:
         return [title, plain("no chunk found", "dim")]
-    numbers = {hit.rank: source.number for source in answer.sources for hit in source.hits}
+    numbers = {
+        hit.rank: source.number
+        for source in answer.sources
+        for hit in (*source.copies, *source.hits)
+    }
     line = max(20, width - 4)
-    grid = _numbered()
+    grid = numbered()
     for hit in answer.hits[:shown]:
         above = heading(hit.found.metadata.get(HEADING_PATH) or ())
         lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.rank))]
         lines += [plain(shortened(above, line), "italic")] if above else []
         lines.append(plain(shortened(hit.found.text, 2 * line - _RAGGED), "dim"))
+        if also := also_at(OtherPlace.of(node, 0, len(node.text)) for node in hit.also):
+            lines.append(plain(also, "dim"))
         if hit.surroundings and hit.found is hit.node:
             lines.append(plain(shortened(_read(answer, hit), 2 * line - _RAGGED)))
         grid.add_row(str(hit.rank), Group(*lines))
@@ -338,10 +313,3 @@ def _facts_of(hit: Hit, number: int | None) -> Text:
         if fact:
             said.append(f" · {fact}", style="not bold")
     return said
-
-
-def _numbered() -> Table:
-    grid = Table.grid(padding=(0, 1))
-    grid.add_column(justify="right", style="bold", no_wrap=True)
-    grid.add_column(overflow="fold")
-    return grid

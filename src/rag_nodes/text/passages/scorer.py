@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from rag_nodes.text.passages.repeats import Repeats
 from rag_nodes.text.passages.units import TextRun, Units, units_of
 from rag_nodes.text.passages.weights import Similarity, coverage, similarity_weights
 from rag_nodes.text.spans import Span
@@ -127,7 +128,7 @@ class PassageRanker:
     """Retrieved text whose sentences are scored once, for any number of budgets.
 
     The runs have no gaps within and no overlap between them. Without a `similarity` words decide
-    alone.
+    alone. A sentence that repeats one of another document is read once, see `repeats`.
     """
 
     def __init__(
@@ -138,6 +139,9 @@ class PassageRanker:
     ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
+        self.repeats = Repeats(
+            runs, zip(self._units.runs.tolist(), self._units.bodies, strict=True)
+        )
         self._scorer = MultiWidthScorer(self._units) if self._units.spans else None
         self._pull = self._pulled(similarity) if similarity and self._scorer else None
 
@@ -198,10 +202,8 @@ class PassageRanker:
             number = int(units.runs[seed])
             run = self._runs[number]
             start, end = units.spans[low].start, units.spans[high - 1].end
-            span, best = (
-                Span(run.start + part.start, run.start + part.end)
-                for part in (Span(start, end), units.spans[seed])
-            )
+            span, best = map(run.in_document, (Span(start, end), units.spans[seed]))
+            taken[self.repeats.units(run.document, span)] = True
             passages.append(Read(number, span, values[seed], best))
             left -= count_tokens(run.text[start:end])
         return passages

@@ -50,6 +50,10 @@ class TextRun(NamedTuple):
     headings: tuple[str, ...] = ()
     table_header: str = ""
 
+    def in_document(self, span: Span) -> Span:
+        """Return characters of the text as characters of the document."""
+        return Span(self.start + span.start, self.start + span.end)
+
 
 def joined_runs(pieces: Iterable[TextRun]) -> list[TextRun]:
     """Pieces of documents that overlap, or have nothing between them, as one run each.
@@ -121,6 +125,16 @@ def units_in(packer: Packer) -> Iterator[Span]:
         yield heading
 
 
+def bodies_in(packer: Packer, units: Iterable[Span]) -> Iterator[Span]:
+    """Yield units of a text without the headings above them."""
+    headings = {one.start: one.end for one in packer.blocks if one.kind is Kind.HEADING}
+    for unit in units:
+        start = unit.start
+        while headings.get(start, unit.end) < unit.end:
+            start = trimmed(packer.text, headings[start], unit.end).start
+        yield Span(start, unit.end)
+
+
 def letters(text: str) -> int:
     """The length of a text as if it were written in an alphabet."""
     if text.isascii():
@@ -186,6 +200,7 @@ class Units(NamedTuple):
     Attributes:
         runs: number of the run of each unit.
         spans: characters of each unit in its run.
+        bodies: the same without the headings above it.
         letters: length of each unit, see `letters`.
         counts: how often each unit has each word of the question.
         languages: language of each document, by its id.
@@ -195,6 +210,7 @@ class Units(NamedTuple):
 
     runs: NDArray[np.intp]
     spans: list[Span]
+    bodies: list[Span]
     letters: Floats
     counts: Floats
     languages: dict[str, str]
@@ -249,6 +265,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     terms = {language: _Terms(asked, language) for language in set(languages.values())}
     numbers: list[int] = []
     spans: list[Span] = []
+    bodies: list[Span] = []
     sizes: list[int] = []
     own: list[tuple[int, int]] = []
     above: list[tuple[int, int]] = []
@@ -274,6 +291,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
             spans.append(span)
             sizes.append(letters(text))
             by_heading.setdefault((run.document, path or run.headings), {})[unit] = text
+        bodies += bodies_in(packer, spans[len(bodies) :])
         listed += are_entries(texts)
         numbers += [number] * (len(spans) - len(numbers))
     lists = set(_under_references(by_heading))
@@ -287,6 +305,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     return Units(
         numbers_of_runs,
         spans,
+        bodies,
         np.array(sizes, float),
         _counted(own, shape) + HEADING * _counted(above, shape),
         languages,

@@ -43,7 +43,8 @@ def hit_view(
     cited = [one for one in answer.citations if answer.hit_of(one) is hit]
     metadata, node = hit.found.metadata, hit.node
     edges = turn.edges.get(node.node_id, Edges()) if hit.found is node else Edges()
-    packed = any(hit.rank == one.rank for source in answer.sources for one in source.hits)
+    held = (one for source in answer.sources for one in (*source.hits, *source.copies))
+    packed = any(hit.rank == one.rank for one in held)
     labels = [("rn-cited", "cited")] if cited else []
     labels += [] if packed else [("rn-left", "no room")]
     level, score, explained = _score(turn, hit, best)
@@ -77,6 +78,9 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
         yield f"read with it: {count(tokens, 'token')}" if tokens else "read already with another"
     if cosine is not None:
         yield f"distance {_rounded(1 - cosine):.2f}"
+    if hit.also:
+        names = (display_name(node.metadata) for node in hit.also)
+        yield f"also in {', '.join(dict.fromkeys(filter(None, names)))}"
 
 
 def _score(turn: Turn, hit: Hit, best: float | None) -> tuple[str, str, str]:

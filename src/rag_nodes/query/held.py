@@ -1,0 +1,275 @@
+"""Texts of documents as far as chunks hold them, and passages of them as hits."""
+
+from __future__ import annotations
+
+from bisect import bisect_right, insort
+from collections import defaultdict
+from dataclasses import replace
+from functools import partial
+from itertools import chain, pairwise
+from math import inf
+from statistics import fmean
+from typing import TYPE_CHECKING
+
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
+
+from rag_nodes.core import metadata as keys
+from rag_nodes.query.gaps import gaps_of
+from rag_nodes.query.leads import leads_of_run
+from rag_nodes.query.locations import (
+    document_of,
+    headings_of,
+    pages_of,
+    part_of,
+    slice_of,
+    span_of,
+    tokens_of,
+)
+from rag_nodes.text.edges import in_sentence
+from rag_nodes.text.filling import Ranked, fill
+from rag_nodes.text.passages import Similarity, TextRun, joined_runs, largest_weight, shown_places
+from rag_nodes.text.spans import Span, merge
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.query.pieces import HitPiece
+    from rag_nodes.query.similarity import Counted
+    from rag_nodes.store import Hit
+    from rag_nodes.text.filling import Lead, Repeat
+    from rag_nodes.text.passages import Read
+
+
+class HeldText:
+    """Texts of documents, as far as chunks hold them.
+
+    What a parser left out between two chunks is blank, so both are text without a gap. The pieces
+    are in rank order.
+    """
+
+    def __init__(self, pieces: Sequence[HitPiece]) -> None:
+        self.pieces = pieces
+        self._by_document: dict[str, list[HitPiece]] = defaultdict(list)
+        for piece in pieces:
+            self._by_document[piece.passage.document].append(piece)
+        self._held = {
+            document: merge([piece.passage.span for piece in own])
+            for document, own in self._by_document.items()
+        }
+        self._gaps = gaps_of(pieces)
+        self._bridged_spans: dict[TextRun, list[Span]] = {}
+        self._leads: dict[TextRun, tuple[Lead, ...]] = {}
+        self.runs = joined_runs(
+            TextRun(
+                one.document,
+                one.span.start,
+                one.text + self._white_space_after(one),
+                headings_of(hit.read, 0),
+                str(hit.read.metadata.get(keys.TABLE_HEADER) or ""),
+            )
+            for hit, one in pieces
+        )
+
+    def _white_space_after(self, passage: Ranked) -> str:
+        gap = self._gaps.get((passage.document, passage.span.end))
+        return gap.text if gap else ""
+
+    def similarity(self, counted: Counted) -> Similarity | None:
+        """Return the similarity of the chunk at a place; None if no chunk has any.
+
+        Of chunks that were not found it is not known, and at most that of the worst that was.
+        """
+        found = [(hit, passage, counted.of(hit)) for hit, passage in self.pieces]
+        known = [value for _, _, value in found if value is not None]
+        if not known:
+            return None
+        least = min(known)
+        chunks: dict[str, list[tuple[int, float]]] = defaultdict(list)
+        for _, passage, value in found:
+            similarity = least if value is None else value
+            insort(chunks[passage.document], (passage.span.start, -similarity))
+
+        def near(run: TextRun, offset: int) -> float:
+            own = chunks[run.document]
+            return -own[max(0, bisect_right(own, (offset, inf)) - 1)][1]
+
+        weight = largest_weight(fmean(tokens_of(hit.node) for hit, _ in self.pieces))
+        return Similarity(near, lambda language: counted.largest(language, weight))
+
+    def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
+        """As much as fits of passages, best first.
+
+        Before they are joined: what is cut is the last of them, not one that is better.
+        """
+        runs = [self.runs[read.run] for read in reads]
+        ranked = [
+            self._passage(run, one.span, one.best) for run, one in zip(runs, reads, strict=True)
+        ]
+        found = zip(reads, fill(ranked, budget).parts, strict=False)
+        return [
+            one._replace(span=Span(parts[0].start, parts[-1].end)) for one, parts in found if parts
+        ]
+
+    def joined(self, reads: Sequence[Read]) -> list[Read]:
+        """Passages with only blank space between them as one, in the place of the best of them.
+
+        Unless the page is turned there: what an answer cites should be on one page.
+        """
+        best: list[tuple[int, Read]] = []
+        for rank, read in sorted(enumerate(reads), key=lambda one: (one[1].run, one[1].span)):
+            if best and self._continues(best[-1][1], read):
+                first, before = best.pop()
+                span = Span(before.span.start, read.span.end)
+                place = min(rank, first)
+                best.append((place, reads[place]._replace(span=span)))
+            else:
+                best.append((rank, read))
+        return [read for _, read in sorted(best)]
+
+    def _continues(self, before: Read, read: Read) -> bool:
+        """Return True if a passage continues another."""
+        run, end, start = self.runs[read.run], before.span.end, read.span.start
+        if before.run != read.run or not _text(run, Span(end, start)).isspace():
+            return False
+        return self._page(run.document, before.span.start) == self._page(run.document, start)
+
+    def _page(self, document: str, offset: int) -> int | None:
+        for hit, passage in self._by_document[document]:
+            if passage.span.start <= offset < passage.span.end:
+                at = offset - passage.span.start
+                return pages_of(hit.read, at, at + 1)[0]
+        return None
+
+    def parts(self, read: Read) -> Iterator[Ranked]:
+        """The characters of a passage that chunks hold, and white space inside its sentences.
+
+        Two parts where a chunk ends with a sentence and white space follows, which nobody holds.
+        """
+        run = self.runs[read.run]
+        for held in self._bridged(run):
+            if held.overlap(read.span):
+                span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
+                yield self._passage(run, span, inside(read.best, span))
+
+    def _passage(self, run: TextRun, span: Span, best: Span | None) -> Ranked:
+        """Return characters of a run with the lines before parts that begin inside a table."""
+        if run not in self._leads:
+            pieces = self._by_document[run.document]
+            starts = [piece.passage.span.start for piece in pieces]
+            turned = (piece.hit.read.metadata.get(keys.PAGE_BREAKS) or () for piece in pieces)
+            page = partial(self._page, run.document)
+            self._leads[run] = leads_of_run(run, chain(starts, *turned), page)
+        leads = tuple(lead for lead in self._leads[run] if lead.span.overlap(span))
+        return Ranked(run.document, span, _text(run, span), best, leads)
+
+    def _bridged(self, run: TextRun) -> list[Span]:
+        """Return the parts of a document that chunks hold, joined where a sentence continues."""
+        if run not in self._bridged_spans:  # each budget asks again for each passage
+            held = self._held[run.document]
+            ends = (self._gaps.get((run.document, span.end)) for span in held)
+            own = (gap.span for gap in ends if gap and self._is_in_sentence(run, gap.span))
+            self._bridged_spans[run] = merge([*held, *own])
+        return self._bridged_spans[run]
+
+    def _is_in_sentence(self, run: TextRun, gap: Span) -> bool:
+        start = gap.start - run.start
+        return 0 < start < len(run.text) and in_sentence(run.text, start)
+
+    def hit(self, passage: Ranked) -> Hit:
+        """The hit of a passage: the chunk that holds its best sentence, or most of that.
+
+        Of chunks that hold as much, the one that was found rather than read beside another, and the
+        best of these.
+        """
+        span, best = passage.span, passage.core or passage.span
+        own = [one for one in self._by_document[passage.document] if _meet(one.passage.span, span)]
+        piece = max(
+            own,
+            key=lambda one: (
+                _overlap(one.hit.node, best),
+                one.passage.span.overlap(span),
+                one.hit.origin == "search",
+                -one.hit.rank,
+            ),
+        )
+        hit = piece.hit
+        if span_of(hit.read) is None:
+            whole = span == piece.passage.span
+            return hit if whole else replace(hit, surroundings=part_of(hit.read, *span))
+        for node in (hit.node, hit.read):
+            if span_of(node) == span:
+                return replace(hit, surroundings=None if node is hit.node else node)
+        nodes = [one.hit.read for one in own]
+        between = [
+            gap.node()
+            for (document, _), gap in self._gaps.items()
+            if document == passage.document and gap.span.overlap(span)
+        ]
+        return replace(hit, surroundings=slice_of([*nodes, *between], span))
+
+    def hit_with_places(self, passage: Ranked) -> Hit:
+        """Return the hit of a passage with the places of other documents that repeat it."""
+        hit, also = self.hit(passage), self.nodes_of(passage.repeats, passage)
+        return replace(hit, also=also) if also else hit
+
+    def nodes_of(self, repeats: Sequence[Repeat], passage: Ranked) -> tuple[TextNode, ...]:
+        """Return the places that repeat a passage as slices of their documents.
+
+        Chunks without a known place are documents of their own here; those of the passage's own
+        document are no further place.
+        """
+        if not repeats:
+            return ()
+        shown = shown_places(repeats)
+        nodes = (self.hit(Ranked(document, span, "")).read for document, span in shown)
+        own = document_of(self.hit(passage).node)
+        return tuple(node for node in nodes if document_of(node) != own)
+
+    def link(self, hits: Sequence[Hit]) -> None:
+        """Note where only blank space is between what is read, so that nothing seems left out."""
+        placed = [
+            (document_of(hit.read), *span, hit.read) for hit in hits if (span := span_of(hit.read))
+        ]
+        for before, after in pairwise(sorted(placed, key=lambda one: one[:3])):
+            between = Span(before[2], after[1])
+            if before[0] == after[0] and self._is_blank(before[0], between):
+                _relate(before[3], NodeRelationship.NEXT, after[3])
+                _relate(after[3], NodeRelationship.PREVIOUS, before[3])
+
+    def _is_blank(self, document: str, span: Span) -> bool:
+        return any(
+            run.document == document
+            and run.start <= span.start
+            and span.end <= run.start + len(run.text)
+            and _text(run, span).isspace()
+            for run in self.runs
+        )
+
+
+def _text(run: TextRun, span: Span) -> str:
+    return run.text[span.start - run.start : span.end - run.start]
+
+
+def _relate(node: TextNode, kind: NodeRelationship, other: TextNode) -> None:
+    """Set a relationship of a slice made here; stored nodes have theirs already."""
+    if kind not in node.relationships:
+        node.relationships[kind] = RelatedNodeInfo(node_id=other.node_id)
+
+
+def _meet(one: Span, other: Span) -> bool:
+    """Return True if both hold a character; called for every chunk and every passage."""
+    return one.start < other.end and other.start < one.end
+
+
+def _overlap(node: TextNode, span: Span) -> int:
+    own = span_of(node)
+    return own.overlap(span) if own else 0
+
+
+def inside(core: Span | None, span: Span) -> Span | None:
+    """As much of the best sentence as is there."""
+    if core is None or not core.overlap(span):
+        return None
+    return Span(max(core.start, span.start), min(core.end, span.end))
