@@ -103,12 +103,16 @@ class DoctorRequest(Request):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stored(Result):
-    """Contents of a store, files that could not be read, and collections of other programs."""
+    """Contents of a store, files that could not be read, and collections of other programs.
+
+    `duplicates` are stored files with the same bytes.
+    """
 
     store: str
     collections: Sequence[CollectionStatus]
     unread: Sequence[Unread]
     foreign: Sequence[str]
+    duplicates: Sequence[Duplicates] = ()
 
 
 class Unread(NamedTuple):
@@ -118,6 +122,13 @@ class Unread(NamedTuple):
     path: str
     error: str | None
     failed_at: float | None
+
+
+class Duplicates(NamedTuple):
+    """Files of a corpus with the same bytes, each stored as a document of its own."""
+
+    corpus: str
+    paths: Sequence[str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -169,6 +180,7 @@ def status(request: StatusRequest, run: Run) -> Stored:
         collections=[held.status(collection) for collection in collections],
         unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
+        duplicates=[Duplicates(*copies) for copies in held.ledger.copies(request.corpus or "")],
     )
 
 

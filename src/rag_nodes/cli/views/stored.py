@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections import Counter
 from typing import TYPE_CHECKING
 
@@ -46,6 +47,8 @@ _STYLES: Mapping[DocumentState, str] = {
 }
 """Colour of each state of a document."""
 _NAME_WIDTH = 60
+_MOST_DUPLICATES = 10
+"""Files stored more than once that `status` names."""
 
 
 def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[RenderableType]:
@@ -62,7 +65,13 @@ def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[Renderab
         said = f"{counted(number, 'file')} could not be read{since(min(known, default=None))}"
         why = command("list --state failed", corpus)
         yield plain(f"{corpus}: {said}; {why} says why", "red")
-    sizes = [collection.size for collection in found if collection.size is not None]
+    for corpus, paths in stored.duplicates[:_MOST_DUPLICATES]:
+        names = ", ".join(map(near, paths))
+        remove = command(f"remove {shlex.quote(paths[-1])}", corpus)
+        yield plain(f"{corpus}: duplicates: {names}. To keep fewer: {remove}", "yellow")
+    if (rest := len(stored.duplicates) - _MOST_DUPLICATES) > 0:
+        yield plain(f"and {counted(rest, 'other file')} stored more than once", "yellow")
+    sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     chunks = counted(sum(collection.chunks for collection in found), "chunk")
     what = f"{counted(len(found), 'collection')}, {chunks}{size}"

@@ -38,6 +38,10 @@ SELECT d.id FROM files AS f CROSS JOIN documents AS d ON d.corpus = f.corpus AND
 WHERE f.corpus = ? AND f.content_hash = ? LIMIT 10
 """
 """A cross join has the files looked up first: few have these bytes."""
+_COPIES = """
+SELECT corpus, json_group_array(path) FROM (SELECT * FROM files ORDER BY path)
+WHERE ? IN (corpus, '') AND documents > 0 GROUP BY corpus, content_hash HAVING count(*) > 1
+"""
 _FORGET_EMPTIED = """
 DELETE FROM files WHERE corpus = :corpus AND documents > 0
 AND path NOT IN (SELECT path FROM documents WHERE corpus = :corpus)
@@ -203,6 +207,10 @@ class Ledger(LedgerDatabase):
     def twins(self, corpus: str, content_hash: str) -> list[str]:
         """The ids of the documents of files with the same bytes."""
         return [one for (one,) in self._read(_TWINS, corpus, content_hash)]
+
+    def copies(self, corpus: str = "") -> list[tuple[str, list[str]]]:
+        """Return corpus and paths of stored files with the same bytes; "" is for all corpora."""
+        return [(name, json.loads(paths)) for name, paths in self._read(_COPIES, corpus)]
 
     def record(self, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         """Write down a file that was opened, with the documents that it has.
