@@ -241,3 +241,12 @@ def test_a_store_that_another_process_uses_is_an_error_that_says_to_call_again(
         other.stdin.close()
         other.wait()
     assert called(settings, "list_documents")["total"] == 1
+
+
+def test_a_key_that_no_document_has_is_refused_with_the_nearest(fill: Fill) -> None:
+    settings = fill(note=f"---\nyear: 2020\n---\n\n{TEXT}")
+    assert called(settings, "search", query="machine", filter={"where": {"year": 2020}})["passages"]
+    with pytest.raises(
+        ConfigurationError, match="no chunk has the key 'yaer'; did you mean 'year'"
+    ):
+        called(settings, "search", query="machine", filter={"where": {"yaer": 2020}})

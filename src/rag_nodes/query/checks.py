@@ -72,10 +72,11 @@ def check_prices(value: object) -> None:
             check_number(f"prices of {model!r}", dollars, minimum=0)
 
 
-def check_type(name: str, value: object, wanted: type) -> None:
-    """An object of a class, or None."""
+def check_type(name: str, value: object, *wanted: type) -> None:
+    """An object of one of some classes, or None."""
     if value is not None and not isinstance(value, wanted):
-        raise ConfigurationError(f"{name} must be a {wanted.__name__}, not {value!r}")
+        names = " or ".join(one.__name__ for one in wanted)
+        raise ConfigurationError(f"{name} must be a {names}, not {value!r}")
 
 
 def check_rerank(value: object) -> None:

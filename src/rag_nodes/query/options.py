@@ -12,6 +12,8 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from typing import TYPE_CHECKING, Literal
 
+from llama_index.core.vector_stores.types import MetadataFilters
+
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.several import several
 from rag_nodes.query.checks import (
@@ -174,7 +176,8 @@ class QueryOptions:
             words alone, or for both where the embedding is more than the lexical one of offline
             use, a cutoff is asked for, or words are not indexed.
         fusion: how a hybrid search joins its rankings: "score" or "rank".
-        filter: search only chunks that pass it; None for all.
+        filter: search only chunks that pass it, a `Filter` or LlamaIndex's `MetadataFilters`; None
+            for all.
         similarity_cutoff: leave out chunks of a lower cosine similarity; None to keep all.
         expand: what is read around what was found: "auto" the window of a sentence or the parent
             of a child, where the parser made them, and nothing else; "none" nothing;
@@ -205,7 +208,7 @@ class QueryOptions:
     granularity: Granularity | None = None
     mode: SearchMode | None = None
     fusion: Fusion = "score"
-    filter: Filter | None = None
+    filter: Filter | MetadataFilters | None = None
     similarity_cutoff: float | None = None
     expand: Expand = "auto"
     rerank: Callable[[str, Sequence[Hit]], Sequence[Hit]] | BaseNodePostprocessor | None = None
@@ -228,13 +231,20 @@ class QueryOptions:
         object.__setattr__(self, "step_words", several(self.step_words))
         check_texts("step_words", self.step_words)
         check_prices(self.prices)
-        check_type("filter", self.filter, Filter)
+        check_type("filter", self.filter, Filter, MetadataFilters)
         check_type("retrieval_only", self.retrieval_only, bool)
         check_rerank(self.rerank)
         if self.granularity == "sentences" and self.budget is None:
             raise ConfigurationError(
                 "sentences are read until a budget is full: set a budget, or granularity to chunks"
             )
+
+    @property
+    def scope(self) -> Filter:
+        """The filter in our terms; if there is none, one that every chunk passes."""
+        if isinstance(self.filter, MetadataFilters):
+            return Filter(filters=self.filter)
+        return self.filter or Filter()
 
     @property
     def reads_sentences(self) -> bool:

@@ -19,6 +19,7 @@ from rag_nodes.query.bundles import innermost
 from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
 from rag_nodes.query.keywords import options_with, refuse
 from rag_nodes.query.locations import tokens_of
+from rag_nodes.query.missing_keys import check_keys
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reading import expanded, with_neighbours
@@ -190,7 +191,7 @@ class RagNodesRetriever(BaseRetriever):
     @property
     def _scope(self) -> Filter:
         """The filter of the options, narrowed to the documents that are searched."""
-        return (self.options.filter or Filter()).within(self.document_ids)
+        return self.options.scope.within(self.document_ids)
 
     def question_vector(self, question: str) -> QuestionVector:
         """The question's embedding, remembered or fresh; none where the mode needs none.
@@ -292,11 +293,12 @@ class RagNodesRetriever(BaseRetriever):
 
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
-        query = replace(
-            query, filter=self._scope, fusion=options.fusion, also=where_of(self.filters)
-        )
+        scope = self._scope
+        query = replace(query, filter=scope, fusion=options.fusion, also=where_of(self.filters))
         while True:
             found = self.store.search(self.collection, query)
+            if not found:
+                check_keys(self.store, self.collection, scope)
             if len(found) < query.limit or options.rerank or not _is_little(found, options):
                 return found
             query = replace(query, limit=query.limit * _DEEPER)

@@ -28,9 +28,11 @@ from rag_nodes.store.conditions import (
     holds,
 )
 from rag_nodes.store.own_keys import checked, conditions_on
+from rag_nodes.store.terms import where_of
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
+    from llama_index.core.vector_stores.types import MetadataFilters
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +52,7 @@ class Filter:
             enough, None for a key that is absent, or values by operator (`==`, `!=`, `<`, `<=`,
             `>`, `>=`). Ranges compare numbers, and texts as dates. Text, numbers and truth values
             never equal each other; a chunk without the key passes only its absence.
+        filters: LlamaIndex's metadata filters, which must hold as well.
 
     Raises:
         ConfigurationError: a value is of the wrong type, the pages are not a range from 1 up, a
@@ -70,6 +73,7 @@ class Filter:
     document_ids: str | Sequence[str] | None = None
     source: str | None = None
     where: Mapping[str, Any] | None = None
+    filters: MetadataFilters | None = None
 
     def __post_init__(self) -> None:
         """Check what would silently find nothing, or fail far from where it was written."""
@@ -128,7 +132,7 @@ class Filter:
             asked.append(Condition(BREADCRUMB, "text_match", self.heading))
         for depth, heading in enumerate(self.heading_path):
             asked.append(Condition(f"{HEADING_PATH}[{depth}]", "==", heading))
-        return all_of(*asked, conditions_on(self.where or {}))
+        return all_of(*asked, conditions_on(self.where or {}), where_of(self.filters))
 
     def passes(self, node: BaseNode) -> bool:
         """Return True if a node meets every condition, judged as Qdrant does."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
+from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import (
@@ -178,6 +179,11 @@ class Store(Catalogue):
         """
         with self._step(collection) as found:
             return list(found.select(where, several(keys), vectors=vectors)) if found else []
+
+    def some(self, collection: str, where: Where | None, count: int) -> list[Point]:
+        """At most so many of the points that are meant, with their whole payload."""
+        with self._step(collection) as found:
+            return list(islice(found.select(where, None), count)) if found else []
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids, without embeddings; unknown ids are left out."""

@@ -1,0 +1,147 @@
+"""LlamaIndex's filters in the options of a question, and keys that no chunk has."""
+
+from collections.abc import Iterator
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from llama_index.core.schema import Document
+from llama_index.core.vector_stores.types import (
+    FilterCondition,
+    FilterOperator,
+    MetadataFilter,
+    MetadataFilters,
+)
+
+from rag_nodes import Comparison, QueryOptions, RagNodesRetriever, get_parser
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.models import Models
+from rag_nodes.pipeline import ingest_documents
+from rag_nodes.store import Filter, Store, open_store
+
+VALUES = st.sampled_from(["red", "blue", 1, 2.5, 7])
+_DRAWN = Random(7)  # noqa: S311 -- the same documents every time
+FACTS: dict[str, dict[str, Any]] = {
+    f"d{number}": {
+        key: _DRAWN.choice(["red", "blue", 1, 2, 2.5, 7, ["red", "blue"], [1, 7]])
+        for key in ("colour", "size", "kind")
+        if _DRAWN.random() < 0.7
+    }
+    for number in range(40)
+}
+
+
+@pytest.fixture(scope="module", params=["memory", "folder"])
+def filled(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, offline: Models
+) -> Iterator[tuple[Store, str]]:
+    place = ":memory:" if request.param == "memory" else tmp_path_factory.mktemp("kept")
+    with open_store(place) as store:
+        documents = [
+            Document(text=f"The ferry {one} is here.", id_=one, metadata=facts)
+            for one, facts in FACTS.items()
+        ]
+        parsers = {"p": get_parser("recursive")}
+        report = ingest_documents(documents, parsers, store, models=offline)
+        yield store, report.columns[0].collection
+
+
+def _single(key: str, how: str, value: Any) -> MetadataFilter:
+    return MetadataFilter(key=key, value=value, operator=FilterOperator(how))
+
+
+SINGLE = st.one_of(
+    st.builds(_single, st.sampled_from(["colour", "size"]), st.sampled_from(["==", "!="]), VALUES),
+    st.builds(
+        _single,
+        st.sampled_from(["colour", "kind"]),
+        st.sampled_from(["in", "nin"]),
+        st.sampled_from([["red"], ["red", "blue"], [1, 7], [2.5]]),
+    ),
+    st.builds(
+        _single,
+        st.just("size"),
+        st.sampled_from(["<", "<=", ">", ">="]),
+        st.sampled_from([1, 2, 2.5]),
+    ),
+    st.builds(_single, st.just("kind"), st.just("is_empty"), st.none()),
+)
+FILTERS = st.recursive(
+    st.builds(lambda one: MetadataFilters(filters=[one]), SINGLE),
+    lambda inner: st.builds(
+        lambda parts, how: MetadataFilters(filters=parts, condition=how),
+        st.lists(st.one_of(SINGLE, inner), min_size=1, max_size=3),
+        st.sampled_from(list(FilterCondition)),
+    ),
+    max_leaves=4,
+)
+
+
+def _passes(given: MetadataFilters | MetadataFilter, facts: dict[str, Any]) -> bool:
+    """Brute force, in terms of Python alone."""
+    if isinstance(given, MetadataFilters):
+        each = [_passes(one, facts) for one in given.filters]
+        if given.condition == FilterCondition.NOT:
+            return not any(each)
+        return any(each) if given.condition == FilterCondition.OR else all(each)
+    value, how = given.value, given.operator.value
+    found = facts.get(given.key)
+    held = found if isinstance(found, list) else [] if found is None else [found]
+    wanted = value if isinstance(value, list) else [value]
+    if how == "is_empty":
+        return not held
+    if how in {"==", "in"}:
+        return any(one in wanted for one in held)
+    if how in {"!=", "nin"}:
+        return bool(held) and not any(one in wanted for one in held)
+    numbers = [one for one in held if not isinstance(one, str)]
+    compare = {"<": float.__lt__, "<=": float.__le__, ">": float.__gt__, ">=": float.__ge__}[how]
+    return any(compare(float(one), float(value)) for one in numbers)  # type: ignore[arg-type]
+
+
+@given(filters=FILTERS)
+def test_filters_of_llamaindex_are_taken_as_a_filter_and_find_what_brute_force_finds(
+    filled: tuple[Store, str], offline: Models, filters: MetadataFilters
+) -> None:
+    store, collection = filled
+    found = []
+    for options in (QueryOptions(filter=filters, top_k=99), QueryOptions(filter=filters)):
+        retriever = RagNodesRetriever(
+            store=store, collection=collection, models=offline, options=options
+        )
+        found.append({one.node.ref_doc_id for one in retriever.retrieve("Which ferry?")})
+    wanted = {one for one, facts in FACTS.items() if _passes(filters, facts)}
+    assert found == [wanted, wanted]
+
+
+def test_a_key_that_no_chunk_has_is_named_with_the_nearest_or_all_others(
+    filled: tuple[Store, str], offline: Models
+) -> None:
+    store, collection = filled
+
+    def find(where: dict[str, Any]) -> int:
+        options = QueryOptions(filter=Filter(where=where))
+        retriever = RagNodesRetriever(
+            store=store, collection=collection, models=offline, options=options
+        )
+        return len(retriever.retrieve("Which ferry?"))
+
+    with pytest.raises(ConfigurationError, match="no chunk has the key 'color'; did you mean 'col"):
+        find({"color": "red"})
+    with pytest.raises(ConfigurationError, match="the keys are 'colour', 'kind', 'size'"):
+        find({"colour": "red", "wheels": [1, 2]})
+    assert find({"colour": "green"}) == 0
+    assert find({"colour": "red", "wheels": None}) > 0
+
+
+def test_without_own_keys_a_filter_by_one_says_how_they_are_attached(offline: Models) -> None:
+    documents = [Document(text="The ferry is here.", id_="a")]
+    options = QueryOptions(filter=Filter(where={"year": 2020}))
+    with Comparison(
+        {"fixed": "fixed"}, documents=documents, models=offline, options=options
+    ) as comparison:
+        [column] = comparison.ask("Which ferry?").columns
+    assert "no chunk has the key 'year'" in str(column.error)
+    assert "--set" in str(column.error)
