@@ -1,4 +1,4 @@
-"""REST gives the boxes of what an answer cites in the PDFs of a session, and only there."""
+"""REST gives the places of what an answer cites in the files of a session, and only there."""
 
 import tempfile
 from pathlib import Path
@@ -48,4 +48,42 @@ def test_no_more_of_a_visitors_pdfs_is_kept_than_fits(
     monkeypatch.setattr(session, "MAX_KEPT_BYTES", 100)
     header = uploaded(client, "handbook.pdf", HANDBOOK.read_bytes())
     reply = client.post("/ask", json={**QUESTION, "boxes": True}, headers=header)
-    assert reply.json()["citations"][0]["boxes"] == []
+    [cited, *_] = reply.json()["citations"]
+    assert cited["boxes"] == []
+    assert "keeps 20 MB of PDFs for boxes, and this one did not fit" in cited["boxes_error"]
+
+
+def test_lines_of_a_text_file_that_was_sent_are_given(client: httpx.Client) -> None:
+    header = uploaded(
+        client, "note.md", b"# Filter\n\nThe sand filter is rinsed backwards\nat noon.\n"
+    )
+    reply = client.post("/ask", json=QUESTION, headers=header).json()
+    cited, hit = reply["citations"][0], reply["hits"][0]
+    assert (cited["start_line"], cited["end_line"], cited["page"]) == (3, 4, None)
+    assert (hit["start_line"], hit["end_line"]) == (1, 4)
+
+    header = uploaded(client, "handbook.pdf", HANDBOOK.read_bytes())
+    cited = client.post("/ask", json=QUESTION, headers=header).json()["citations"][0]
+    assert (cited["start_line"], cited["page"]) == (None, 2)
+
+
+def test_the_same_passage_of_two_files_is_cited_once_with_both(client: httpx.Client) -> None:
+    note = b"# Filter\n\nThe sand filter is rinsed backwards at noon.\n"
+    files = [("files", (name, note)) for name in ("a.md", "b.md")]
+    header = {"X-Session": client.post("/upload", files=files).json()["session"]}
+    reply = client.post("/ask", json=QUESTION, headers=header).json()
+    [cited] = reply["citations"]
+    [place] = cited["also"]
+    assert {cited["file_name"], place["file_name"]} == {"a.md", "b.md"}
+    assert (place["quote"], place["start"]) == (cited["quote"], cited["start"])
+    assert reply["hits"][0]["also"][0]["text"] == reply["hits"][0]["text"]
+    assert "source" not in place
+
+
+def test_a_key_that_no_document_has_is_an_error_that_names_it(client: httpx.Client) -> None:
+    header = uploaded(client, "note.md", b"---\nyear: 2020\n---\n\nThe sand filter is rinsed.\n")
+    body = {**QUESTION, "filter": {"where": {"yaer": 2020}}}
+    reply = client.post("/ask", json=body, headers=header)
+    assert reply.status_code == 422
+    assert "no chunk has the key 'yaer'" in reply.json()["error"]
+    assert reply.json()["remedy"] == "did you mean 'year'?"

@@ -8,6 +8,7 @@ from pydantic import Field
 
 from rag_nodes.core.own_metadata import Value
 from rag_nodes.operations.base import NOT_BLANK, Reply, Request
+from rag_nodes.operations.boxes import BoxReply
 from rag_nodes.operations.fields import MOST_QUESTION
 from rag_nodes.operations.filtering import SearchFilter
 from rag_nodes.operations.workspace.limits import LARGEST
@@ -46,10 +47,10 @@ class AgentQuestion(AgentSearching):
 
 
 class AgentQuote(Request):
-    """Verify a quotation: return the exact characters of a stored document, with page and headings.
+    """Verify a quotation: return the exact characters of a stored document, and their place.
 
-    Give the text that you want to cite to hear if it is exactly these characters, and where it is
-    if it is a part of them.
+    Boxes say where a PDF prints them. Give the text that you want to cite to hear if it is exactly
+    these characters, and where it is if it is a part of them.
     """
 
     document: Annotated[str, Field(max_length=_MOST_NAME, pattern=NOT_BLANK)]
@@ -103,6 +104,10 @@ class QuotedPassage(Reply):
     """First page, from 1; null for formats without pages."""
     page_end: int | None
     """Last page."""
+    start_line: int | None
+    """First line in the file, from 1; null for other formats than text, and if the file changed."""
+    end_line: int | None
+    """Last line."""
     heading_path: tuple[str, ...]
     """Headings above it, outermost first."""
     metadata: dict[str, Value]
@@ -160,6 +165,10 @@ class Quotation(QuotedPassage):
     """Offset of the sent text in the document, if these characters contain it."""
     text_end: int | None
     """Offset after its last character."""
+    boxes: list[BoxReply]
+    """A box for each printed line in a PDF; empty for other formats."""
+    boxes_error: str | None
+    """Why there are no boxes in a PDF."""
 
 
 class FoundDocument(Reply):

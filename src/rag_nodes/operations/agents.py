@@ -31,6 +31,7 @@ from rag_nodes.operations.agent_forms import (
 )
 from rag_nodes.operations.asking import asked_collection
 from rag_nodes.operations.base import Reply, Request
+from rag_nodes.operations.boxes import BoxReply, boxes_in
 from rag_nodes.operations.places import inventory, is_store
 from rag_nodes.operations.run import Run
 from rag_nodes.operations.workspace.limits import MEMORY
@@ -93,6 +94,7 @@ def _ask(request: AgentQuestion, opened: _Opened) -> CitedAnswer:
 
 def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
     from rag_nodes.query.quotes import quote
+    from rag_nodes.readers import node_lines
 
     span = Span(request.start, request.end)
     if not 0 < span.length <= MOST_QUOTED:
@@ -101,6 +103,7 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         )
     found = quote(opened.store, opened.collection, request.document, span)
     facts, own, sent = found.node.metadata, found.node.text, request.text
+    boxes, lines = boxes_in(found.node), node_lines(found.node, 0, len(own))
     inside = own.find(sent) if sent else -1
     offset = span.start + inside if sent and inside >= 0 else None
     return Quotation(
@@ -110,12 +113,16 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         end=span.end,
         page=facts.get(keys.PAGE_START),
         page_end=facts.get(keys.PAGE_END),
+        start_line=lines.start_line if lines else None,
+        end_line=lines.end_line if lines else None,
         heading_path=tuple(facts.get(keys.HEADING_PATH) or ()),
         metadata=own_metadata(facts),
         text=own,
         exact=None if sent is None else found.is_exactly(sent),
         text_start=offset,
         text_end=offset + len(sent) if sent and offset is not None else None,
+        boxes=[BoxReply(**box._asdict()) for box in boxes.boxes],
+        boxes_error=boxes.error,
     )
 
 
@@ -220,6 +227,7 @@ def _answered(request: AgentSearching, question: str, opened: _Opened, **usual: 
 
 def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
     """Return the fields of a passage."""
+    first, last = citation.lines() or (None, None)
     return {
         "document": document or "",
         "name": citation.file_name,
@@ -227,6 +235,8 @@ def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
         "end": citation.end,
         "page": citation.page,
         "page_end": citation.page_end,
+        "start_line": first,
+        "end_line": last,
         "heading_path": citation.heading_path,
         "metadata": citation.metadata,
         "text": citation.quote,

@@ -11,7 +11,7 @@ from pydantic import Field
 
 from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, RagNodesError
 from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Only, Result, as_plain
-from rag_nodes.operations.boxes import boxes_of
+from rag_nodes.operations.boxes import boxes_of, lines_in
 from rag_nodes.operations.comparing import NO_DOCUMENT, FollowUps, Question, compare_sent
 from rag_nodes.operations.fields import (
     AS_PARSER,
@@ -28,9 +28,10 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
     from rag_nodes.models import Models
+    from rag_nodes.operations.boxes import CitedBoxes
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.query import Answer
-    from rag_nodes.readers import PlacedBox
+    from rag_nodes.query import Answer, Citation, Hit
+    from rag_nodes.readers import Lines
     from rag_nodes.store import Store
 
 
@@ -71,7 +72,7 @@ class Asked(Result):
     `collection` is "" where documents were sent along, `document_tokens`, of those that were read
     from, 0 where nobody knows, `incomplete` why some could not be searched; the text of an answer
     that has `grown` was told piece by piece. `boxes` are those of each citation, None if nobody
-    asked for them.
+    asked for them; `lines` and `hit_lines` the lines of citations and hits in text files.
     """
 
     reply: ClassVar[str] = "replies:AskedReply"
@@ -82,7 +83,9 @@ class Asked(Result):
     document_tokens: int = 0
     incomplete: str | None = None
     grown: bool = False
-    boxes: Sequence[Sequence[PlacedBox]] | None = None
+    boxes: Sequence[CitedBoxes] | None = None
+    lines: Sequence[Lines | None]
+    hit_lines: Sequence[Lines | None]
 
     @property
     def reduction(self) -> float | None:
@@ -97,18 +100,29 @@ class Asked(Result):
             "collection": self.collection,
             "models": self.models,
             **self.answer.as_dict(),
-            **self._citations(),
+            "hits": _with_lines(self.answer.hits, self.hit_lines),
+            "citations": self._citations(),
             "incomplete": self.incomplete,
             "document_tokens": self.document_tokens or None,
             "context_reduction": self.reduction,
         }
 
-    def _citations(self) -> dict[str, Any]:
-        """Return the citations with their boxes, if somebody asked for these."""
-        if self.boxes is None:
-            return {}
-        pairs = zip(self.answer.citations, self.boxes, strict=True)
-        return {"citations": [{**one.as_dict(), "boxes": as_plain(box)} for one, box in pairs]}
+    def _citations(self) -> list[dict[str, Any]]:
+        """Return the citations with their lines, and their boxes if somebody asked for these."""
+        plain = _with_lines(self.answer.citations, self.lines)
+        for citation, found in zip(plain, self.boxes or (), strict=False):
+            citation |= {"boxes": as_plain(found.boxes), "boxes_error": found.error}
+        return plain
+
+
+def _with_lines(
+    passages: Sequence[Citation | Hit], lines: Sequence[Lines | None]
+) -> list[dict[str, Any]]:
+    plain = []
+    for passage, found in zip(passages, lines, strict=True):
+        first, last = found or (None, None)
+        plain.append({**passage.as_dict(), "start_line": first, "end_line": last})
+    return plain
 
 
 def ask(request: AskRequest, run: Run) -> Asked:
@@ -159,6 +173,8 @@ def ask(request: AskRequest, run: Run) -> Asked:
         document_tokens=_tokens_of(run, store.location, collection, answer),
         grown=run.streams,
         boxes=boxes_of(answer.citations, run) if request.boxes else None,
+        lines=lines_in(answer.citations, run),
+        hit_lines=lines_in(answer.hits, run),
     )
 
 
@@ -180,6 +196,8 @@ def _ask_sent(request: AskRequest, run: Run) -> Asked:
         incomplete=column.statistics.error,
         grown=run.streams,
         boxes=boxes_of(column.answer.citations, run) if request.boxes else None,
+        lines=lines_in(column.answer.citations, run),
+        hit_lines=lines_in(column.answer.hits, run),
     )
 
 

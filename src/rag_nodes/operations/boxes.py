@@ -1,26 +1,34 @@
-"""Boxes of quotes on the printed pages of PDFs: of what an answer cites, and of any text."""
+"""Boxes of quotes on the printed pages of PDFs, and lines of quotes in text files."""
 
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, NamedTuple
 
 from pydantic import Field
 
 from rag_nodes.core.errors import MissingExtraError, ReadError
-from rag_nodes.core.metadata import FILE_HASH
+from rag_nodes.core.metadata import FILE_HASH, FILE_NAME, display_name
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import NOT_BLANK, Flag, Reply, Request, Result
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
+from rag_nodes.operations.workspace.limits import MAX_KEPT_BYTES
 
 if TYPE_CHECKING:
-    from rag_nodes.query import Citation
-    from rag_nodes.readers import PlacedBox
+    from llama_index.core.schema import Document, TextNode
+
+    from rag_nodes.query import Citation, Hit
+    from rag_nodes.readers import Lines, PlacedBox
+
+_NOT_KEPT = (
+    f"a session keeps {MAX_KEPT_BYTES // 1024**2} MB of PDFs for boxes, and this one did not fit; "
+    "send fewer or smaller PDFs, or run `rag-nodes locate` where the file is"
+)
 
 
 class BoxReply(Reply):
@@ -86,30 +94,75 @@ def locate(request: LocateRequest, run: Run) -> Located:
     )
 
 
-def boxes_of(citations: Sequence[Citation], run: Run) -> list[list[PlacedBox]]:
-    """Return the boxes of each citation; of one whose PDF cannot be opened none, and why is said.
+class CitedBoxes(NamedTuple):
+    """Boxes of a citation, and why there are none if its PDF cannot be opened."""
+
+    boxes: list[PlacedBox]
+    error: str | None = None
+
+
+def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
+    """Return the boxes of each citation; why a PDF cannot be opened is a warning, too.
 
     Of a stranger's citations only the PDFs that they have sent are opened.
     """
-    boxes: list[list[PlacedBox]] = []
-    said: set[str] = set()
     with _files_of(citations, run) as files:
-        for citation in citations:
-            try:
-                boxes.append(_boxes_of(citation, files))
-            except (ReadError, MissingExtraError) as error:
-                boxes.append([])
-                said.add(f"No boxes in {citation.file_name}: {_in_words(error)}")
-    for words in sorted(said):
+        found = [_boxes_of(citation, files) for citation in citations]
+    pairs = zip(citations, found, strict=True)
+    errors = {f"No boxes in {one.file_name}: {boxes.error}" for one, boxes in pairs if boxes.error}
+    for words in sorted(errors):
         run.warn(words)
-    return boxes
+    return found
 
 
-def _boxes_of(citation: Citation, files: dict[str, Path] | None) -> list[PlacedBox]:
-    if files is None:
-        return citation.boxes()
-    path = files.get(_hash_of(citation))
-    return citation.boxes(path) if path else []
+def boxes_in(node: TextNode) -> CitedBoxes:
+    """Return the boxes of the text of a node in its PDF; none of a document that is no PDF."""
+    from rag_nodes.readers import node_boxes
+
+    is_pdf = display_name(node.metadata).lower().endswith(".pdf")
+    return _tried(lambda: node_boxes(node, 0, len(node.text))) if is_pdf else CitedBoxes([])
+
+
+def _boxes_of(citation: Citation, files: dict[str, Path] | None) -> CitedBoxes:
+    path = (files or {}).get(_hash_of(citation))
+    if files is not None and path is None:
+        is_pdf = citation.file_name.lower().endswith(".pdf")
+        return CitedBoxes([], _NOT_KEPT if is_pdf else None)
+    return _tried(lambda: citation.boxes(path))
+
+
+def _tried(boxes: Callable[[], list[PlacedBox]]) -> CitedBoxes:
+    try:
+        return CitedBoxes(boxes())
+    except (ReadError, MissingExtraError) as error:
+        return CitedBoxes([], _in_words(error))
+
+
+def lines_in(passages: Sequence[Citation | Hit], run: Run) -> list[Lines | None]:
+    """Return the lines of citations or hits in their text files, see `Citation.lines`.
+
+    Of a stranger's, those in the documents that they have sent.
+    """
+    if run.is_trusted:
+        return [passage.lines() for passage in passages]
+    sent = {document.id_: document for document in run.documents}
+    return [_lines_in(passage, sent) for passage in passages]
+
+
+def _lines_in(passage: Citation | Hit, sent: Mapping[str, Document]) -> Lines | None:
+    from rag_nodes.query import Hit
+    from rag_nodes.readers import has_lines, lines_of
+
+    node = passage.found if isinstance(passage, Hit) else passage.node
+    document = sent.get(node.ref_doc_id or "") if node else None
+    if isinstance(passage, Hit):
+        start, end = passage.found.start_char_idx, passage.found.end_char_idx
+    else:
+        start, end = passage.start, passage.end
+    if document is None or start is None or end is None:
+        return None
+    name = str(document.metadata.get(FILE_NAME) or "")
+    return lines_of(document.text, start, end) if has_lines(name) else None
 
 
 def _in_words(error: ReadError | MissingExtraError) -> str:

@@ -79,6 +79,11 @@ class HitReply(ReadReply):
     """What is read in its place; null where it is read itself."""
     also: tuple[CopyReply, ...]
     """Places in other documents that say the same as what is read, or sentences of it."""
+    start_line: int | None = None
+    """First line of the chunk in a text file, from 1; null for other formats, and where many
+    parsers answer."""
+    end_line: int | None = None
+    """Last line."""
 
 
 class StatisticsReply(Reply):
@@ -184,6 +189,12 @@ class LocatedCitationReply(CitationReply):  # type: ignore[misc] # made at run t
 
     boxes: list[BoxReply] | None = None
     """A box for each printed line of the quote; null unless asked for, empty for what is no PDF."""
+    boxes_error: str | None = None
+    """Why there are no boxes in a PDF."""
+    start_line: int | None = None
+    """First line of the quote in a text file, from 1; null for other formats."""
+    end_line: int | None = None
+    """Last line."""
 
 
 class AskedReply(AnswerReply):  # type: ignore[misc] # made at run time

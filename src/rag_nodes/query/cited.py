@@ -8,14 +8,14 @@ from typing import TYPE_CHECKING, Any, Self
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, display_name
 from rag_nodes.core.own_metadata import Value
 from rag_nodes.query.locations import pages_of
-from rag_nodes.readers import node_boxes
+from rag_nodes.readers import node_boxes, node_lines
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.readers import PlacedBox
+    from rag_nodes.readers import Lines, PlacedBox
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +110,36 @@ class Citation:
             FileChangedError: the PDF is not the one that was read.
             ReadError: the PDF cannot be opened for another reason.
         """
-        if self.node is None:
+        start = self._offset()
+        if self.node is None or start < 0:
             return []
+        return node_boxes(self.node, start, start + len(self.quote), path)
+
+    def lines(self, path: str | Path | None = None) -> Lines | None:
+        """Return the first and the last line of the quote in its file, counted from 1.
+
+        They are counted on request in the file: Markdown, plain text, and what another reader took
+        as it is, such as source code.
+
+        Args:
+            path: the file, if it is not at `source` any more.
+
+        Returns:
+            None if the format has no such lines, the file is gone, or has other characters there.
+        """
+        start = self._offset()
+        if self.node is None or start < 0:
+            return None
+        return node_lines(self.node, start, start + len(self.quote), path)
+
+    def _offset(self) -> int:
+        """Return where the quote begins in the text of the node; -1 if it is not known."""
+        if self.node is None:
+            return -1
         base = self.node.start_char_idx
-        known = base is not None and self.start is not None
-        start = self.start - base if known else self.node.text.find(self.quote)  # type: ignore[operator]
-        return node_boxes(self.node, start, start + len(self.quote), path) if start >= 0 else []
+        if base is None or self.start is None:
+            return self.node.text.find(self.quote)
+        return self.start - base
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""

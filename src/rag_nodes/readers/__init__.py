@@ -36,6 +36,7 @@ from rag_nodes.readers.files import (
     readings,
 )
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
+from rag_nodes.readers.lines import Lines, has_lines, lines_of, node_lines
 from rag_nodes.readers.locating import locate, node_boxes
 from rag_nodes.readers.pdf.quotes import PlacedBox
 from rag_nodes.readers.walk import ListedFile, Skipped
@@ -50,6 +51,7 @@ __all__ = [
     "Exclusion",
     "FilePages",
     "Limits",
+    "Lines",
     "ListedFile",
     "PlacedBox",
     "RagNodesReader",
@@ -61,10 +63,13 @@ __all__ = [
     "blank_pages",
     "build_document",
     "document_id",
+    "has_lines",
     "join_pages",
+    "lines_of",
     "listed",
     "locate",
     "node_boxes",
+    "node_lines",
     "pages_of_one_file",
     "read",
     "read_all",

@@ -12,7 +12,7 @@ from rag_nodes.core.errors import (
     ConfigurationError,
 )
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
-from rag_nodes.readers import node_boxes
+from rag_nodes.readers import node_boxes, node_lines
 from rag_nodes.store.conditions import Where, all_of
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.readers import PlacedBox
+    from rag_nodes.readers import Lines, PlacedBox
     from rag_nodes.store.fusion import Scores
 
     Nodes = Callable[[Sequence[str]], dict[str, TextNode]]
@@ -175,6 +175,10 @@ class Hit:
             path: the PDF, if it is not where it was when it was read.
         """
         return node_boxes(self.found, 0, len(self.found.text), path)
+
+    def lines(self, path: str | Path | None = None) -> Lines | None:
+        """Return the lines of the text that was found in its file, see `Citation.lines`."""
+        return node_lines(self.found, 0, len(self.found.text), path)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for `--json`, REST and exports."""

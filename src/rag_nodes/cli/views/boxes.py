@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import RenderableType
 
     from rag_nodes.cli.invocation import Invocation
-    from rag_nodes.operations.boxes import Located, LocateRequest
+    from rag_nodes.operations.boxes import CitedBoxes, Located, LocateRequest
     from rag_nodes.query import Citation
     from rag_nodes.readers import PlacedBox
 
@@ -37,14 +37,14 @@ def located_view(found: Located, _: LocateRequest, __: Invocation) -> Iterator[R
 
 
 def cited_boxes(
-    citations: Sequence[Citation], boxes: Sequence[Sequence[PlacedBox]]
+    citations: Sequence[Citation], boxes: Sequence[CitedBoxes]
 ) -> Iterator[RenderableType]:
     """A line for each citation: `[1] p. 3: 72.0,134.2-523.1,146.0; …`, each place once."""
     yield Text.assemble(("Boxes", "bold"), (f"  left,top-right,bottom in {_UNIT}", "dim"))
     lines = [
         f"[{citation.number}] p. {number}: {'; '.join(map(_in_words, page))}"
         for citation, placed in zip(citations, boxes, strict=True)
-        for number, page in groupby(placed, lambda box: box.page)
+        for number, page in groupby(placed.boxes, lambda box: box.page)
     ]
     yield from map(plain, dict.fromkeys(lines) or ["none"])
 

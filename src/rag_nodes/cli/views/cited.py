@@ -50,10 +50,19 @@ def _place(place: Citation | OtherPlace) -> str:
     """File, page and heading of a citation, or of a further place that says the same."""
     parts = (
         one_line(place.file_name or place.source or "unknown source"),
-        pages(place.page, place.page_end),
+        pages(place.page, place.page_end) or (lines(place) if isinstance(place, Citation) else ""),
         heading(place.heading_path) if isinstance(place, Citation) else "",
     )
     return ", ".join(filter(None, parts))
+
+
+def lines(citation: Citation) -> str:
+    """Return `line 3`, or `lines 3-4`; nothing if the format has no lines."""
+    found = citation.lines()
+    if found is None:
+        return ""
+    first, last = found
+    return f"line {first}" if first == last else f"lines {first}-{last}"
 
 
 def also_at(places: Iterable[OtherPlace]) -> str:
