@@ -8,7 +8,8 @@ NAMESPACES = (
     'xmlns:r="http://schemas.openxmlformats.org/officeDocument/2006/relationships" '
     'xmlns:m="http://schemas.openxmlformats.org/officeDocument/2006/math" '
     'xmlns:mc="http://schemas.openxmlformats.org/markup-compatibility/2006" '
-    'xmlns:v="urn:schemas-microsoft-com:vml"'
+    'xmlns:v="urn:schemas-microsoft-com:vml" '
+    'xmlns:w14="http://schemas.microsoft.com/office/word/2010/wordml"'
 )
 _RELATIONS = "http://schemas.openxmlformats.org/package/2006/relationships"
 _KINDS = "http://schemas.openxmlformats.org/officeDocument/2006/relationships"

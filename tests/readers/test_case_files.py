@@ -24,6 +24,7 @@ def case(name: str) -> Document:
         ("html/head_unclosed.html", "# Ferry times\n\nThe last ferry leaves at 21:40."),
         ("html/head_no_body_tag.html", "# Ferry times\n\nThe last ferry leaves at 21:40."),
         ("html/tabs.html", "# Install\n\nUse apt on Linux.\n\nUse winget on Windows."),
+        ("docx/legacy_form.docx", "Size: medium wanted.\n\n[x] smoker\n\n[ ] non-smoker"),
     ],
 )
 def test_the_whole_text_of_a_file(name: str, text: str) -> None:

@@ -7,6 +7,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Final
 
 from rag_nodes.readers.markup import link
+from rag_nodes.readers.word.forms import box_of, field_value
 from rag_nodes.readers.word.names import (
     LEFT_OUT,
     MC,
@@ -88,7 +89,8 @@ class Notes:
 class _Field:
     """A field such as a link or a page number: an instruction, then the text it gave."""
 
-    def __init__(self) -> None:
+    def __init__(self, value: str | None) -> None:
+        self.value = value
         self.instruction = ""
         self.result_at: int | None = None
 
@@ -182,13 +184,15 @@ class InlineReader:
     def _field_mark(self, element: Element) -> None:
         kind = element.get(W + "fldCharType")
         if kind == "begin":
-            self._fields.append(_Field())
+            self._fields.append(_Field(field_value(element)))
         elif kind == "separate" and self._fields:
             self._fields[-1].result_at = len(self._out)
         elif kind == "end" and self._fields:  # else it began in a paragraph before
             field = self._fields.pop()
-            if field.result_at is not None:
-                self._wrap(field.result_at, _address(field.instruction))
+            start = len(self._out) if field.result_at is None else field.result_at
+            if field.value is not None and not "".join(self._out[start:]).strip():
+                self._emit(field.value)
+            self._wrap(start, _address(field.instruction))
 
     def _instruction(self, element: Element) -> None:
         if self._fields:
@@ -203,10 +207,11 @@ class InlineReader:
         kind = element.tag.removesuffix("Reference")
         self._emit(self._notes.mark(kind, element.get(W + "id", "")))
 
-    def _symbol(self, _: Element) -> None:
+    def _symbol(self, element: Element) -> None:
         """A place in a font such as Wingdings: which sign that is, only the font knows."""
-        self.losses[SYMBOLS] += 1
-        self._emit(_SYMBOL)
+        box = box_of(element)
+        self.losses[SYMBOLS] += box is None
+        self._emit(box or _SYMBOL)
 
     def _drawing(self, element: Element) -> None:
         boxes = list(text_boxes(element))

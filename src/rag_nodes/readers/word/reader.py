@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 from rag_nodes.core.errors import CorruptFileError, EmptyFileError
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.word.body import BodyBlock, BodyReader
+from rag_nodes.readers.word.forms import write_ticks
 from rag_nodes.readers.word.inline import InlineReader, Notes
 from rag_nodes.readers.word.names import W
 from rag_nodes.readers.word.numbering import Numbering
@@ -85,6 +86,7 @@ class _Document:
         body = None if root is None else root.find(W + "body")
         if body is None:
             raise CorruptFileError(self._package.path, f"{self._package.main} has no text body")
+        write_ticks(body)
         yield from self.body.blocks(body)
         yield from self._note_blocks()
 
