@@ -190,8 +190,8 @@ def test_xml_that_is_not_well_formed_names_its_part(tmp_path: Path) -> None:
     refused(path, errors.CorruptFileError, "document.xml is not well-formed")
 
 
-def test_an_embedded_format_is_reported(tmp_path: Path) -> None:
+def test_an_embedded_document_that_is_missing_is_reported(tmp_path: Path) -> None:
     made = read(write_docx(tmp_path / "a.docx", members(paragraph("x") + "<w:altChunk/>")))
     assert made.metadata[keys.READ_WARNINGS] == [
-        "1 embedded document of another format was left out"
+        "the embedded document without a name was left out: it is not in the file"
     ]

@@ -6,7 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from rag_nodes.readers.markup import flat_table, heading, markdown_table, plain_line, table_cell
-from rag_nodes.readers.word.names import LEFT_OUT, PARAGRAPH, TABLE, W, inside, number_of, value_of
+from rag_nodes.readers.word.names import (
+    LEFT_OUT,
+    PARAGRAPH,
+    TABLE,
+    R,
+    W,
+    inside,
+    number_of,
+    value_of,
+)
 from rag_nodes.readers.word.numbering import LEVELS
 from rag_nodes.readers.word.styles import BODY_LEVEL
 
@@ -25,11 +34,7 @@ NESTED: Final = (
     "table inside a table cell was flattened into it",
     "tables inside table cells were flattened into their cell",
 )
-FOREIGN: Final = (
-    "embedded document of another format was left out",
-    "embedded documents of another format were left out",
-)
-
+_EMBEDDED: Final = W + "altChunk"
 _ORDERED_MARK = 9
 """Digits that a number of a Markdown list may have."""
 
@@ -53,10 +58,25 @@ class _ParagraphKind:
 
 
 class BodyReader:
-    """Blocks of the body, of text boxes and of notes."""
+    """Blocks of the body, of text boxes and of notes.
 
-    def __init__(self, styles: Styles, numbering: Numbering, inline: InlineReader) -> None:
+    Args:
+        styles: styles of the document.
+        numbering: its lists.
+        inline: reads its paragraphs.
+        embedded: returns the Markdown of an embedded document, by the id of its relation; "" if
+            there is none that can be read.
+    """
+
+    def __init__(
+        self,
+        styles: Styles,
+        numbering: Numbering,
+        inline: InlineReader,
+        embedded: Callable[[str], str],
+    ) -> None:
         self.title: str | None = None
+        self._embedded = embedded
         self._styles = styles
         self._numbering = numbering
         self._inline = inline
@@ -70,8 +90,10 @@ class BodyReader:
             elif child.tag == TABLE:
                 self._open_items.clear()
                 yield from self._table(child)
-            elif child.tag == W + "altChunk":
-                self._inline.losses[FOREIGN] += 1
+            elif child.tag == _EMBEDDED:
+                self._open_items.clear()
+                if text := self._embedded(child.get(R + "id", "")):
+                    yield BodyBlock(text)
             elif child.tag not in LEFT_OUT and not _is_contents(child):
                 yield from self.blocks(child)
 
@@ -84,6 +106,8 @@ class BodyReader:
             elif child.tag == TABLE:
                 self._inline.losses[NESTED] += 1
                 lines.append(flat_table(table_rows(child, self.flat_text)))
+            elif child.tag == _EMBEDDED:
+                lines.append(self._embedded(child.get(R + "id", "")))
             elif child.tag not in LEFT_OUT:
                 lines.append(self.flat_text(child))
         return "\n".join(filter(None, lines))

@@ -67,9 +67,14 @@ HIDDEN: Final = ("hidden piece of text was left out", "hidden pieces of text wer
 
 
 class Notes:
-    """Numbers of footnotes and endnotes, in the order in which the text refers to them."""
+    """Numbers of footnotes and endnotes, in the order in which the text refers to them.
 
-    def __init__(self) -> None:
+    Args:
+        numbers: numbers of the next notes, shared with the documents that a document embeds.
+    """
+
+    def __init__(self, numbers: Iterator[int]) -> None:
+        self._next = numbers
         self._numbers: dict[tuple[str, str], int] = {}
         self._order: list[tuple[str, str]] = []
 
@@ -82,7 +87,7 @@ class Notes:
         key = kind, note
         if key not in self._numbers:
             self._order.append(key)
-            self._numbers[key] = len(self._order)
+            self._numbers[key] = next(self._next)
         return f"[^{self._numbers[key]}]"
 
 

@@ -1,7 +1,7 @@
 """A DOCX file in, its XML parts out; everything hostile is refused before a parser sees it.
 
 A DOCX is a ZIP archive of XML parts that refer to each other. We open those we read by name, one
-at a time: embedded archives are never opened, and what a part refers to outside is never fetched.
+at a time. What a part refers to outside is never fetched.
 What looks like a ZIP bomb is refused by the directory of the archive alone, in milliseconds.
 """
 
@@ -80,7 +80,7 @@ class Package:
         """
         if name is None or name not in self._names:
             return None
-        return _parsed(self.path, name, self._bytes(name))
+        return _parsed(self.path, name, self.content(name))
 
     def relations(self, name: str) -> dict[str, Relation]:
         """What a part refers to, by id."""
@@ -95,6 +95,26 @@ class Package:
                 if element.get("Target")
             }
         )
+
+    def content(self, name: str) -> bytes:
+        """Return the bytes of a part.
+
+        Raises:
+            ReadError: as `part` says, or there is no such part.
+        """
+        if name not in self._names:
+            raise CorruptFileError(self.path, f"the archive has no {name}")
+        info = self._archive.getinfo(name)
+        if info.flag_bits & _PASSWORD_FLAG:
+            raise EncryptedFileError(self.path)
+        if info.file_size > MOST_XML:
+            raise FileTooLargeError(
+                self.path, f"{name} has {info.file_size:,} bytes, over the limit of {MOST_XML:,}"
+            )
+        try:
+            return self._archive.read(info)
+        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
+            raise CorruptFileError(self.path, f"{name} cannot be unpacked: {error}") from error
 
     def _main_part(self) -> str:
         found = (
@@ -119,19 +139,6 @@ class Package:
             if name in self._names:
                 return kind
         return None if "[Content_Types].xml" in self._names else "a ZIP archive"
-
-    def _bytes(self, name: str) -> bytes:
-        info = self._archive.getinfo(name)
-        if info.flag_bits & _PASSWORD_FLAG:
-            raise EncryptedFileError(self.path)
-        if info.file_size > MOST_XML:
-            raise FileTooLargeError(
-                self.path, f"{name} has {info.file_size:,} bytes, over the limit of {MOST_XML:,}"
-            )
-        try:
-            return self._archive.read(info)
-        except (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError) as error:
-            raise CorruptFileError(self.path, f"{name} cannot be unpacked: {error}") from error
 
 
 @contextmanager

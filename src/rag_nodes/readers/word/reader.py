@@ -3,17 +3,25 @@
 from __future__ import annotations
 
 import io
+from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-from rag_nodes.core.errors import CorruptFileError, EmptyFileError
+from rag_nodes.core.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    MissingExtraError,
+    ReadError,
+    UnsupportedFileError,
+)
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.word.body import BodyBlock, BodyReader
+from rag_nodes.readers.word.embedded import read_embedded
 from rag_nodes.readers.word.forms import write_ticks
 from rag_nodes.readers.word.inline import InlineReader, Notes
 from rag_nodes.readers.word.names import W
 from rag_nodes.readers.word.numbering import Numbering
-from rag_nodes.readers.word.package import Package, open_package
+from rag_nodes.readers.word.package import Package, Relation, open_package
 from rag_nodes.readers.word.styles import Styles
 from rag_nodes.text.formats import Format
 
@@ -22,6 +30,21 @@ if TYPE_CHECKING:
 
     from lxml.etree import _Element as Element
 
+DEEPEST = 3
+"""Levels of documents within documents that are read; a file can hold itself."""
+
+_TEXTS: Final = frozenset({"comments", "footer", "header"})
+_ELSEWHERE: Final = {
+    "chart": "charts",
+    "comments": "comments",
+    "diagramData": "diagrams",
+    "footer": "page footers",
+    "header": "page headers",
+    "image": "images",
+    "oleObject": "embedded objects",
+    "package": "embedded objects",
+}
+"""Parts that are not read, by the kind of their relation."""
 _CORE: Final = "docProps/core.xml"
 _DC: Final = "{http://purl.org/dc/elements/1.1/}"
 
@@ -30,25 +53,30 @@ def read_word(path: str | Path, limits: Limits) -> Reading:
     """Read a DOCX file as Markdown.
 
     Headings (by style or outline level, with the number Word shows), lists, tables, links,
-    footnotes and endnotes, text boxes and inserted tracked changes are kept. Page headers and
-    footers, the table of contents, comments, deleted and hidden text, images and character
-    formats are not. A DOCX has no pages until a program draws it, so there is no page map.
+    footnotes and endnotes, text boxes, values of form fields, embedded documents that have a reader
+    and inserted tracked changes are kept. Page headers and footers, the table of contents,
+    comments, deleted and hidden text, images and character formats are not. A DOCX has no pages
+    until a program draws it, so there is no page map.
 
     The XML is read directly: python-docx takes several times as long for a handbook of 872
     pages, most of it for searching the default style anew for each paragraph without a style.
 
     Title and subject are those of the file's properties; a ZIP bomb is a `FileTooLargeError`.
     """
-    path = Path(path)
+    return _read(Path(path), limits, count(1), 0)
+
+
+def _read(path: Path, limits: Limits, notes: Iterator[int], depth: int) -> Reading:
+    """Read a Word file that is so many levels inside of others, with the numbers of its notes."""
     with open_package(path) as package:
         try:
-            return _reading(package, limits)
+            return _reading(package, limits, notes, depth)
         except RecursionError as error:
             raise CorruptFileError(path, "nested deeper than any document is") from error
 
 
-def _reading(package: Package, limits: Limits) -> Reading:
-    document = _Document(package)
+def _reading(package: Package, limits: Limits, notes: Iterator[int], depth: int) -> Reading:
+    document = _Document(package, limits, notes, depth)
     text = io.StringIO()
     size = 0
     before: BodyBlock | None = None
@@ -58,7 +86,7 @@ def _reading(package: Package, limits: Limits) -> Reading:
         limits.check(package.path, size, "characters")
         before = block
     if not size:
-        raise EmptyFileError(package.path, "no text in the document")
+        raise document.empty()
     return Reading(
         text=text.getvalue(),
         text_format=Format.MARKDOWN,
@@ -69,17 +97,21 @@ def _reading(package: Package, limits: Limits) -> Reading:
 
 
 class _Document:
-    def __init__(self, package: Package) -> None:
+    def __init__(self, package: Package, limits: Limits, notes: Iterator[int], depth: int) -> None:
         self._package = package
+        self._limits, self._numbers, self._depth = limits, notes, depth
+        self._relations = package.relations(package.main)
         self._parts = {
             relation.kind: relation.target
-            for relation in package.relations(package.main).values()
+            for relation in self._relations.values()
             if not relation.external
         }
+        self._said: list[str] = []
         styles = Styles(self._part("styles"))
-        self._notes = Notes()
-        self._inline = InlineReader(package.relations(package.main), self._notes, styles)
-        self.body = BodyReader(styles, Numbering(self._part("numbering"), styles), self._inline)
+        self._notes = Notes(notes)
+        self._inline = InlineReader(self._relations, self._notes, styles)
+        numbering = Numbering(self._part("numbering"), styles)
+        self.body = BodyReader(styles, numbering, self._inline, self._embedded)
 
     def blocks(self) -> Iterator[BodyBlock]:
         root = self._package.part(self._package.main)
@@ -95,11 +127,53 @@ class _Document:
         return None if core is None else core.findtext(_DC + name)
 
     def warnings(self) -> tuple[str, ...]:
-        return tuple(
-            f"{count} {one if count == 1 else several}"
-            for (one, several), count in self._inline.losses.items()
-            if count
+        losses = (
+            f"{number} {one if number == 1 else several}"
+            for (one, several), number in self._inline.losses.items()
+            if number
         )
+        return (*losses, *self._said)
+
+    def empty(self) -> EmptyFileError:
+        """Return the error of a document without text, which names what else there is."""
+        elsewhere = dict.fromkeys(
+            _ELSEWHERE[relation.kind]
+            for relation in self._relations.values()
+            if relation.kind in _ELSEWHERE and self._has_text(relation)
+        )
+        remedy = f"put the text of its {' and '.join(elsewhere)}, which are not read, into the body"
+        reason = "; ".join(("no text in the body of the document", *self.warnings()))
+        return EmptyFileError(self._package.path, reason, remedy if elsewhere else None)
+
+    def _has_text(self, relation: Relation) -> bool:
+        """Return whether a part has text; what is no text of Word may have some."""
+        if relation.kind not in _TEXTS:
+            return True
+        root = self._package.part(relation.target)
+        return root is not None and any((text.text or "").strip() for text in root.iter(W + "t"))
+
+    def _embedded(self, relation_id: str) -> str:
+        """Return the Markdown of an embedded document; if it cannot be read, a warning says so."""
+        relation = self._relations.get(relation_id)
+        name = relation.target if relation else "without a name"
+        try:
+            if relation is None or relation.external:
+                raise UnsupportedFileError(name, "it is not in the file")
+            if self._depth == DEEPEST:
+                raise UnsupportedFileError(name, f"it is over {DEEPEST} documents deep")
+            data = self._package.content(name)
+            text, warnings = read_embedded(name, data, self._limits, self._inner)
+        except EmptyFileError:
+            return ""
+        except (ReadError, MissingExtraError) as error:
+            reason = error.reason if isinstance(error, ReadError) else str(error)
+            self._said.append(f"the embedded document {name} was left out: {reason}")
+            return ""
+        self._said += (f"the embedded document {name}: {warning}" for warning in warnings)
+        return text
+
+    def _inner(self, path: Path, limits: Limits) -> Reading:
+        return _read(path, limits, self._numbers, self._depth + 1)
 
     def _part(self, kind: str) -> Element | None:
         return self._package.part(self._parts.get(kind))
@@ -112,7 +186,7 @@ class _Document:
             if part is not None
             for note in part
         }
-        for number, key in enumerate(self._notes, 1):  # a note may refer to further ones
+        for key in self._notes:  # a note may refer to further ones
             if key in texts:
                 text = " ".join(self.body.flat_text(texts[key]).split())
-                yield BodyBlock(f"[^{number}]: {text}")
+                yield BodyBlock(f"{self._notes.mark(*key)}: {text}")
