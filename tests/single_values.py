@@ -41,7 +41,7 @@ from rag_nodes.parsers import offered
 from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.pipeline.upkeep import Inventory, documents_named
 from rag_nodes.query.options import asks_for_steps
-from rag_nodes.readers import Exclusion, listed
+from rag_nodes.readers import Exclusion, Limits, listed
 from rag_nodes.text.extracts import extract
 from rag_nodes.text.spans import Span
 
@@ -240,6 +240,8 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "\n\n",
             lambda one: RecursiveNodeParser(separators=one).separators,
         ),
+        "Limits(encoding)": ("cp1250", lambda one: Limits(encoding=one).encoding),
+        "Settings(encoding)": ("cp1250", lambda one: Settings(encoding=one).encoding),
         "Settings(exclude)": ("x.txt", lambda one: Settings(exclude=one).exclude),
         "SpanNodeParser.split_texts(texts)": ("The pump.", world.parser.split_texts),
         "SpanNodeParser.split_texts_metadata_aware(metadata_strs)": (

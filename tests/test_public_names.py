@@ -22,7 +22,7 @@ from rag_nodes.parsers import PRESETS
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("gradio", "qdrant_client", "pymupdf", "openai", "ray", "llama_index", "lxml", "numpy",
-         "charset_normalizer", "bs4", "justhtml", "markdownify", "yaml")  # fmt: skip
+         "chardet", "bs4", "justhtml", "markdownify", "yaml")  # fmt: skip
 
 
 def loaded_after(*steps: str) -> list[set[str]]:
@@ -41,7 +41,7 @@ def test_nothing_heavy_is_loaded_before_it_is_used_and_no_client_by_any_name() -
         "rag_nodes.core.errors.RagNodesError; rag_nodes.parsers.SpanNodeParser",
         "from rag_nodes import *",
     )
-    of_nodes = {"llama_index", "numpy", "charset_normalizer", "yaml"}
+    of_nodes = {"llama_index", "numpy", "chardet", "yaml"}
     assert packages == [set(), set(), set(), of_nodes, of_nodes]
 
 

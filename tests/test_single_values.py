@@ -51,7 +51,7 @@ CALLED_BY_US = {"EngineCollection.delete", "EngineCollection.read", "EngineColle
                 "FoundStore.fetch", "Exclusion.below", "Exclusion.leaves_out",
                 "Exclusion.leaves_out_any"}  # fmt: skip
 """What `Store` alone asks of an engine, what finds nothing by id, and parts of a path."""
-TYPED = {"Settings(exclude)"}
+TYPED = {"Settings(encoding)", "Settings(exclude)"}
 """Settings that are read from a text with commas, whatever their annotation says."""
 
 

@@ -73,3 +73,18 @@ def test_limits_come_from_the_settings(
     ended = command("read", report)
     assert ended.code == ExitCode.FAILURE
     assert "over the limit of 5 characters" in " ".join(ended.stderr.split())
+
+
+def test_an_encoding_is_named_for_some_files(command: Command, tmp_path: Path) -> None:
+    for name in ("a.csv", "a.txt"):
+        (tmp_path / name).write_bytes(b"town\ncaf\xe9\n")
+    ended = command("read", tmp_path, "--encoding", "*.csv=cp1251", "--markdown", "--quiet")
+    assert ended.stdout == "town: cafй\ntown\ncafé\n"
+    rows = command("read", tmp_path, "--encoding", "cp1251", "--json").json["documents"]
+    assert [row["warnings"] for row in rows] == [[], []]
+
+
+def test_an_unknown_encoding_is_refused(command: Command, manual: Path) -> None:
+    ended = command("read", manual, "--encoding", "*.csv=cp1520")
+    assert ended.code == ExitCode.USAGE
+    assert "there is none called 'cp1520'" in ended.stderr

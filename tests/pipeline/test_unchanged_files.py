@@ -118,6 +118,17 @@ def test_other_limits_make_files_due_again(corpus: FolderIngests) -> None:
     assert states(report) == ["failed"] * 3
 
 
+def test_an_encoding_that_is_named_makes_the_files_due_that_it_is_for(
+    corpus: FolderIngests,
+) -> None:
+    corpus.ingest()
+
+    named = Limits(encoding="1.*=cp1250")
+    for limits, opened in ((named, ["1.md"]), (named, []), (None, ["1.md"])):
+        corpus.ingest(limits=limits)
+        assert corpus.opened == opened
+
+
 def test_a_file_that_failed_is_tried_again_and_says_why_again(corpus: FolderIngests) -> None:
     corpus.write("0.md", " ")
     first = corpus.ingest()

@@ -3,6 +3,7 @@
 The files in `tests/data/cases` were made for these tests; each stands for a kind of fault that
 users of several tools have reported.
 """
+# ruff: noqa: RUF001 -- letters of other alphabets are meant
 
 from pathlib import Path
 
@@ -12,6 +13,67 @@ from llama_index.core.schema import Document
 from rag_nodes.readers import read
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
+
+CODE_PAGES = {
+    "big5_zh.txt": "渡輪九點開。票價七克朗，兒童免費。請提早到達。",
+    "cp1250_cs.txt": (
+        "Příliš žluťoučký kůň úpěl ďábelské ódy. Vstupné je deset korun a děti mají vstup "
+        "zdarma. Šatna je v přízemí."
+    ),
+    "cp1250_hu.txt": (
+        "Árvíztűrő tükörfúrógép. A belépő ára tíz forint, a gyerekeknek ingyenes. Kérjük, "
+        "hozzon törülközőt. Őszi szünetben zárva."
+    ),
+    "cp1250_pl.txt": (
+        "Zażółć gęślą jaźń. Ćwiczenia w Łodzi są codziennie, a wstęp kosztuje dziesięć "
+        "złotych. Proszę przynieść własną szklankę i ręcznik."
+    ),
+    "cp1251_ru.txt": (
+        "Паром отходит в девять часов. Билет стоит семь крон, дети бесплатно. Просим "
+        "приходить заранее."
+    ),
+    "cp1253_el.txt": (
+        "Το πλοίο φεύγει στις εννέα. Το εισιτήριο κοστίζει επτά κορώνες και τα παιδιά "
+        "ταξιδεύουν δωρεάν."
+    ),
+    "cp1255_he.txt": (
+        "המעבורת יוצאת בתשע. הכרטיס עולה שבעה כתרים וילדים נוסעים חינם. נא להגיע מוקדם."
+    ),
+    "cp1256_ar.txt": (
+        "تغادر العبارة في الساعة التاسعة. ثمن التذكرة سبع كرونات والأطفال مجانا. يرجى الحضور مبكرا."
+    ),
+    "cp1257_lt.txt": (
+        "Keltas išplaukia devintą valandą. Bilietas kainuoja septynias kronas, vaikams "
+        "nemokamai. Prašome ateiti anksčiau. Žuvų šašlykai."
+    ),
+    "cp850_fr.txt": (
+        "Le bac part à neuf heures. Le billet coûte sept couronnes, les élèves entrent "
+        "gratuitement. Prière d'être à l'heure."
+    ),
+    "eucjp_ja.txt": (
+        "フェリーは九時に出発します。切符は七クローネで、子供は無料です。早めにお越しください。"
+    ),
+    "euckr_ko.txt": (
+        "페리는 아홉 시에 출발합니다. 표는 일곱 크로네이고 어린이는 무료입니다. 일찍 오십시오."
+    ),
+    "koi8_ru.txt": (
+        "Паром отходит в девять часов. Билет стоит семь крон, дети бесплатно. Просим "
+        "приходить заранее."
+    ),
+    "latin2_pl.txt": (
+        "Zażółć gęślą jaźń. Ćwiczenia w Łodzi są codziennie, a wstęp kosztuje dziesięć "
+        "złotych. Proszę przynieść własną szklankę."
+    ),
+    "macroman_de.txt": (
+        "Die Fähre fährt um neun Uhr. Die Karte kostet sieben Kronen, für Schüler ist es "
+        "kostenlos. Bitte früh da sein, Größe zählt."
+    ),
+    "sjis_ja.txt": (
+        "フェリーは九時に出発します。切符は七クローネで、子供は無料です。早めにお越しください。"
+    ),
+    "tis620_th.txt": "เรือข้ามฟากออกเวลาเก้าโมง ตั๋วราคาเจ็ดโครน เด็กฟรี กรุณามาก่อนเวลา",
+}
+"""Text of each file in an encoding that is not Unicode, which repeats it."""
 
 
 def case(name: str) -> Document:
@@ -49,3 +111,9 @@ def test_a_page_within_a_word_file_stands_where_it_is_inserted() -> None:
         "The mail merge letter is addressed to the harbour master.",
         "Text after the chunk.",
     ]
+
+
+@pytest.mark.parametrize(("name", "text"), CODE_PAGES.items(), ids=CODE_PAGES)
+def test_each_code_page_is_recognised(name: str, text: str) -> None:
+    rest = set(case(f"txt/{name}").text.split(text))
+    assert not any(map(str.strip, rest))

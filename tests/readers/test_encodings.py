@@ -48,9 +48,8 @@ def test_a_stray_byte_makes_no_other_script_of_english_text(tmp_path: Path, stra
     path.write_bytes(prose + b"caf" + bytes([stray]) + b" ok " + prose)
     document = read(path)
     assert f"caf{bytes([stray]).decode('cp1252')} ok" in document.text
-    assert document.metadata[keys.READ_WARNINGS] == [
-        "read as cp1252 (guessed: the file is not valid UTF-8)"
-    ]
+    [warning] = document.metadata[keys.READ_WARNINGS]
+    assert warning.startswith("read as cp1252 (guessed: the file is not valid UTF-8)")
 
 
 def test_a_cyrillic_encoding_is_guessed_and_named_in_a_warning(tmp_path: Path) -> None:

@@ -21,6 +21,8 @@ def test_the_limits_are_those_of_the_documentation() -> None:
         "file_bytes": 500 * MEGABYTE,
         "pages": 20_000,
         "characters": 100_000_000,
+        "pdf_engine": "auto",
+        "encoding": (),
     }
     stated = " ".join(DOCS.read_text(encoding="utf-8").split())
     assert (

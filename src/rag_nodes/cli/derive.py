@@ -40,6 +40,7 @@ _PANELS = {
 }
 """Headings of settings."""
 _TYPED_AS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
+_TYPED_SETTINGS = {"exclude": "PATTERN", "encoding": "[PATTERN=]NAME"}
 """Words for a value in help; typer would name Python's types."""
 _STDIN = Path("-")
 _LINE_END = re.compile(r"(?<!\n)\n(?!\n|\s*[-*] )")
@@ -167,7 +168,7 @@ def _options(operation: Operation) -> list[inspect.Parameter]:
     }
     for name in operation.settings:
         field, panel = Settings.model_fields[name], _PANELS.get(name, "")
-        flag = Flag(metavar="PATTERN" if name == "exclude" else "")
+        flag = Flag(metavar=_TYPED_SETTINGS.get(name, ""))
         if name in OPTION_TABLES:
             flag = Flag(_table_flag(name), metavar=ASSIGNMENT, many=True)
         made[name] = _parameter(name, field, flag, panel, operation, is_setting=True)

@@ -55,7 +55,7 @@ OPERATIONS: tuple[Operation, ...] = (
             'compare --store rag_nodes_data --ask "What does it cost?"',
         ),
         usual=("question", "parsers", "budget", "filter"),
-        settings=("exclude", *STORE, "corpus", *ANSWERS, *MODELS),
+        settings=("exclude", "encoding", *STORE, "corpus", *ANSWERS, *MODELS),
         defaults=(("store", ":memory:"),),
         surfaces=SERVED,
     ),
@@ -71,7 +71,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "evaluate docs/ --questions q.json --baseline run.json",
         ),
         usual=("file", "parsers", "budgets", "sizes", "html"),
-        settings=("exclude", *STORE, *MODELS),
+        settings=("exclude", "encoding", *STORE, *MODELS),
         interrupted=_CACHED,
     ),
     Operation(
@@ -85,7 +85,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "recommend manual.pdf --answers paragraph --cache .recommend",
         ),
         usual=("file", "answers", "parsers", "sizes", "export"),
-        settings=("exclude", *MODELS),
+        settings=("exclude", "encoding", *MODELS),
         interrupted=_CACHED,
     ),
     Operation(
@@ -100,7 +100,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "ingest docs/ --embedding openai --dry-run",
         ),
         usual=("parsers", "store", "corpus", "prune", "dry_run"),
-        settings=("text", "exclude", *STORE, "ledger", "corpus", *MODELS),
+        settings=("text", "exclude", "encoding", *STORE, "ledger", "corpus", *MODELS),
         interrupted=_COMPLETED,
     ),
     Operation(
@@ -180,7 +180,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show what was read from documents: pages, headings, tables, links, warnings.",
         examples=("read report.pdf", "read report.pdf --markdown"),
         usual=("markdown",),
-        settings=("exclude",),
+        settings=("exclude", "encoding"),
     ),
     Operation(
         "chunk",
@@ -192,7 +192,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "chunk report.pdf -p semantic --json | jq .chunks[].tokens",
         ),
         usual=("parser", "full"),
-        settings=MODELS,
+        settings=("encoding", *MODELS),
         surfaces=SERVED,
     ),
     Operation(
@@ -229,7 +229,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "questions draft docs/ --llm openai --answers paragraph -o drafts.json",
         ),
         usual=("output", "count", "llm", "answers"),
-        settings=("exclude", "llm_model", "llm_options", "api_base", "retry_seconds"),
+        settings=("exclude", "encoding", "llm_model", "llm_options", "api_base", "retry_seconds"),
         interrupted=_RESUMED,
     ),
     Operation(
@@ -237,7 +237,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "labelled:check",
         "Look for what is wrong with questions before anything is measured with them.",
         examples=("questions check questions.csv docs/",),
-        settings=("exclude",),
+        settings=("exclude", "encoding"),
     ),
     Operation(
         "store push",

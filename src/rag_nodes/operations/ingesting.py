@@ -126,7 +126,9 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     from rag_nodes.readers import Exclusion
 
     own = FileMetadata(typed_metadata(request.assigned, "--set"), request.metadata)
-    Exclusion(run.settings.exclude)  # refused, if at all, before models are loaded
+    # Refused, if at all, before models are loaded.
+    Exclusion(run.settings.exclude)
+    limits = run.limits()
     executor = executor_of(request)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
@@ -147,7 +149,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         embed_metadata=request.embed_metadata,
         metadata=own,
         corpus=settings.corpus,
-        limits=run.limits(),
+        limits=limits,
         progress=_rehearsed(run.emit) if request.dry_run else run.emit,
         prices=settings.answering().get("prices", {}),
         ledger=settings.ledger,

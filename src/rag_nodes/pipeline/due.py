@@ -52,7 +52,8 @@ class DueFiles:
         self._corpus, self._limits, self._own = corpus, limits, own
         # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
         # it gives way to others decides nothing.
-        bounds = {name: value for name, value in asdict(limits).items() if name != "share"}
+        apart = {"encoding", "share"}
+        bounds = {name: value for name, value in asdict(limits).items() if name not in apart}
         self._decisive = [bounds, *steps]
         self._reading = _digest(self._decisive)
 
@@ -115,8 +116,9 @@ class DueFiles:
 
     def _reading_of(self, file: ListedFile) -> str:
         """Return the hash of what decides what becomes of the bytes of a file."""
-        own = self._own.of(file)
-        return _digest([self._decisive, own]) if own else self._reading
+        own, encoding = self._own.of(file), self._limits.encoding_of(file.path)
+        facts = [fact for fact in (own, encoding) if fact]
+        return _digest([self._decisive, *facts]) if facts else self._reading
 
     def _unchanged(
         self, listed: ListedFile, known: KnownFile, stored: Stored

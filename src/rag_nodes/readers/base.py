@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import codecs
 import hashlib
 import re
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError, FileTooLargeError, ReadError
+from rag_nodes.core.several import several
 from rag_nodes.text.formats import Format, format_of
 
 if TYPE_CHECKING:
@@ -35,7 +37,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How one file is read: what it may hold before it is refused, and by which PDF engine.
+    """How one file is read: what it may hold before it is refused, PDF engine and encoding.
 
     Attributes:
         file_bytes: size on disk.
@@ -47,9 +49,12 @@ class Limits:
             only; other systems have no limit that holds.
         pdf_engine: what reads PDF files: "pymupdf" (extra `pdf`), "pdfium" (extra `pdfium`), or
             "auto" for the first of them that is installed.
+        encoding: encoding of text, Markdown, HTML and CSV files that are not Unicode, such as
+            "cp1250"; for some of them after a pattern, as "*.csv=cp1250" or "old/*.txt=cp850". Of
+            several the last one that fits holds. () guesses it.
 
     Raises:
-        ConfigurationError: there is no such engine.
+        ConfigurationError: there is no such engine, or no such encoding.
     """
 
     file_bytes: int = 500 * 1024 * 1024
@@ -58,6 +63,7 @@ class Limits:
     seconds: float = 120.0
     memory_bytes: int = 2 * 1024**3
     pdf_engine: PdfEngineName = "auto"
+    encoding: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
         if self.pdf_engine not in (names := get_args(PdfEngineName)):
@@ -65,6 +71,18 @@ class Limits:
                 f"pdf_engine: there is none called {self.pdf_engine!r}; choose one of: "
                 f"{', '.join(names)}"
             )
+        named = tuple(several(self.encoding))
+        object.__setattr__(self, "encoding", named)
+        for one in named:
+            _codec(one.rpartition("=")[2])
+
+    def encoding_of(self, path: PurePath) -> str | None:
+        """Return the encoding that is named for a file; None to guess it."""
+        for one in reversed(self.encoding):
+            pattern, _, encoding = one.rpartition("=")
+            if not pattern or path.match(pattern.strip()):
+                return _codec(encoding)
+        return None
 
     def seconds_for(self, size: int) -> float:
         """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""
@@ -136,6 +154,19 @@ class CollectionReader(Protocol):
     def __call__(self, path: Path, limits: Limits) -> Iterator[Reading | ReadError]:
         """Read the file at `path`, an existing file within `limits.file_bytes`."""
         ...
+
+
+def _codec(name: str) -> str:
+    """Return Python's name of a text encoding."""
+    try:
+        codec = codecs.lookup(name.strip())
+        "".encode(codec.name)  # some codecs turn bytes into bytes
+    except (LookupError, TypeError, ValueError):
+        raise ConfigurationError(
+            f"encoding: there is none called {name.strip()!r}; name one of Python's, such as "
+            "cp1250, iso8859-2, cp850, mac-roman or gb18030"
+        ) from None
+    return codec.name
 
 
 def safe_text(text: str) -> str:

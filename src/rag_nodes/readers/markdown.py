@@ -35,7 +35,7 @@ def read_markdown(path: Path, limits: Limits) -> Reading:
     The plain values of the front matter are in `facts`, under a key each where no key of ours has
     that name; `warnings` says why they could not be read.
     """
-    text, warnings = decode_file(path)
+    text, warnings = decode_file(path, limits.encoding_of(path))
     limits.check(path, len(text), "characters")
     matter = _FRONT_MATTER.match(text)
     fields = _fields(matter.group(1)) if matter else {}

@@ -17,9 +17,6 @@ if TYPE_CHECKING:
 
 SAMPLE = 256 * 1024
 """Bytes the encoding is guessed from; more costs time and changes nothing."""
-FOREIGN_SHARE = 0.05
-"""Share of bytes beyond ASCII below which no guess of another script is believed: Greek, Cyrillic
-or Chinese text consists of such bytes, a stray byte in English text does not make it Greek."""
 CONTROL_SHARE = 0.02
 """Share of control characters above which a file is not text."""
 
@@ -30,14 +27,22 @@ _BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
     (codecs.BOM_UTF16_LE, "utf-16-le"),
     (codecs.BOM_UTF16_BE, "utf-16-be"),
 )
-_WESTERN = frozenset({"cp1250", "cp1252", "cp1254", "cp1257", "cp775", "cp850", "cp858"}) | {
-    "hp_roman8",
-    "latin_1",
-    "mac_iceland",
-    "mac_latin2",
-    "mac_roman",
-    "mac_turkish",
-}
+_USUAL = "cp1252"
+"""Encoding of nearly all text files that are not Unicode and of a language of western Europe."""
+_NEAR = 0.002
+"""Confidence that another encoding needs to be ahead of the usual one by, over the number of bytes
+beyond ASCII: a name or two in a table of numbers say little about the language."""
+_RARE = (
+    "cp1006", "cp720", "cp864", "hp-roman8", "iso8859-10", "iso8859-14", "iso8859-16", "iso8859-3",
+    "iso8859-4", "mac-iceland",
+)  # fmt: skip
+"""Encodings that a few letters are taken for more often than they are used."""
+_SHIFTED = "iso2022"
+"""Beginning of the names of encodings whose bytes are all of ASCII."""
+_FOREIGN = re.compile(rb"[\x80-\xff]")
+_BEFORE = 80
+"""Bytes of ASCII that are looked at before the first other one."""
+_BEYOND_ASCII = bytes(range(0x80, 0x100))
 _CONTROLS = re.compile("[\x00-\x08\x0e-\x19\x7f-\x84\x86-\x9f]")
 """Control characters but those that texts have: white space, ends of file and separators."""
 
@@ -48,7 +53,7 @@ def read_plain(path: Path, limits: Limits) -> Reading:
     Its format is left to be judged by the text; `warnings` says which encoding was guessed where
     the file is not Unicode.
     """
-    text, warnings = decode_file(path)
+    text, warnings = decode_file(path, limits.encoding_of(path))
     limits.check(path, len(text), "characters")
     return Reading(text=text, warnings=warnings)
 
@@ -58,34 +63,44 @@ def _undeclared(data: bytes) -> str | None:  # noqa: ARG001 -- plain text cannot
 
 
 def decode_file(
-    path: Path, declared: Callable[[bytes], str | None] = _undeclared
+    path: Path,
+    encoding: str | None = None,
+    declared: Callable[[bytes], str | None] = _undeclared,
 ) -> tuple[str, tuple[str, ...]]:
-    """Give the characters of a text file and what had to be guessed for it.
+    """Return the characters of a text file and what had to be guessed for it.
 
-    A byte order mark and valid UTF-8 say more than the encoding that the text states about itself,
-    which `declared` finds.
+    A byte order mark and valid UTF-8 say more than any name of an encoding.
+
+    Args:
+        path: the file.
+        encoding: what the user says it is in; None for nothing.
+        declared: finds the encoding that the text states about itself.
+
+    Raises:
+        MisnamedFileError: it is no text.
+        EmptyFileError: it holds nothing but blank space.
     """
     data = path.read_bytes()
     if kind := kind_of(data[:HEAD]):
         raise MisnamedFileError(path, f"the content is {kind}, not text")
-    decoded = _decode(data, declared)
-    if decoded is None or _looks_binary(decoded[0]):
+    text, warning = _decode(data, encoding, declared)
+    if _looks_binary(text):
         raise MisnamedFileError(path, "the content is binary data, not text")
-    text, warning = decoded
     if not text.strip("\x00\ufeff \t\r\n\f\v\u00a0\u200b\u3000"):
         raise EmptyFileError(path, "the file holds nothing but blank space")
     return text, (warning,) if warning else ()
 
 
-def open_text(path: Path) -> tuple[TextIO, tuple[str, ...]]:
+def open_text(path: Path, encoding: str | None = None) -> tuple[TextIO, tuple[str, ...]]:
     """Open a text file to be read in pieces, line ends as they are, and say what was guessed.
 
     UTF-8 is checked first and then streamed; any other encoding is decoded at once, as only the
-    whole file tells which one it is. The caller closes the file.
+    whole file tells which one it is. The caller closes the file. Arguments are those of
+    `decode_file`.
     """
     if _is_clean_utf8(path):
         return path.open(encoding="utf-8-sig", newline=""), ()
-    text, warnings = decode_file(path)
+    text, warnings = decode_file(path, encoding)
     return io.StringIO(text, newline=""), warnings
 
 
@@ -94,7 +109,7 @@ def _is_clean_utf8(path: Path) -> bool:
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
         head = file.read(SAMPLE)
-        if b"\x00" in head or kind_of(head):
+        if b"\x00" in head or b"\x1b" in head or kind_of(head):
             return False
         try:
             if _looks_binary(decoder.decode(head)):
@@ -107,21 +122,37 @@ def _is_clean_utf8(path: Path) -> bool:
     return True
 
 
-def _decode(data: bytes, declared: Callable[[bytes], str | None]) -> tuple[str, str | None] | None:
-    for mark, encoding in _BYTE_ORDER_MARKS:
+def _decode(
+    data: bytes, encoding: str | None, declared: Callable[[bytes], str | None]
+) -> tuple[str, str | None]:
+    for mark, unicode in _BYTE_ORDER_MARKS:
         if data.startswith(mark):
-            return _replacing(data[len(mark) :], encoding)
-    if b"\x00" in data[:SAMPLE] and (wide := _unmarked_utf16(data)):
+            return _replacing(data[len(mark) :], unicode)
+    if b"\x00" in data[:SAMPLE] and encoding is None and (wide := _unmarked_utf16(data)):
         return wide  # before UTF-8, in which zero bytes are legal
-    stated = declared(data)
-    # Shift codes make such a file look like ASCII; any other valid UTF-8 is no coincidence.
-    first = (stated, "utf-8") if b"\x1b" in data[:SAMPLE] else ("utf-8", stated)
-    for encoding in filter(None, first):
+    for name in _certain(data, encoding, declared):
         try:
-            return data.decode(encoding), None
-        except UnicodeDecodeError:
+            return data.decode(name), None
+        except UnicodeError:
             continue
+    if encoding is not None:
+        return _replacing(data, encoding)
     return _damaged_utf8(data) or _guessed(data)
+
+
+def _certain(
+    data: bytes, encoding: str | None, declared: Callable[[bytes], str | None]
+) -> list[str]:
+    """Return the encodings that are no guess, the first to be tried first."""
+    stated = encoding or declared(data)
+    if b"\x1b" in data[:SAMPLE]:  # shift codes make such a file look like ASCII
+        detected = _detected(data)
+        names = [stated, detected if detected.startswith(_SHIFTED) else None, "utf-8"]
+    elif data.isascii():
+        names = [encoding, "utf-8"]
+    else:  # valid UTF-8 is no coincidence
+        names = ["utf-8", stated]
+    return [name for name in names if name]
 
 
 def _replacing(data: bytes, encoding: str) -> tuple[str, str | None]:
@@ -156,31 +187,34 @@ def _unmarked_utf16(data: bytes) -> tuple[str, str | None] | None:
     return text, f"read as {encoding} (guessed: the file has no byte order mark)"
 
 
-def _guessed(data: bytes) -> tuple[str, str | None] | None:
-    from charset_normalizer import from_bytes
-
-    sample = data[:SAMPLE]
-    best = None if b"\x00" in sample else from_bytes(sample).best()
-    if best is None:
-        return None
-    foreign = sum(byte > 0x7F for byte in sample)  # noqa: PLR2004 -- the last of ASCII
-    if best.encoding in _WESTERN or foreign < FOREIGN_SHARE * len(sample):
-        return _western(data, best.encoding if best.encoding in _WESTERN else "utf-8")
-    return _named(data, best.encoding)
+def _guessed(data: bytes) -> tuple[str, str | None]:
+    """Decode by the encoding that letters and language speak for."""
+    name = _detected(data)
+    text = data.decode(name, errors="replace")
+    hint = "if letters are wrong, name its encoding"
+    return text, f"read as {name} (guessed: the file is not valid UTF-8); {hint}"
 
 
-def _western(data: bytes, otherwise: str) -> tuple[str, str | None]:
-    """Between the look-alikes of western Europe, take the one that nearly all files are in."""
-    try:
-        data.decode("cp1252")
-    except UnicodeDecodeError:
-        return _replacing(data, "utf-8") if otherwise == "utf-8" else _named(data, otherwise)
-    return _named(data, "cp1252")
+def _detected(data: bytes) -> str:
+    """Return the encoding that the first characters beyond ASCII are probably in."""
+    from chardet import EncodingEra, detect_all
 
-
-def _named(data: bytes, encoding: str) -> tuple[str, str | None]:
-    text = data.decode(encoding, errors="replace")
-    return text, f"read as {encoding} (guessed: the file is not valid UTF-8)"
+    first = _FOREIGN.search(data)
+    start = max(0, first.start() - _BEFORE) if first else 0
+    sample = data[start : start + SAMPLE]
+    found = detect_all(
+        sample,
+        ignore_threshold=True,
+        encoding_era=EncodingEra.ALL & ~EncodingEra.MAINFRAME,
+        exclude_encodings=_RARE,
+    )
+    ranked = {
+        codecs.lookup(one["encoding"]).name: one["confidence"] for one in found if one["encoding"]
+    }
+    best = max(ranked, key=ranked.__getitem__, default=_USUAL)
+    foreign = len(sample) - len(sample.translate(None, _BEYOND_ASCII))
+    ahead = ranked.get(best, 0) - ranked.get(_USUAL, -1)
+    return _USUAL if ahead <= _NEAR / max(foreign, 1) else best
 
 
 def _looks_binary(text: str) -> bool:

@@ -46,7 +46,7 @@ def read_tabular(path: Path, limits: Limits) -> Reading:
     rows whose cells do not match the columns, and cells so long that a quote seems to be missing.
     """
     _allow_cells_of(limits.characters)
-    handle, warnings = open_text(path)
+    handle, warnings = open_text(path, limits.encoding_of(path))
     with handle:
         form = form_of(handle.read(SAMPLE), complete=not handle.read(1))
         handle.seek(0)

@@ -170,6 +170,9 @@ class Settings(BaseSettings):
     """Embedded with a chunk: nothing (plain), its headings (heading, default), or a summary too."""
     exclude: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
     """Files and folders to leave out, as in .gitignore: '*.tmp', 'drafts/*'; repeatable."""
+    encoding: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
+    """Encoding of text files that are not Unicode: cp1250, '*.csv=cp850'; guessed by default,
+    repeatable."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)
@@ -274,13 +277,14 @@ class Settings(BaseSettings):
         return self
 
     def reading(self) -> dict[str, Any]:
-        """Return the limits of reading a file, as arguments of `rag_nodes.readers.Limits`."""
+        """Return how a file is read, as arguments of `rag_nodes.readers.Limits`."""
         return {
             "seconds": self.read_seconds,
             "memory_bytes": self.read_memory_mb * _MEGABYTE,
             "file_bytes": self.read_file_mb * _MEGABYTE,
             "pages": self.read_pages,
             "characters": self.read_characters,
+            "encoding": self.encoding,
         }
 
     def answering(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ def read_html(path: str | Path, limits: Limits) -> Reading:
     whole. A warning says if more than a tenth of the words stand outside that element.
     """
     path = Path(path)
-    text, warnings = decode_file(path, declared_encoding)
+    text, warnings = decode_file(path, limits.encoding_of(path), declared_encoding)
     limits.check(path, len(text), "characters")
     if not _TAG.search(text):
         raise MisnamedFileError(path, "the content is text without a single HTML tag")
