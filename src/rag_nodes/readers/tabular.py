@@ -16,7 +16,7 @@ import io
 import re
 from collections import Counter
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from rag_nodes.core.errors import EmptyFileError, FileTooLargeError
 from rag_nodes.readers.base import Limits, Reading
@@ -25,13 +25,16 @@ from rag_nodes.readers.plain import open_text
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
     from pathlib import Path
 
 SAMPLE = 64 * 1024
 """Characters from the start of the file that delimiter and header are told by."""
 LONG_CELL = 131_072
-"""Characters of a cell above which a quote was probably never closed; csv's own limit."""
+"""Characters of a cell with line breaks above which a quote was probably never closed; csv's own
+limit."""
+QUOTED = 200
+"""Characters of what was left out that a warning repeats."""
 _LARGEST_LIMIT = 2**31 - 1
 
 
@@ -42,8 +45,12 @@ def read_tabular(path: Path, limits: Limits) -> Reading:
     lines inside a cell go, as they would tear the row apart. Without a header the columns are
     `column 1`, `column 2` and so on, as are columns the header has no name for.
 
+    Lines above the header, such as the name of a report, are left out; the first one is the title.
+    Quotes inside of quotes may be doubled or follow a backslash.
+
     The limit of characters is checked while rows are read; `warnings` tells of guessed encodings,
-    rows whose cells do not match the columns, and cells so long that a quote seems to be missing.
+    lines that were left out, rows whose cells do not match the columns, and cells so long that a
+    quote seems to be missing.
     """
     _allow_cells_of(limits.characters)
     handle, warnings = open_text(path, limits.encoding_of(path))
@@ -54,7 +61,12 @@ def read_tabular(path: Path, limits: Limits) -> Reading:
         text = _joined(path, table.blocks(_rows(handle, form, path)), limits)
     if not text:
         raise EmptyFileError(path, "no cell of the table holds anything")
-    return Reading(text=text, text_format=Format.MARKDOWN, warnings=(*warnings, *table.warnings()))
+    return Reading(
+        text=text,
+        text_format=Format.MARKDOWN,
+        title=form.above[0] if form.above else None,
+        warnings=(*warnings, *table.warnings()),
+    )
 
 
 def _allow_cells_of(characters: int) -> None:
@@ -64,7 +76,7 @@ def _allow_cells_of(characters: int) -> None:
 
 def _rows(handle: TextIO, form: Form, path: Path) -> Iterator[tuple[int, list[str]]]:
     """Yield the rows of data with the line at which each ends."""
-    reader = csv.reader(handle, delimiter=form.delimiter, skipinitialspace=True)
+    reader = _reader(handle, form.delimiter, has_backslashes=form.has_backslashes)
     skipped = form.rows_before_data
     try:
         for row in reader:
@@ -100,6 +112,9 @@ class _Table:
                 yield block
 
     def warnings(self) -> Iterator[str]:
+        if above := self._form.above:
+            lines = "1 line" if len(above) == 1 else f"{len(above)} lines"
+            yield f"{lines} above the header left out: {' | '.join(above)[:QUOTED]}"
         if self._ragged:
             yield (
                 f"{len(self._ragged)} rows have more or fewer cells than there are columns "
@@ -114,7 +129,7 @@ class _Table:
     def _check(self, line: int, row: list[str]) -> None:
         if not is_blank(row) and len(row) != self._form.width:
             self._ragged.append(line)
-        if any(len(cell) > LONG_CELL for cell in row):
+        if any(len(cell) > LONG_CELL and "\n" in cell for cell in row):
             self._long.append(line)
 
 
@@ -135,9 +150,15 @@ DELIMITERS = "\t;|,"
 """In order of trust: a comma is in running text and decimal numbers, a tab hardly ever."""
 NO_DELIMITER = "\x1f"
 """Delimiter of a table of one column, in which commas are text."""
+MIN_ROWS = 2
+"""Rows that are needed to tell a header from data."""
+MOST_ABOVE = 20
+"""Rows among which the header is looked for."""
 NAME_LENGTH = 100
 """Characters above which a cell is not the name of a column."""
 
+_BACKSLASHED = re.compile(r'(?<!\\)((?:\\\\)*)\\"')
+"""A quote behind a backslash that is not escaped itself."""
 _DECLARED = re.compile(r'"?sep=([^\w\s"]|\t)"?[ \t]*(?:\r?\n|\r|\Z)', re.IGNORECASE)
 _YEAR = re.compile(r"(?:1[89]|20)\d\d")
 _TIME_LETTERS = str.maketrans("", "", "TZtz")
@@ -145,15 +166,23 @@ _TIME_LETTERS = str.maketrans("", "", "TZtz")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a table is written: delimiter, columns, and rows before the data, blank ones apart.
+    """How a table is written.
 
-    Names are used once each; there are none where there is no header row.
+    Attributes:
+        delimiter: what stands between two cells.
+        names: a name for each column of the header row; none without such a row.
+        width: number of columns.
+        rows_before_data: rows up to the header, blank ones not counted.
+        above: text of the rows above the header, which are no part of the table.
+        has_backslashes: a quote inside of quotes follows a backslash.
     """
 
     delimiter: str
     names: tuple[str, ...]
     width: int
     rows_before_data: int
+    above: tuple[str, ...] = ()
+    has_backslashes: bool = False
 
     def name(self, column: int) -> str:
         """Name of a column, counted from 0; columns without one are numbered from 1."""
@@ -163,25 +192,32 @@ class Form:
 def form_of(sample: str, *, complete: bool) -> Form:
     """Find out how a table is written, from the start of its file.
 
-    Unless that is `complete`, its last row may be cut and is ignored. A first line `sep=;`, as
+    Unless that is `complete`, its last row may be cut. A first line `sep=;`, as
     Excel writes it, is believed.
     """
     declared = _DECLARED.match(sample)
     if declared:
         sample = sample[declared.end() :]
     delimiter = declared.group(1) if declared else _delimiter(sample, complete=complete)
-    form = form_of_rows(_parsed(sample, delimiter, complete=complete), delimiter)
-    return replace(form, rows_before_data=bool(declared) + form.rows_before_data)
+    has_backslashes = _has_backslashes(sample, delimiter)
+    rows = _parsed(sample, delimiter, complete=complete, has_backslashes=has_backslashes)
+    above = _rows_above(rows)
+    form = form_of_rows(rows[above:], delimiter)
+    return replace(
+        form,
+        rows_before_data=bool(declared) + above + form.rows_before_data,
+        above=tuple(" ".join(" ".join(row).split()) for row in rows[:above]),
+        has_backslashes=has_backslashes,
+    )
 
 
 def form_of_rows(rows: list[list[str]], delimiter: str = NO_DELIMITER) -> Form:
     """Find out whether the first row names the columns, from rows that are not blank."""
     header = rows[0] if _is_header(rows) else []
-    lengths = Counter(map(len, rows))
     return Form(
         delimiter=delimiter,
         names=_unique(header),
-        width=len(header) or lengths.most_common(1)[0][0] if rows else 0,
+        width=len(header) or _usual_width(rows)[0],
         rows_before_data=bool(header),
     )
 
@@ -191,12 +227,71 @@ def is_blank(row: list[str]) -> bool:
     return not any(cell.strip() for cell in row)
 
 
-def _parsed(sample: str, delimiter: str, *, complete: bool) -> list[list[str]]:
-    rows = list(
-        csv.reader(io.StringIO(sample, newline=""), delimiter=delimiter, skipinitialspace=True)
-    )
-    whole = rows if complete or len(rows) <= 1 else rows[:-1]
+def _reader(
+    lines: Iterable[str], delimiter: str, *, has_backslashes: bool, strict: bool = False
+) -> Any:
+    """Return the csv module's reader of rows."""
+    if has_backslashes:
+        lines = (_BACKSLASHED.sub(r'\1""', line) for line in lines)
+    return csv.reader(lines, delimiter=delimiter, skipinitialspace=True, strict=strict)
+
+
+def _parsed(
+    sample: str, delimiter: str, *, complete: bool, has_backslashes: bool = False
+) -> list[list[str]]:
+    lines = io.StringIO(sample, newline="")
+    rows = list(_reader(lines, delimiter, has_backslashes=has_backslashes))
+    # Of few rows the last one counts although it is cut: its cell may be longer than the sample.
+    whole = rows if complete or len(rows) <= MOST_ABOVE else rows[:-1]
     return [row for row in whole if not is_blank(row)]
+
+
+def _has_backslashes(sample: str, delimiter: str) -> bool:
+    """Return whether quotes inside of quotes follow backslashes: only so the quotes pair up."""
+    if '\\"' not in sample:
+        return False
+    return not _is_well_formed(sample, delimiter, has_backslashes=False) and _is_well_formed(
+        sample, delimiter, has_backslashes=True
+    )
+
+
+def _is_well_formed(sample: str, delimiter: str, *, has_backslashes: bool) -> bool:
+    """Return whether no text follows a closing quote; the sample may end inside of quotes."""
+    lines = io.StringIO(sample, newline="")
+    try:
+        for _ in _reader(lines, delimiter, has_backslashes=has_backslashes, strict=True):
+            pass
+    except csv.Error as error:
+        return "unexpected end" in str(error)
+    return True
+
+
+def _usual_width(rows: list[list[str]]) -> tuple[int, int]:
+    """Return the number of cells that most rows have, and of how many rows.
+
+    If several are as frequent, a table stands below what is not one.
+    """
+    if not rows:
+        return 0, 0
+    (width, count), *others = Counter(map(len, rows)).most_common()
+    for other, times in others:
+        if times == count > 1 and all(len(row) == other for row in rows[-count:]):
+            return other, count
+    return width, count
+
+
+def _rows_above(rows: list[list[str]]) -> int:
+    """Return the number of rows above a header: the first row that has most of the columns.
+
+    Rows above it fill less than half of the columns. 0 if it does not read like a header.
+    """
+    width, _ = _usual_width(rows)
+    for number, row in enumerate(rows[:MOST_ABOVE]):
+        filled = sum(bool(cell.strip()) for cell in row)
+        if 2 * filled > width:
+            is_header = len(row) == width > 1 and _is_header(rows[number:])
+            return number if is_header else 0
+    return 0
 
 
 def _delimiter(sample: str, *, complete: bool) -> str:
@@ -206,7 +301,7 @@ def _delimiter(sample: str, *, complete: bool) -> str:
         rows = _parsed(sample, delimiter, complete=complete)
         if not rows:
             return delimiter  # the table is made of nothing but these
-        ((width, count),) = Counter(map(len, rows)).most_common(1)
+        width, count = _usual_width(rows)
         if width > 1 and count / len(rows) > agreement:
             best, agreement = delimiter, count / len(rows)
     return best
@@ -214,7 +309,7 @@ def _delimiter(sample: str, *, complete: bool) -> str:
 
 def _is_header(rows: list[list[str]]) -> bool:
     """Whether the first row names columns: short texts that are no data themselves."""
-    if len(rows) <= 1:
+    if len(rows) < MIN_ROWS:
         return False
     first, *below = rows
     cells = [cell.strip() for cell in first if cell.strip()]
