@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from llama_index.core.schema import Document
 
-from rag_nodes.readers import read
+from rag_nodes.readers import read, read_all
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 
@@ -133,6 +133,19 @@ def test_a_cell_longer_than_the_sample_does_not_hide_the_header(tmp_path: Path) 
     assert document.text.startswith("id: 1\ntext: word word")
     assert document.text.endswith("word END\n\nid: 2\ntext: short")
     assert "read_warnings" not in document.metadata
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "source"),
+    [
+        ("sdk_snake.json", "# Snake\n\nText.", "https://a.example/snake"),
+        ("v2_search.json", "# S1\n\nSearch text.", "https://a.example/s1"),
+    ],
+)
+def test_pages_of_a_crawl_are_read(name: str, text: str, source: str) -> None:
+    [row] = read_all(CASES / "crawl" / name)
+    assert row.document is not None
+    assert (row.document.text, row.document.metadata["source"]) == (text, source)
 
 
 @pytest.mark.parametrize(("name", "text"), CODE_PAGES.items(), ids=CODE_PAGES)

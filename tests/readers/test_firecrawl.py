@@ -236,7 +236,7 @@ def test_a_file_that_is_no_json_is_refused(content: bytes, crawl: Path) -> None:
         read(crawl, content)
 
 
-@pytest.mark.parametrize("content", [{}, [], {"data": []}, {"pages": [page("tea")]}])
+@pytest.mark.parametrize("content", [{}, [], {"data": []}, {"things": [page("tea")]}])
 def test_json_without_pages_is_refused(content: Any, crawl: Path) -> None:
     with pytest.raises(NoPagesError, match="a crawl is a list of pages"):
         read(crawl, content)

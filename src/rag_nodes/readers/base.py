@@ -111,6 +111,7 @@ class Reading:
         warnings: what could not be taken over, or was guessed.
         source: URL of the text, where it is a web page that the file holds a copy of; None where
             the text is that of the file itself.
+        record: id of the text within the file, where the file holds several that are no web pages.
         also_at: further URLs at which the same text was found.
         facts: more metadata of the document, by key; plain data, as it goes to the vector store.
             A key that we set ourselves keeps our value.
@@ -123,6 +124,7 @@ class Reading:
     text_format: str | None = None
     warnings: tuple[str, ...] = ()
     source: str | None = None
+    record: str | None = None
     also_at: tuple[str, ...] = ()
     facts: Mapping[str, Any] = field(default_factory=dict)
 
@@ -189,9 +191,9 @@ def _is_unsafe(text: str) -> bool:
 def build_document(path: str | Path, reading: Reading) -> Document:
     """Make the `Document` of a reading: stable id, text, bookkeeping metadata.
 
-    The id depends on the canonical path alone, or on the URL of a web page, so a changed file
-    replaces its former self; the hash of the text tells whether it changed. Its metadata are hidden
-    from embedding model and LLM. `path` is the canonical one.
+    The id depends on the canonical path alone, or on the URL of a web page, or on path and id of a
+    record, so a changed file replaces its former self; the hash of the text tells whether it
+    changed. Its metadata are hidden from embedding model and LLM. `path` is the canonical one.
     """
     from llama_index.core.schema import Document
 
@@ -199,12 +201,17 @@ def build_document(path: str | Path, reading: Reading) -> Document:
     facts = _facts(path, reading, text)
     hidden = list(facts)
     return Document(
-        id_=document_id(reading.source or path),
+        id_=document_id(reading.source or f"{path.as_uri()}{_part(reading)}"),
         text=text,
         metadata=facts,
         excluded_embed_metadata_keys=hidden,
         excluded_llm_metadata_keys=list(hidden),
     )
+
+
+def _part(reading: Reading) -> str:
+    """Return what leads from a file to a record of it."""
+    return "" if reading.record is None else f"#{reading.record}"
 
 
 def document_id(source: Path | str) -> str:
@@ -216,8 +223,8 @@ def document_id(source: Path | str) -> str:
 def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
     facts: dict[str, Any] = {
         **_safe(reading.facts),
-        keys.SOURCE: safe_text(reading.source or str(path)),
-        keys.FILE_NAME: safe_text(path.name),
+        keys.SOURCE: safe_text(reading.source or f"{path}{_part(reading)}"),
+        keys.FILE_NAME: safe_text(f"{path.name}{_part(reading)}"),
         keys.SOURCE_HASH: hashlib.sha256(text.encode()).hexdigest(),
         keys.TEXT_FORMAT: Format(reading.text_format or format_of(text, path.name)).value,
     }

@@ -171,8 +171,7 @@ class Settings(BaseSettings):
     exclude: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
     """Files and folders to leave out, as in .gitignore: '*.tmp', 'drafts/*'; repeatable."""
     encoding: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
-    """Encoding of text files that are not Unicode: cp1250, '*.csv=cp850'; guessed by default,
-    repeatable."""
+    """Encoding of text files that are not Unicode, as cp1250 or '*.csv=cp850'; else guessed."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)

@@ -13,25 +13,29 @@ from rag_nodes.core.errors import (
     CorruptFileError,
     EmptyFileError,
     FileTooLargeError,
-    NoPagesError,
     ReadError,
 )
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.crawl.stream import RawPage, raw_pages
+from rag_nodes.readers.crawl.records import is_record, record
+from rag_nodes.readers.crawl.status import incomplete, no_pages
+from rag_nodes.readers.crawl.stream import RawPage, plain_name, raw_pages
 from rag_nodes.readers.html import reading_of_html
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_TEXTS = ("markdown", "content", "html", "rawHtml")
-"""Where the text of a page may stand, best first. Versions 0 and 1 have the first."""
-_ALWAYS_HTML = frozenset({"html", "rawHtml"})
-_URLS = ("sourceURL", "URL", "url")
-_LINKS = ("linksOnPage", "links")
-_BASES = ("base_url", "input_url")
-_STATUSES = ("statusCode", "pageStatusCode")
-_ERRORS = ("error", "pageError")
+_TEXTS = ("markdown", "content", "rawcontent", "text", "html", "rawhtml")
+"""Where the text of a page may stand, best first, by `plain_name`. Of versions 0 and 1 of Firecrawl
+it is the first."""
+_ALWAYS_HTML = frozenset({"html", "rawhtml"})
+_URLS = ("sourceurl", "url")
+_LINKS = ("linksonpage", "links")
+_BASES = ("baseurl", "inputurl")
+_STATUSES = ("statuscode", "pagestatuscode", "status")
+_ERRORS = ("error", "pageerror", "errormessage")
+_DESCRIPTIONS = ("description", "snippet")
+_LANGUAGES = ("language", "languagecode")
 _HTTP_STATUSES = range(100, 1000)
 """What can be an HTTP status; some servers make up their own."""
 _FAILED = 400
@@ -45,6 +49,8 @@ _LONGEST_LANGUAGE = 35
 _DIGEST = 16
 """Bytes of the hashes that find pages crawled twice."""
 _CRAWL_AGAIN = "crawl this page again"
+_SAVE_TEXT = "have the crawler save the text of pages: for Firecrawl, name formats=['markdown']"
+_GIVE_ADDRESS = "give the page its address as 'url'; a record without one has its text under 'text'"
 _ADDRESS = re.compile(r"https?://[^\s/?#\x00-\x1f\x7f][^\x00-\x1f\x7f]*")
 _HTML = re.compile(
     r"[\s\ufeff]*(?:<\?xml[^>]*>\s*)?(?:<!--(?:(?!-->).)*-->\s*)*"
@@ -56,9 +62,13 @@ _HTML = re.compile(
 def read_firecrawl(path: str | Path, limits: Limits) -> Iterator[Reading | ReadError]:
     """Read a crawl page by page; memory holds one page and two short hashes per page.
 
-    Shapes: version 0 (`base_url`, `data[].markdown` or `.content`), version 1 (`input_url`,
-    `data[].markdown`), a bare list of pages, one page per line, one page alone. The text of a page
-    is its Markdown, else its content, which may be Markdown or HTML, else its HTML.
+    Shapes: what Firecrawl's REST and SDKs give for a crawl, a batch, a scrape and a search, in any
+    version and spelling (`sourceURL`, `source_url`), and what other crawlers write alike: pages
+    under `data`, `results`, `pages` or `items`, a bare list of pages, one page per line, one page
+    alone. The text of a page is its Markdown, else its content, which may be Markdown or HTML, else
+    its HTML.
+
+    An object with a text and no address is a record: a document with its own id and metadata.
 
     A text that was crawled under several URLs is given once, at its first URL, with the others in
     `also_at`. To know them by then, the file is read twice.
@@ -70,8 +80,8 @@ def read_firecrawl(path: str | Path, limits: Limits) -> Iterator[Reading | ReadE
     Yields:
         In the order of the file: a page, with title, description, language and HTTP status; or,
         for a page without text or URL, of a failed request, or with an URL that came before, an
-        error that names its place, such as `data[3].metadata.sourceURL`. A file that breaks off
-        ends with such an error.
+        error that names its place, such as `data[3].metadata.sourceURL`. A file that breaks off,
+        or says that pages are missing, ends with such an error.
 
     Raises:
         CorruptFileError: not JSON from the first page on.
@@ -86,6 +96,8 @@ def read_firecrawl(path: str | Path, limits: Limits) -> Iterator[Reading | ReadE
     for page in _pages(path, limits, about):
         if isinstance(page, ReadError):
             yield page
+        elif isinstance(page, Reading):
+            yield _once(path, page, urls)
         elif page.digest in texts:
             continue  # the first copy has this URL in `also_at`
         elif _digest(page.url) in urls:
@@ -96,6 +108,16 @@ def read_firecrawl(path: str | Path, limits: Limits) -> Iterator[Reading | ReadE
             if page.digest in further:
                 texts.add(page.digest)
             yield _reading(path, page, further.get(page.digest, {}), about)
+
+
+def _once(path: Path, record: Reading, seen: set[bytes]) -> Reading | ReadError:
+    """Return a record, or the error of one whose id came before."""
+    digest = _digest(f"#{record.record}")
+    if digest in seen:
+        reason = f"the id {record.record!r} came before in this file"
+        return ReadError(path, reason, "give each record an id of its own")
+    seen.add(digest)
+    return record
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,7 +140,7 @@ def _further_urls(
     seen: set[bytes] = set()
     further: dict[bytes, dict[str, None]] = {}
     for page in _pages(path, limits, about):
-        if isinstance(page, ReadError):
+        if not isinstance(page, _CrawledPage):
             continue
         if page.digest in seen:
             further.setdefault(page.digest, {})[page.url] = None
@@ -126,7 +148,9 @@ def _further_urls(
     return further
 
 
-def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_CrawledPage | ReadError]:
+def _pages(
+    path: Path, limits: Limits, about: dict[str, Any]
+) -> Iterator[_CrawledPage | Reading | ReadError]:
     found = False
     try:
         for raw in raw_pages(path, about):
@@ -136,15 +160,14 @@ def _pages(path: Path, limits: Limits, about: dict[str, Any]) -> Iterator[_Crawl
         if not found:
             raise
         yield error  # a file that breaks off: what stood before is good
+        return
     if not found:
-        raise NoPagesError(
-            path,
-            "no pages: a crawl is a list of pages, or an object that holds them under 'data'",
-            "check that this is the result of a Firecrawl crawl and that the crawl finished",
-        )
+        raise no_pages(path, about)
+    if missing := incomplete(path, about):
+        yield missing
 
 
-def _checked(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | ReadError:
+def _checked(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | Reading | ReadError:
     """The page, or the first thing that is wrong with it."""
     try:
         return _page(path, raw, limits)
@@ -152,29 +175,48 @@ def _checked(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | ReadErr
         return error
 
 
-def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage:
+def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | Reading:
     where = raw.where
     if isinstance(raw.value, ValueError):
         raise CorruptFileError(path, f"{where}: {raw.value}", _CRAWL_AGAIN)
-    page = _object(path, where, raw.value)
-    metadata = _object(path, f"{where}.metadata", page.get("metadata"))
-    if failure := _failed_request(metadata):
+    page = _fields(_object(path, where, raw.value))
+    if is_record(page):
+        _check_text(path, where, *_text_of(page), limits)
+        return record(where, raw.value, page)
+    if page and page.keys().isdisjoint({"metadata", *_TEXTS, *_URLS}):
+        raise ReadError(path, f"{where}: fields without an address and a text", _SAVE_TEXT)
+    given = page.get("metadata", {} if _first(page, _URLS) else None)
+    facts = {**page, **_fields(_object(path, f"{where}.metadata", given))}
+    if failure := _failed_request(facts):
         raise ReadError(path, f"{where}.metadata: {failure}", _CRAWL_AGAIN)
-    url = _first(metadata, _URLS)
+    url = _first(facts, _URLS)
     if not _is_address(url):
-        raise _wrong(path, f"{where}.metadata.sourceURL", "an http address", url)
+        raise _wrong(path, f"{where}.metadata.sourceURL", "an http address", url, _GIVE_ADDRESS)
     name, text = _text_of(page)
+    _check_text(path, where, name, text, limits)
+    is_html = name in _ALWAYS_HTML or (name == "content" and _HTML.match(text) is not None)
+    links = _texts(_first(page, _LINKS))
+    return _CrawledPage(where, url, text, is_html, facts, links, _digest(text))
+
+
+def _fields(value: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields that are set, by `plain_name`; of several spellings the first."""
+    fields: dict[str, Any] = {}
+    for key, one in value.items():
+        if one is not None and fields.get(plain_name(key)) in (None, ""):
+            fields[plain_name(key)] = one
+    return fields
+
+
+def _check_text(path: Path, where: str, name: str, text: object, limits: Limits) -> None:
     if not isinstance(text, str):
-        raise _wrong(path, f"{where}.{name}", "a text", text)
+        raise _wrong(path, f"{where}.{name}", "a text", text, _SAVE_TEXT)
     if not text.strip():
-        raise EmptyFileError(path, f"{where}.{name}: no text ({url})", _CRAWL_AGAIN)
+        raise EmptyFileError(path, f"{where}.{name}: no text", _CRAWL_AGAIN)
     try:
         limits.check(path, len(text), "characters")
     except FileTooLargeError as error:
         raise FileTooLargeError(path, f"{where}.{name}: {error.reason}") from None
-    is_html = name in _ALWAYS_HTML or (name == "content" and _HTML.match(text) is not None)
-    links = _texts(_first(page, _LINKS))
-    return _CrawledPage(where, url, text, is_html, metadata, links, _digest(text))
 
 
 def _is_address(url: object) -> bool:
@@ -189,7 +231,10 @@ def _object(path: Path, where: str, value: object) -> dict[str, Any]:
 
 def _text_of(page: dict[str, Any]) -> tuple[str, Any]:
     """The best text of a page and its name; what stands under `markdown` where there is none."""
-    for name in _TEXTS:
+    markdown = page.get("markdown")
+    if isinstance(markdown, dict):  # of Crawl4AI
+        page = {**page, "markdown": _first(_fields(markdown), ("rawmarkdown", "fitmarkdown"))}
+    for name in (*_TEXTS, "pagecontent"):
         if isinstance(page.get(name), str) and page[name].strip():
             return name, page[name]
     return next(((name, page[name]) for name in _TEXTS if name in page), ("markdown", None))
@@ -213,9 +258,11 @@ def _status(metadata: dict[str, Any]) -> int | None:
     return int(status) if status in _HTTP_STATUSES else None
 
 
-def _wrong(path: Path, where: str, wanted: str, found: object) -> ReadError:
+def _wrong(
+    path: Path, where: str, wanted: str, found: object, remedy: str = _CRAWL_AGAIN
+) -> ReadError:
     shown = "nothing" if found is None else f"{type(found).__name__} {str(found)[:40]!r}"
-    return ReadError(path, f"{where}: {wanted} is required, found {shown}", _CRAWL_AGAIN)
+    return ReadError(path, f"{where}: {wanted} is required, found {shown}", remedy)
 
 
 def _reading(
@@ -228,7 +275,7 @@ def _reading(
     return replace(
         read,
         title=_one_text(page.metadata.get("title")) or read.title,
-        description=_one_text(page.metadata.get("description")) or read.description,
+        description=_one_text(_first(page.metadata, _DESCRIPTIONS)) or read.description,
         source=page.url,
         also_at=tuple(url for url in further if url != page.url),
         facts=_facts(page, about),
@@ -241,13 +288,13 @@ def _markdown(page: _CrawledPage) -> Reading:
 
 def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
     """What page and crawl say beside the text."""
-    language = _one_text(page.metadata.get("language")) or ""
+    language = _one_text(_first(page.metadata, _LANGUAGES)) or ""
     facts = {
         keys.LANGUAGE: language[:_LONGEST_LANGUAGE],
         keys.STATUS_CODE: _status(page.metadata),
         keys.BASE_URL: (_one_text(_first(about, _BASES)) or "")[:_LONGEST_URL],
         keys.TIMESTAMP: (_one_text(about.get("timestamp")) or "")[:_LONGEST_LANGUAGE],
-        keys.LOCALES: _texts(page.metadata.get("ogLocaleAlternate")),
+        keys.LOCALES: _texts(page.metadata.get("oglocalealternate")),
         keys.LINKS_ON_PAGE: page.links,
     }
     return {key: value for key, value in facts.items() if value not in (None, "", [])}

@@ -19,6 +19,12 @@ DEEPEST = 64
 LINE_SUFFIXES = frozenset({".jsonl", ".ndjson"})
 """Files with one page per line."""
 
+_LISTS = frozenset({
+    "data", "documents", "items", "news", "pages", "records", "results", "web",
+})  # fmt: skip
+"""Fields of a file, or of its `data`, that hold a list of pages."""
+_PAGE = frozenset({"content", "markdown", "metadata", "pagecontent", "text"})
+"""Fields of which a page has at least one, by `plain_name`."""
 _BUFFER = 1 << 18
 """Bytes given to the parser at once; it copies a long text anew with every piece of it."""
 _FIRST_LINE = 1 << 20
@@ -47,11 +53,21 @@ class RawPage(NamedTuple):
     value: Any
 
 
+def plain_name(field: str) -> str:
+    """Return the name of a field in the same spelling, whichever program wrote it.
+
+    >>> from rag_nodes.readers.crawl.stream import plain_name
+    >>> plain_name("sourceURL"), plain_name("source_url")
+    ('sourceurl', 'sourceurl')
+    """
+    return field.replace("_", "").lower()
+
+
 def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPage]:
     """The pages of a crawl: `{"data": [...]}`, a bare list, or one JSON object per line.
 
-    What the file says of the crawl as a whole, texts and numbers by name, goes into `about`, as far
-    as it has been read.
+    What the file says of the crawl as a whole goes into `about` by `plain_name`, as far as it has
+    been read: texts and numbers, and of lists and objects their length.
 
     Raises:
         CorruptFileError: not JSON, or broken off; the pages before that were given already.
@@ -173,24 +189,38 @@ def _elements(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Itera
 
 
 def _map(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[RawPage]:
-    """The elements under `data`, or the object itself where it is a page."""
+    """The elements of lists of pages, or the object itself where it is a page."""
     fields: dict[str, Any] = {}
+    is_page = True
     for kind, key in events:
         if kind == "end_map":
             break
         first = next(events)
-        if key == "data" and first[0] == "start_array":
-            fields[key] = None
-            yield from _list(events, "data")
+        if key in _LISTS and first[0] == "start_array":
+            is_page = False
+            yield from _list(events, key)
         elif key == "data":
-            fields[key] = None
-            yield RawPage("data", _built(first, events))
+            is_page = False
+            yield from _nested(_built(first, events))
         else:
             fields[key] = value = _built(first, events)
-            if not isinstance(value, dict | list):
-                about[key] = value
-    if "metadata" in fields and "data" not in fields:
+            about[plain_name(key)] = len(value) if isinstance(value, dict | list) else value
+    if is_page and not _PAGE.isdisjoint(map(plain_name, fields)):
         yield RawPage("the file", fields)
+
+
+def _nested(data: Any) -> Iterator[RawPage]:
+    """The pages of `data`: of the results of a search, or a single one."""
+    lists = {
+        key: value
+        for key, value in (data.items() if isinstance(data, dict) else ())
+        if key in _LISTS and isinstance(value, list)
+    }
+    for key, values in lists.items():
+        for number, value in enumerate(values):
+            yield RawPage(f"data.{key}[{number}]", value)
+    if not lists:
+        yield RawPage("data", data)
 
 
 def _list(events: Iterator[tuple[str, Any]], name: str) -> Iterator[RawPage]:
