@@ -86,6 +86,10 @@ def case(name: str) -> Document:
         ("html/head_unclosed.html", "# Ferry times\n\nThe last ferry leaves at 21:40."),
         ("html/head_no_body_tag.html", "# Ferry times\n\nThe last ferry leaves at 21:40."),
         ("html/tabs.html", "# Install\n\nUse apt on Linux.\n\nUse winget on Windows."),
+        (
+            "html/script_selfclosed.xhtml",
+            "First paragraph.\n\nThe last ferry leaves at 21:40.\n\nTail sentence.",
+        ),
         ("docx/legacy_form.docx", "Size: medium wanted.\n\n[x] smoker\n\n[ ] non-smoker"),
         ("docx/altchunk_mht_only.docx", "# Résumé\n\nOnly the alternate chunk has text."),
     ],
@@ -96,6 +100,25 @@ def test_the_whole_text_of_a_file(name: str, text: str) -> None:
 
 def test_superscripts_are_no_digits_of_the_number_before_them() -> None:
     assert "に行く。10³ and H2O[1]." in case("html/ruby_sup.html").text
+
+
+def test_elements_with_the_role_of_a_heading_are_headings() -> None:
+    text = case("html/roles.html").text
+    assert [line for line in text.splitlines() if line.startswith("#")] == [
+        "# Role title",
+        "## Role section",
+        "## Anchored",
+        "## Line broken heading",
+    ]
+
+
+def test_a_frame_is_read_and_text_for_browsers_without_scripts_is_named() -> None:
+    document = case("html/srcdoc_select.html")
+    assert "title" not in document.metadata
+    assert "Frame text about the policy." in document.text
+    assert document.metadata["read_warnings"] == [
+        "6 words in <noscript>, for browsers without scripts, were left out"
+    ]
 
 
 def test_a_price_list_beside_an_article_is_named_in_a_warning() -> None:

@@ -36,6 +36,8 @@ WIDE = {
     "stray ends": "a</i>",
     "templates": "<template>a",
     "less than": "< ",
+    "frames": "<iframe srcdoc='<p>a'></iframe>",
+    "headings by role": "<div role=heading aria-level=3>a",
     "superscripts": "<sup>2</sup>",
     "open superscripts": "<sup>2",
     "exponents": "<math><msup><mi>a",

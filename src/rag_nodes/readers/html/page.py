@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import re
+from html import escape
 from typing import TYPE_CHECKING, NamedTuple
 
 from bs4 import BeautifulSoup
 from justhtml import Document, Element, JustHTML, Text
+
+from rag_nodes.core.numbers import number_in
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -40,10 +43,15 @@ _CLASSES = frozenset({  # signs beside headings and lines, made by common site g
     "anchor-link", "catlinks", "gutter", "headerlink", "lineno", "linenos", "mw-editsection",
     "mw-portlet", "noprint",
 })  # fmt: skip
+_HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
+_USUAL_LEVEL = 2
+"""Level of an element with the role of a heading that states none."""
 _MAIN = frozenset({"main", "article"})
 _OUTSIDE_MAIN = frozenset({"aside", "footer"})
 _HIDDEN = re.compile(r"display\s*:\s*none|visibility\s*:\s*hidden", re.IGNORECASE)
 _NO_MARKUP = re.compile(r"<(?![A-Za-z/!?])")
+_CDATA = re.compile(r"<!\[CDATA\[(.*?)\]\]>", re.DOTALL)
+_TAG = re.compile(r"<[^<>]*>")
 _VOID = "area|base|br|col|embed|hr|img|input|link|meta|param|source|track|wbr"
 _CLOSED_AT_ONCE = re.compile(
     rf"<(?!(?:{_VOID})[\s/])([A-Za-z][^\s<>/]*+)([^<>]*?)/>", re.IGNORECASE
@@ -57,21 +65,31 @@ class HtmlPage(NamedTuple):
     title: str | None
     description: str | None
     warnings: tuple[str, ...]
+    unscripted: str
+    """Text for browsers without scripts, which is not in the content."""
 
 
 def parse_page(html: str) -> HtmlPage:
     """Parse a page; controls, navigation, page footers and hidden elements are left out.
 
+    Pages that a frame of the page holds are read in its place, and elements with the role of a
+    heading are headings.
+
     Time and memory are linear in the length of the page. Elements over `DEEPEST` levels deep become
     their text. Warnings say where this happened, and whether the page breaks off.
     """
-    escaped = _NO_MARKUP.sub("&lt;", html)  # justhtml takes quadratic time for these
-    return _PageBuilder().build(JustHTML(escaped + _END, sanitize=False).root)
+    return _PageBuilder().build(_parsed(html + _END))
 
 
-def with_end_tags(xhtml: str) -> str:
-    """Write `<td/>` as `<td></td>`: only in XML an element can end in its start tag."""
-    return _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", xhtml)
+def _parsed(html: str) -> Node:
+    """Return the root of a page; justhtml takes quadratic time for signs that open no tag."""
+    return JustHTML(_NO_MARKUP.sub("&lt;", html), sanitize=False).root
+
+
+def as_html(xhtml: str) -> str:
+    """Write what only XML has as HTML: `<td/>`, and text in CDATA sections."""
+    plain = _CDATA.sub(lambda section: escape(section[1], quote=False), xhtml)
+    return _CLOSED_AT_ONCE.sub(r"<\1\2></\1>", plain)
 
 
 class _PageBuilder:
@@ -84,6 +102,7 @@ class _PageBuilder:
         self._inside = {"main": 0, "pre": 0}
         self._titles: list[str] = []
         self._descriptions: dict[str, str] = {}
+        self._unscripted: list[str] = []
         self._is_too_deep = False
         self._is_whole = False
 
@@ -102,6 +121,7 @@ class _PageBuilder:
             self._titles[0] if self._titles else None,
             self._descriptions.get("description") or self._descriptions.get("og:description"),
             tuple(self._warnings()),
+            " ".join(self._unscripted),
         )
 
     def _warnings(self) -> Iterator[str]:
@@ -123,6 +143,8 @@ class _PageBuilder:
             self._content.handle_data(text)
         elif parent == "title" and self._skipped.namespace == "html":
             self._titles.append(text)
+        elif parent == "noscript" and self._skipped.name == "noscript":
+            self._unscripted.append(_TAG.sub(" ", text))
 
     def _start(self, node: Node) -> None:
         attributes = {name: value or "" for name, value in (node.attrs or {}).items()}
@@ -130,7 +152,7 @@ class _PageBuilder:
             self._note_description(attributes)
         if self._skipped is not None or node.name in _TRANSPARENT:
             return
-        if _is_not_read(node.name, attributes, is_in_main=self._inside["main"] > 0):
+        if _is_not_read(node, attributes, is_in_main=self._inside["main"] > 0):
             self._skipped = node
             return
         self._depth += 1
@@ -141,7 +163,7 @@ class _PageBuilder:
         elif node.name == "br" and self._inside["pre"]:
             self._content.handle_data("\n")
         else:
-            self._content.handle_starttag(node.name, None, None, attributes)
+            self._content.handle_starttag(_shown_as(node), None, None, attributes)
 
     def _end(self, node: Node) -> None:
         if self._skipped is node:
@@ -150,7 +172,7 @@ class _PageBuilder:
             if self._depth > DEEPEST:
                 self._content.handle_data(" ")
             elif node.name != "br" or not self._inside["pre"]:
-                self._content.handle_endtag(node.name)
+                self._content.handle_endtag(_shown_as(node))
             self._count(node, -1)
             self._depth -= 1
 
@@ -164,8 +186,11 @@ class _PageBuilder:
             self._descriptions.setdefault(name, attributes.get("content", ""))
 
 
-def _walk(root: Node) -> Iterator[tuple[Node | Text, bool]]:
-    """Yield elements where they start and where they end, and the texts between."""
+def _walk(root: Node, *, with_frames: bool = True) -> Iterator[tuple[Node | Text, bool]]:
+    """Yield elements where they start and where they end, and the texts between.
+
+    Pages in frames follow the start of their frame; frames within these are left out.
+    """
     stack: list[tuple[Node | Text, bool]] = [(root, False)]
     while stack:
         node, is_end = stack.pop()
@@ -174,13 +199,33 @@ def _walk(root: Node) -> Iterator[tuple[Node | Text, bool]]:
         elif isinstance(node, Document | Element):
             yield node, False
             stack.append((node, True))
-            stack += [(child, False) for child in reversed(node.children or [])]
+            page = _framed(node)
+            if page is None:
+                stack += [(child, False) for child in reversed(node.children or [])]
+            elif with_frames:
+                yield from _walk(_parsed(page), with_frames=False)
 
 
-def _is_not_read(name: str, attributes: Mapping[str, str], *, is_in_main: bool) -> bool:
-    role = attributes.get("role", "")
+def _framed(node: Node) -> str | None:
+    """Return the page that a frame holds as an attribute."""
+    return (node.attrs or {}).get("srcdoc") if node.name == "iframe" else None
+
+
+def _shown_as(node: Node) -> str:
+    """Return the name of the element that says what this one is to a visitor."""
+    if _framed(node) is not None:
+        return "div"
+    attributes = node.attrs or {}
+    if attributes.get("role") != "heading" or node.name in _HEADINGS:
+        return node.name
+    level = number_in(attributes.get("aria-level") or "") or _USUAL_LEVEL
+    return f"h{min(max(level, 1), len(_HEADINGS))}"
+
+
+def _is_not_read(node: Node, attributes: Mapping[str, str], *, is_in_main: bool) -> bool:
+    role, name = attributes.get("role", ""), node.name
     return (
-        name in _NEVER_READ
+        (name in _NEVER_READ and _framed(node) is None)
         or role in _ROLES
         or (role != "tabpanel" and _is_hidden(attributes))
         or not _CLASSES.isdisjoint(attributes.get("class", "").split())

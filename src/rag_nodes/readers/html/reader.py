@@ -42,7 +42,7 @@ def read_html(path: str | Path, limits: Limits) -> Reading:
     limits.check(path, len(text), "characters")
     if not _TAG.search(text):
         raise MisnamedFileError(path, "the content is text without a single HTML tag")
-    reading = reading_of_html(text)
+    reading = reading_of_html(text, is_xml=path.suffix.lower() == ".xhtml")
     if not reading.text:
         raise EmptyFileError(path, "no text on the page outside scripts, menus and hidden parts")
     return Reading(
@@ -54,10 +54,13 @@ def read_html(path: str | Path, limits: Limits) -> Reading:
     )
 
 
-def reading_of_html(html: str, *, base: str | None = None) -> Reading:
+def reading_of_html(html: str, *, base: str | None = None, is_xml: bool = False) -> Reading:
     """Turn a page that is already text into Markdown, as `read_html` does; may be empty.
 
-    Links are relative to `base`, the page's URL, None where it is not known.
+    Args:
+        html: the page.
+        base: its URL, which links are relative to; None if it is not known.
+        is_xml: the page is XHTML, also if it does not say so.
 
     Raises:
         MissingExtraError: justhtml or markdownify is not installed.
@@ -70,16 +73,17 @@ def reading_of_html(html: str, *, base: str | None = None) -> Reading:
         raise MissingExtraError(error.name or "justhtml", "html") from error
 
     html = html.removeprefix("\ufeff").translate(_SEPARATORS)
-    if _XML.match(html):
-        html = html_page.with_end_tags(html)
+    if is_xml or _XML.match(html):
+        html = html_page.as_html(html)
     page = html_page.parse_page(html)
     content, left_out = html_tree.main_content(page.content)
+    text = html_markdown.markdown_of(content, base)
     return Reading(
-        text=html_markdown.markdown_of(content, base),
+        text=text,
         text_format=Format.MARKDOWN,
         title=page.title,
         description=page.description,
-        warnings=(*page.warnings, *left_out),
+        warnings=(*page.warnings, *left_out, *html_tree.left_out_unscripted(text, page.unscripted)),
     )
 
 

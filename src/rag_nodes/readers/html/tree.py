@@ -141,6 +141,14 @@ def _left_out(soup: BeautifulSoup, main: Tag) -> tuple[str, ...]:
     return (warning,)
 
 
+def left_out_unscripted(text: str, unscripted: str) -> tuple[str, ...]:
+    """Return what to warn of if much text is for browsers without scripts alone."""
+    count = len(words(unscripted))
+    if count <= MOST_LEFT_OUT * (count + len(words(text))):
+        return ()
+    return (f"{count} words in <noscript>, for browsers without scripts, were left out",)
+
+
 def dissolve_layout_tables(content: Tag) -> None:
     """Turn tables that only arrange blocks on the page into such blocks."""
     layout = [table for table in content.find_all("table") if _is_layout(table)]
