@@ -11,6 +11,7 @@ import pytest
 from llama_index.core.schema import Document
 
 from rag_nodes.readers import read, read_all
+from rag_nodes.text.markdown import scan_blocks
 
 CASES = Path(__file__).parents[1] / "data" / "cases"
 
@@ -119,6 +120,12 @@ def test_a_frame_is_read_and_text_for_browsers_without_scripts_is_named() -> Non
     assert document.metadata["read_warnings"] == [
         "6 words in <noscript>, for browsers without scripts, were left out"
     ]
+
+
+def test_comments_of_mdx_are_no_headings() -> None:
+    text = case("md/mdx_as_md.md").text
+    titles = [block.title.of(text) for block in scan_blocks(text) if block.level]
+    assert titles == ["MDX page", "Install"]
 
 
 def test_a_price_list_beside_an_article_is_named_in_a_warning() -> None:

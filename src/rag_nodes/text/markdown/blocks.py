@@ -2,10 +2,10 @@
 
 Follows CommonMark for what can be seen from outside a block: ATX and setext headings, fenced and
 indented code, HTML blocks and comments, block quotes, lists (with everything nested in them),
-thematic breaks, paragraphs; GFM tables; YAML front matter at the very top. What crawlers make of
-code, a code span that runs over several lines, counts as a code block. A line of nothing but
-Unicode spaces is blank. Two things are bounded that are not in CommonMark: what a block without an
-end mark may swallow (see `markdown_bounds`), and how long a heading may be.
+thematic breaks, paragraphs; GFM tables; comments and strings of MDX; YAML front matter at the very
+top. What crawlers make of code, a code span that runs over several lines, counts as a code block. A
+line of nothing but Unicode spaces is blank. Two things are bounded that are not in CommonMark: what
+a block without an end mark may swallow (see `markdown_bounds`), and how long a heading may be.
 """
 
 from __future__ import annotations
@@ -19,6 +19,7 @@ from rag_nodes.text.markdown.lines import (
     ATX,
     CODE_INDENT,
     FENCE,
+    HEADING_ATTRIBUTES,
     ITEM,
     RULE,
     SETEXT,
@@ -151,7 +152,7 @@ class _Scanner:
                 title = Span(*found.span(2))
                 if title.length > LONGEST_HEADING:
                     break
-                add(Block(Kind.HEADING, at, title.end, mark - at, title))
+                add(Block(Kind.HEADING, at, title.end, mark - at, self._without_attributes(title)))
             at = self.at = found.end()
         return at > start
 
@@ -175,8 +176,16 @@ class _Scanner:
             return False
         self.at = heading.end()
         level = heading.end(1) - first
-        self.blocks.append(Block(Kind.HEADING, start, visible, level, Span(low, high)))
+        title = self._without_attributes(Span(low, high))
+        self.blocks.append(Block(Kind.HEADING, start, visible, level, title))
         return True
+
+    def _without_attributes(self, title: Span) -> Span:
+        """Return the title of a heading without attributes at its end, such as `{#id}`."""
+        found = None
+        if title.length and self.text[title.end - 1] == "}":
+            found = HEADING_ATTRIBUTES.search(self.text, *title)
+        return Span(title.start, found.start()) if found else title
 
     def _backticks(self, start: int, first: int) -> bool:
         if self._fenced_code(start, first):
@@ -308,7 +317,7 @@ class _Scanner:
         "`": _backticks,
         "~": _fenced_code,
         ">": _quote,
-        "<": _html,
+        **dict.fromkeys("<{", _html),
         **dict.fromkeys("-*_", _rule_or_list),
         **dict.fromkeys("+0123456789", _list),
     }

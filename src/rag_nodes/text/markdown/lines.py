@@ -20,7 +20,7 @@ from rag_nodes.text.patterns import compiled
 CODE_INDENT = 4
 """Columns of indentation from which on a line is code or continues a paragraph."""
 
-TEXT_START = r"[^\s#`~><=*_+|:0-9-]"
+TEXT_START = r"[^\s#`~><=*_+|:{0-9-]"
 """A first character of a line that can only be text."""
 _END = r"(?=\n|\Z)"
 ATX = compiled(rf"(#{{1,6}}+)(?:([ \t]++)[^\n]*+|{_END})")
@@ -48,6 +48,11 @@ _HTML = compiled(
     rf"|(?P<cdata>!\[CDATA\[)|(?P<declaration>![A-Za-z])|(?P<block>/?(?:{_TAGS})(?=[\s>]|/>|\Z)))",
     re.IGNORECASE,
 )
+_MDX = compiled(r"(?P<comment>\{/\*)|(?P<template><[A-Z][^`>]{0,500}+(?<=\{)`[^`\n]*+(?=\n))")
+"""A comment of MDX, and an element with a string of several lines."""
+_MDX_ENDS = {"comment": compiled(r"\*/\}"), "template": compiled(r"`[ \t]*+\}")}
+HEADING_ATTRIBUTES = compiled(r"[ \t]++\{(?::?[ \t]*+[#.][^{}\n]*+|/\*[^{}\n]*+)\}\Z")
+"""Attributes or a comment at the end of a heading, as `{#id}`, `{: .class}` and `{/* #id */}`."""
 BLANK_LINE = compiled(r"\n[^\S\n]*+(?=\n|\Z)")
 """Ends a paragraph, and the HTML blocks that have no end mark of their own."""
 _HTML_ENDS = {
@@ -71,8 +76,11 @@ _LONE_TAG = compiled(
 def html_end(text: str, at: int, *, in_paragraph: bool) -> re.Pattern[str] | None:
     """Return the pattern that ends the HTML block starting at `at`; None if none starts there.
 
-    A line with nothing but one unknown tag starts a block unless it continues a paragraph.
+    A line with nothing but one unknown tag starts a block unless it continues a paragraph. Comments
+    of MDX, and its elements that hold a string of several lines, are such blocks, too.
     """
+    if (start := _MDX.match(text, at)) and start.lastgroup:
+        return _MDX_ENDS[start.lastgroup]
     if (start := _HTML.match(text, at)) and start.lastgroup:
         return _HTML_ENDS[start.lastgroup]
     return BLANK_LINE if not in_paragraph and _LONE_TAG.match(text, at) else None
@@ -89,7 +97,7 @@ def interrupts(text: str, at: int, *, paragraph: bool = True) -> bool:
         return ATX.match(text, at) is not None
     if mark in "`~":
         return FENCE.match(text, at) is not None
-    if mark == "<":
+    if mark in "<{":
         return html_end(text, at, in_paragraph=True) is not None
     if mark in "-*_+0123456789":
         if RULE.match(text, at):
