@@ -33,9 +33,10 @@ class Fault:
     `status` answers with that code; `body` names an effect on an otherwise good answer:
     "cut" breaks a stream off, "unfinished" ends it without a finish reason, "empty" sends
     nothing in it, "error-event" an error; "dimension", "nan", "huge", "zero", "no-numbers",
-    "count" and "more" spoil vectors; "html", "no-choices", "garbage", "shapeless" and "nothing"
-    answer in another shape; "slow" waits until `release` or `reset`, "drip" sends a little before
-    it does; "reset" ends the connection within the answer.
+    "count" and "more" spoil vectors; "length" ends the answer at the limit of tokens;
+    "error-object" answers HTTP 200 with an error, whose code is `code`; "html", "no-choices",
+    "garbage", "shapeless" and "nothing" answer in another shape; "slow" waits until `release` or
+    `reset`, "drip" sends a little before it does; "reset" ends the connection within the answer.
     """
 
     status: int | None = None
@@ -207,6 +208,9 @@ async def _failed(server: OpenAIServer, fault: Fault, released: threading.Event)
         await asyncio.to_thread(server.hold, released)
     if fault.body == "html":
         return Response("<html>welcome</html>", media_type="text/html")
+    if fault.body == "error-object":
+        status = int(fault.code) if fault.code else None
+        return JSONResponse({"error": {"message": fault.message, "code": status}})
     if fault.body in _STRANGE:
         return Response(_STRANGE[fault.body], media_type="application/json")
     if fault.body == "drip":
@@ -286,7 +290,7 @@ def _chat(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> JSONRespo
     answer = "" if fault.body == "empty" else server.answer_to(body)
     is_call = isinstance(answer, ToolCall)
     message = answer.message() if is_call else {"role": "assistant", "content": answer}
-    reason = "tool_calls" if is_call else "stop"
+    reason = "tool_calls" if is_call else "length" if fault.body == "length" else "stop"
     choices = [{"index": 0, "message": message, "finish_reason": reason}]
     reply = {
         "id": "chat-1",
@@ -309,7 +313,7 @@ async def _events(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> A
             return
         yield _event({"content": f" {piece}" if position else piece}, None)
     if fault.body != "unfinished":
-        yield _event({}, "stop")
+        yield _event({}, "length" if fault.body == "length" else "stop")
         yield "data: [DONE]\n\n"
 
 

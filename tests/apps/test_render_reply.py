@@ -87,6 +87,15 @@ def test_a_source_the_model_made_up_is_pointed_out_and_other_brackets_stay() -> 
     assert "row[1] and [sic]" in html
 
 
+def test_an_answer_that_reached_the_limit_of_tokens_says_so() -> None:
+    column = make_column(text="It leaks", kind="generated")
+    assert column.answer is not None
+    cut_off = replace(column, answer=replace(column.answer, truncated=True))
+    said = "cut off: the LLM reached its limit of output tokens"
+    assert said in _page(make_report(cut_off))
+    assert said not in _page(make_report(column))
+
+
 def test_an_answer_that_is_being_written_shows_what_has_arrived_but_no_half_citation() -> None:
     half = "It rained " + "\n" * 100_000 + "\n [Sou"
     growing = (Growing("fixed", 3, half), Growing("heading", 1, "It did.", ended=True))

@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from openai_server import OpenAIServer
+from openai_server import Fault, OpenAIServer
 from rich.console import Console
 from terminals import shown, terminal
 from tests.cli.conftest import Command, invoked
@@ -146,6 +146,20 @@ def test_a_preset_answers_as_its_source_document_says(
     assert (body["model"], body["temperature"], body["max_tokens"]) == ("gpt-4o", 0.1, 50)
 
 
+def test_an_answer_that_reached_the_limit_of_tokens_says_so(
+    handbook: Command, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
+    monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
+    models = ("--llm", "openai", "--embedding", "lexical")
+    openai_server.fail(Fault(body="length"), times=10)
+    assert handbook(SAND, *models, "--json").json["truncated"] is True
+    said = handbook(SAND, *models)
+    assert "cut off: the LLM reached --max-output-tokens" in " ".join(
+        (said.stdout + said.stderr).split()
+    )
+
+
 def test_retrieval_only_shows_chunks_and_no_answer(handbook: Command) -> None:
     ended = handbook(SAND, "--retrieval-only")
     assert ended.code == 0
@@ -192,8 +206,6 @@ def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
     monkeypatch: pytest.MonkeyPatch,
     on_terminal: Console,
 ) -> None:
-    from openai_server import Fault
-
     monkeypatch.setenv("OPENAI_API_KEY", "sk-canary-1234")
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
     monkeypatch.setenv("RAG_NODES_RETRY_SECONDS", "0")

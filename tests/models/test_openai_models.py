@@ -292,6 +292,22 @@ def test_tools_of_llama_index_are_offered_and_called(
         (faults.FAILING, ModelResponseError, "HTTP 500", 6),
         (faults.Fault(body="html"), ModelResponseError, "ends in /v1", 1),
         (faults.Fault(body="garbage"), ModelResponseError, "ends in /v1", 1),
+        (
+            faults.Fault(body="error-object", message="quota exceeded"),
+            *(ModelRequestError, "refused (quota exceeded)", 1),
+        ),
+        (
+            faults.Fault(body="error-object", code="429", message="quota exceeded"),
+            *(RateLimitedError, "too many requests (quota exceeded)", 6),
+        ),
+        (
+            faults.Fault(body="error-object", code="503", message="overloaded"),
+            *(ModelResponseError, "HTTP 503 (overloaded)", 6),
+        ),
+        (
+            faults.Fault(body="error-object", code="401", message="no such key"),
+            *(CredentialsError, "the key was refused (no such key)", 1),
+        ),
     ],
 )
 def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(

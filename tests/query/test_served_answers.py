@@ -82,6 +82,18 @@ async def test_a_stream_tells_of_text_and_citations_as_they_arrive(
 
 
 @pytest.mark.parametrize("wait", [False, True])
+async def test_an_answer_that_reached_the_limit_of_tokens_says_so(
+    engine: RagNodesQueryEngine, openai_server: OpenAIServer, *, wait: bool
+) -> None:
+    openai_server.fail(Fault(body="length"), times=2)
+    last = (await streamed(engine, wait=wait))[-1]
+    assert isinstance(last, Finished)
+    assert last.answer.truncated
+    assert engine.answer(QUESTION).truncated
+    assert not engine.answer(QUESTION).truncated
+
+
+@pytest.mark.parametrize("wait", [False, True])
 @pytest.mark.parametrize(
     ("fault", "error", "text"),
     [

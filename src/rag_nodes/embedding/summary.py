@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from rag_nodes.core.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
+from rag_nodes.models.endings import ended_at_limit
 from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.text.extracts import own_summary
 from rag_nodes.text.sentences import sentence_spans
@@ -178,6 +179,5 @@ def _heading_of(node: TextNode) -> str:
 def _whole_sentences(answer: CompletionResponse) -> str:
     """The answer on one line, without a last sentence that the limit cut off."""
     text = " ".join(answer.text.split())
-    cut_off = answer.additional_kwargs.get("finish_reason") == "length"
-    sentences = sentence_spans(text) if cut_off else []
+    sentences = sentence_spans(text) if ended_at_limit(answer) else []
     return text[: sentences[-1].start].rstrip() if len(sentences) > 1 else text

@@ -153,6 +153,8 @@ class CitedAnswer(Reply):
     """Numbers in the answer that name no source; do not rely on what they are to prove."""
     unsearched: int
     """Stored chunks that were not searched: another program stored them without keyword vector."""
+    truncated: bool
+    """True if the model stopped in the middle of the answer, at its limit of output tokens."""
 
 
 class Quotation(QuotedPassage):

@@ -89,6 +89,7 @@ def _ask(request: AgentQuestion, opened: _Opened) -> CitedAnswer:
         ],
         unknown_sources=answer.unknown_sources,
         unsearched=answer.unsearched,
+        truncated=answer.truncated,
     )
 
 

@@ -10,6 +10,7 @@ import time
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import ModelResponseError, RagNodesError
+from rag_nodes.models.endings import ended_at_limit
 from rag_nodes.models.names import priced_name
 from rag_nodes.models.prices import billed, cost_of
 from rag_nodes.query import tracing
@@ -61,6 +62,7 @@ class Written(NamedTuple):
     unknown_sources: tuple[int, ...] = ()
     usage: Usage = Usage()
     marks: tuple[Mark, ...] = ()
+    truncated: bool = False
 
     @property
     def text(self) -> str:
@@ -81,6 +83,7 @@ class Answering:
         self._named: set[int] = set()
         self._pieces: list[str] = []
         self._last: ChatResponse | None = None
+        self._is_truncated = False
         self._started = time.perf_counter()
 
     def without_llm(self) -> Written:
@@ -106,6 +109,7 @@ class Answering:
     def grow(self, piece: ChatResponse) -> Iterator[Event]:
         """The events of the next piece of an LLM's answer; none for a piece without new text."""
         self._last = piece
+        self._is_truncated = self._is_truncated or ended_at_limit(piece)
         text = piece.delta or ""
         if not text:
             return
@@ -154,7 +158,8 @@ class Answering:
         marks = marks_of(stripped)
         known, unknown = cited_numbers(marks, {source.number for source in sources})
         citations = cite_sources(known, sources)
-        return Written((stripped,), "generated", citations, unknown, usage, marks)
+        truncated = self._is_truncated
+        return Written((stripped,), "generated", citations, unknown, usage, marks, truncated)
 
     def _cited(self, marks: Iterable[Mark]) -> Iterator[Event]:
         """Yield the citations that the marks name for the first time."""
@@ -199,6 +204,7 @@ class Answering:
             embedding_cost=cost_of(asked, 0, models.embedding_name, prices),
             unsearched=prepared.unsearched,
             marks=written.marks,
+            truncated=written.truncated,
             **written.usage._asdict(),
         )
 

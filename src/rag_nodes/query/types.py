@@ -124,6 +124,7 @@ class Answer:
         unsearched: chunks that a keyword search could not find, because another program stored
             them without a keyword vector; 0 in other modes, which search all.
         cut: the last hit that is read is cut at the budget.
+        truncated: the LLM stopped in the middle, at its limit of output tokens.
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
         mode: how it was searched: "sparse" by words, "dense" by an embedding, "hybrid" by both; ""
@@ -168,6 +169,7 @@ class Answer:
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
     unsearched: int = 0
+    truncated: bool = False
 
     @property
     def widened(self) -> bool:

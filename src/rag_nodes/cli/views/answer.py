@@ -230,6 +230,8 @@ def _kind(answer: Answer) -> str:
 def _remarks(answer: Answer) -> Iterator[RenderableType]:
     """Yield remarks: more was searched, something did not fit, the cost."""
     said = [answer.widening]
+    if answer.truncated:
+        said.append("the answer is cut off: the LLM reached --max-output-tokens")
     if answer.left_out:
         tokens = counted(answer.left_out_tokens, "token")
         said.append(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit")

@@ -6,8 +6,10 @@ minutes to show.
 
 from __future__ import annotations
 
+import json
 from contextlib import contextmanager
 from functools import partial
+from http import HTTPStatus
 from threading import Lock
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 from weakref import finalize, ref
@@ -40,6 +42,9 @@ _DISPENSABLE = frozenset({"temperature", "max_tokens", "max_completion_tokens"})
 BUILDING = Lock()
 """Held while an answer becomes an object. The client builds the classes of answers when the first
 one arrives, and a thread that finds one half built loses an answer that was paid for."""
+_LONGEST_ERROR = 64 * 1024
+"""Bytes of a body that is looked through for an error; vectors are longer."""
+_ERRORS = range(400, 600)
 _STRANGE = (ValueError, TypeError, AttributeError, IndexError)
 """Raised where the client, or LlamaIndex, stumbles over an answer in another shape."""
 
@@ -97,6 +102,14 @@ class ServerClient(openai.OpenAI):
         response = retried(attempt, *how, name=self._model)
         return _closing(response) if kinds.get("stream") else response
 
+    def _process_response(self, *, response: httpx.Response, **kinds: Any) -> Any:
+        """Some servers answer with HTTP 200 and the error in the body."""
+        if "json" in response.headers.get("content-type", ""):
+            content = response.read()
+            if len(content) <= _LONGEST_ERROR and (error := _error_in(content)) is not None:
+                raise self._make_status_error_from_response(_refused(response, error))
+        return super()._process_response(response=response, **kinds)
+
     def _process_response_data(self, **answer: Any) -> Any:
         with BUILDING:
             return super()._process_response_data(**answer)
@@ -130,6 +143,25 @@ class ServerClient(openai.OpenAI):
                 return None
             return max(0.0, self._parse_retry_after_header(error.response.headers) or 0.0)
         return 0.0 if isinstance(error, openai.APIConnectionError) else None
+
+
+def _error_in(content: bytes) -> Any:
+    """Return the error that stands in a body instead of an answer; None if there is none."""
+    try:
+        body = json.loads(content)
+    except ValueError:
+        return None
+    is_error = isinstance(body, dict) and not {"choices", "data"} & body.keys()
+    return (body.get("error") or None) if is_error else None
+
+
+def _refused(response: httpx.Response, error: Any) -> httpx.Response:
+    """Return the response that a server sends with the status of an error, if it says which."""
+    code = error.get("code") if isinstance(error, dict) else None
+    status = code if isinstance(code, int) and code in _ERRORS else HTTPStatus.BAD_REQUEST
+    body = {"error": error if isinstance(error, dict) else {"message": str(error)}}
+    asked = {k: v for k, v in response.headers.items() if k.lower() == "retry-after"}
+    return httpx.Response(status, headers=asked, json=body, request=response.request)
 
 
 def _closing(stream: openai.Stream[Any]) -> Iterator[Any]:

@@ -132,7 +132,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
                 text = answer.message.content or ""
                 acts = acts or _calls_tools(answer)
                 reason = _ended(answer) or reason
-                if answer.delta or acts or (text and answer.additional_kwargs):
+                if answer.delta or acts or (text and (answer.additional_kwargs or reason)):
                     answer.additional_kwargs["finish_reason"] = reason
                     yield answer
         if reason is None and (text or acts):

@@ -231,6 +231,7 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
                 "kind": _kind_of(answer),
                 "text": _text(turn, position, answer),
                 "unknown": ", ".join(map(str, answer.unknown_sources)),
+                "truncated": answer.truncated,
                 "effort": _effort(one, answer),
                 "passages": any(hit.found is not hit.node for hit in answer.hits),
                 "hits": [
