@@ -1,10 +1,10 @@
 """What tests of the page in a real browser have in common."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from pathlib import Path
 
 from playwright.sync_api import Browser, Page
-from playwright.sync_api import TimeoutError as Stuck
 
 WIDE = {"width": 1280, "height": 900}
 PATIENCE = 120_000
@@ -33,59 +33,40 @@ def watched(
     opened.on("request", lambda request: foreign.append(request.url))
     opened.on("pageerror", lambda error: errors.append(str(error)))
     opened.goto(address)
-    opened.wait_for_selector(".rn-empty", timeout=patience)
+    opened.wait_for_selector(".rn-tick")
     yield opened
     opened.close()
     assert [url for url in foreign if not url.startswith((address, "data:", "blob:"))] == []
     assert errors == []
 
 
-def open_drawer(page: Page, part: str) -> None:
-    """Open the drawer of models and options, and a part of it."""
-    if not page.locator(".sidebar.open").count():
-        page.get_by_role("button", name="Models and options").click()
-        page.wait_for_selector(".sidebar.open")
-    page.get_by_role("button", name=part, exact=True).click()
+def load(page: Page, *paths: Path) -> None:
+    """Add documents, and wait until all of them are loaded."""
+    page.set_input_files(".rn-add input", [str(path) for path in paths], force=True) if (
+        page.locator(".rn-ready").count()
+    ) else page.set_input_files(".rn-big input", [str(path) for path in paths])
+    for path in paths:
+        loaded(page, path.name)
 
 
-def unfold_parsers(page: Page) -> None:
-    """Show what can be compared, which folds once documents are loaded."""
-    if not page.locator("#rn-parsers").is_visible():
-        page.locator("#rn-more").click()
-        page.locator("#rn-parsers").wait_for()
+def loaded(page: Page, *names: str) -> None:
+    """Wait until documents of these names are loaded, and nothing is going on any more."""
+    for name in names:
+        page.locator(".rn-ready .rn-file", has_text=name).wait_for()
+    page.wait_for_selector(".rn[data-loading=false]")
 
 
 def ask(page: Page, question: str) -> None:
     """Ask, and wait for one more answer than there are."""
     turns = page.locator(".rn-turn").count()
-    box = page.locator("#rn-question textarea:enabled")
+    box = page.locator(".rn-question-box:enabled")
     box.fill(question)
     box.press("Enter")
     page.locator(".rn-turn").nth(turns).wait_for()
+    page.wait_for_selector(".rn[data-asking=false]")
 
 
-@contextmanager
-def loading(page: Page) -> Iterator[None]:
-    """Wait until what is begun inside has been loaded.
-
-    What was loaded before says that it is ready until the new one is, and looks the same.
-    """
-    with redrawn(page, "#rn-status .rn-dot"):
-        yield
-
-
-@contextmanager
-def redrawn(page: Page, what: str) -> Iterator[None]:
-    """Wait until the server has drawn something anew because of what is begun inside.
-
-    Args:
-        page: where it is, or will be.
-        what: selector of an element that the new drawing changes.
-    """
-    page.evaluate("all => document.querySelectorAll(all).forEach(o => o.dataset.old = 1)", what)
-    yield
-    try:
-        page.locator(f"{what}:not([data-old])").first.wait_for()
-    except Stuck as error:
-        error.add_note("The page says: " + " / ".join(page.inner_text("#rn-status").split("\n")))
-        raise
+def unfold(page: Page, *names: Sequence[str]) -> None:
+    """Open sections below the two halves."""
+    for name in names:
+        page.evaluate("name => document.querySelector(`#rn-section-${name}`).open = true", name)

@@ -42,7 +42,7 @@ _PALE = """() => {
 }"""
 STILL = "*, *::before, *::after { transition: none !important; animation: none !important; }"
 
-OURS = "#rn-header, #rn-tabs, #rn-drawer"
+OURS = ".rn"
 """Our parts of a host app."""
 
 

@@ -141,9 +141,13 @@ class World:
         """What a page is made of: its columns, and the documents it starts with."""
         made: list[Any] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "_build_page", lambda _app, _of, paths, _header: made.append(paths))
-            patch.setattr(page, "build_header", lambda *given: made.append(given[3]))
-            with self.leaks_collected():
+            patch.setattr(page, "Desk", lambda _of, _example, paths: made.append(paths))
+            patch.setattr(
+                page, "sessions_of", lambda _settings, _changed, **given: made.append(given["own"])
+            )
+            patch.setattr(page, "_shell", lambda *_, **__: "")
+            # There are no sessions to close.
+            with self.leaks_collected(), pytest.raises(AttributeError):
                 build()
         return made
 

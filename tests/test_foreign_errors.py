@@ -22,10 +22,10 @@ from leaky import (
 from llama_index.core import Document
 from plant import MANUAL, QUESTION, offline_models
 from tests.cli.conftest import invoked
+from visits import choose
 
-from rag_nodes.apps.header.status import failed as failed_panel
-from rag_nodes.apps.tabs.compare.events import history
-from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.panes.answers import turn_view
+from rag_nodes.apps.panes.top import report_html
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import CredentialsError, RagNodesError
 from rag_nodes.core.keys import kind_of, trace_of
@@ -105,9 +105,9 @@ def test_the_page_shows_what_had_arrived_and_no_text_of_the_exception(
     caplog.set_level(logging.DEBUG)
     offer = offered({"split": LeakySplitter()})
     with PageSession(Settings(), offer=offer, llm=BreakingLLM()) as session:
-        session.load([manual], Choice(("fixed", "split")), lambda _: None)
-        session.ask(QUESTION)
-        shown = history(session.turns, ready=True)
+        choose(session, "fixed", "split")
+        session.load([manual])
+        shown = str(turn_view(session.talk.ask(QUESTION)))
     assert "The answer broke off" in shown
     assert "A battery sta" in shown
     assert "LeakyError" in shown
@@ -178,7 +178,7 @@ def test_served_surfaces_and_the_header_tell_no_text_of_a_foreign_exception() ->
         leak()
     told = public(raised.value)
     ours = failure_of(raised.value, LeakyLLM(), name="leaky")
-    texts = (*map(str, told), *map(str, public(ours)), str(failed_panel(str(ours), None)))
+    texts = (*map(str, told), *map(str, public(ours)), str(report_html(None, error=str(ours))))
     assert CANARY not in "".join(texts)
     assert "LeakyError" in str(ours)
 
@@ -209,8 +209,8 @@ def test_a_refused_key_is_explained_for_the_surface_where_it_is_told() -> None:
     error = failure_of(RefusedError(CANARY), LeakyLLM(), name="leaky")
     assert isinstance(error, CredentialsError)
     assert "check RAG_NODES_API_KEY or OPENAI_API_KEY" in str(error)
-    page = str(failed_panel(str(error), None))
-    assert "check the API key under Models and options" in page
+    page = str(report_html(None, error=str(error)))
+    assert "check the API key under Models" in page
     served = "; ".join(map(str, public(error)))
     assert "whoever runs the server has to check its key" in served
     for text in (page, served):

@@ -1,12 +1,14 @@
 """What answers have in common: each sentence once, who says it, and who breaks off in it."""
 
+import re
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from replies import make_column, make_report
 
-from rag_nodes.apps.tabs.compare.diff import Difference, difference
-from rag_nodes.apps.tabs.compare.events import history
+from rag_nodes.apps.panes.answers import compared_turn, turn_view
+from rag_nodes.apps.panes.difference import Difference, difference
 from rag_nodes.apps.visitors.turns import Turn
 from rag_nodes.text.edges import Edges
 
@@ -97,7 +99,7 @@ def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sent
         RAIN: ["fixed", "heading"],
         "Run it:": ["semantic"],
     }
-    html = history([Turn(1, "Why?", make_report(*columns), None, None)], ready=True)
+    html = str(turn_view(Turn(1, "Why?", make_report(*columns), None, None)))
     shown = html[html.index("rn-statements") : html.index("</ul>")]
     assert f"<code>{code}" in shown
     assert "bash" not in shown
@@ -145,7 +147,7 @@ def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None
         make_column(name="semantic", kind="nothing", text="Nothing answers this."),
     )
     report = make_report(*columns)
-    html = history([Turn(1, "Why?", report, None, None)], ready=True)
+    html = str(turn_view(Turn(1, "Why?", report, None, None)))
     shown = html[html.index("rn-statements") : html.index("</ul>")]
     assert shown.count(RAIN) == 1
     assert "Both say" in shown
@@ -157,7 +159,7 @@ def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None
 def _statements(*columns: Any, several: bool = False) -> str:
     """Return what the page shows of the sentences that answers share."""
     turn = Turn(1, "Why?", make_report(*columns), None, None)
-    html = history([turn], ready=True, several=several)
+    html = str(turn_view(turn, several=several))
     return html[html.index("rn-statements") : html.index("</ul>")]
 
 
@@ -171,26 +173,54 @@ def test_each_place_that_is_cited_for_a_shared_sentence_is_listed_with_who_cites
         _generated("heading", page=31),
         _generated("semantic", page=31),
     )
-    first, second = shown.split('class="rn-where"')[1:]
-    assert "Fixed size:" in first
+    first, second = shown.split('title="diary.pdf"')[1], shown.partition("p. 31")[2]
     assert "p. 40" in first
-    assert "Heading hierarchy, Semantic:" in second
-    assert "p. 31" in second
+    assert "Fixed size" in shown.partition("p. 31")[0]
+    assert "Heading hierarchy" in second
+    assert "Semantic" in second
 
 
-def test_a_place_that_all_answers_cite_is_listed_once_without_their_names() -> None:
-    [shown] = _statements(_generated("fixed"), _generated("heading")).split('"rn-where"')[1:]
-    assert "p. 3" in shown
-    assert "Fixed size" not in shown
+def test_every_column_opens_its_own_place_of_a_sentence() -> None:
+    placed = {"chunk": f"The roof leaks. {RAIN} Nobody came.", "quote": RAIN}
+    shown = _statements(_generated("fixed", **placed), _generated("heading", **placed))
+    assert re.findall(r'data-column="(\d)" data-cited="1"', shown) == ["1", "1", "2"]
+    assert shown.count(">p. 3<") == 1
+
+
+def test_sentences_are_signed_against_the_baseline_and_what_it_loses_comes_first() -> None:
+    columns = (
+        make_column(name="fixed", text=f"{RAIN} [Source 1]"),
+        make_column(name="heading", text=f"{SNOW} [Source 1]"),
+    )
+    turn = Turn(1, "Why?", make_report(*columns), None, None)
+    compared = compared_turn(turn, "fixed")
+    assert [(one.sign, one.missed_by) for one in compared.sentences] == [
+        ("\N{MINUS SIGN}", "Heading hierarchy"),
+        ("+", ""),
+    ]
+    assert compared.against == {"heading": (1, 1)}
+    assert compared_turn(turn).against == {}
+    html = str(turn_view(turn, "fixed"))
+    assert "baseline</span>" in html
+    assert '<b class="rn-plus">+1</b> <b class="rn-minus">−1</b>' in html  # noqa: RUF001
 
 
 def test_a_source_that_was_not_given_is_reported_beside_the_sentence_and_in_the_card() -> None:
     invented = make_column(name="fixed", text=f"{RAIN} [Source 7]", kind="generated", unknown=(7,))
     columns = (invented, _generated("heading"))
     assert "Fixed size: cites a source that was not given: 7" in _statements(*columns)
-    html = history([Turn(1, "Why?", make_report(*columns), None, None)], ready=True)
-    card = html[html.index("<article") : html.index("</article>")]
-    assert card.index("</div>\n<div>") < card.index("rn-notice"), "not in the part that is hidden"
+    html = str(turn_view(Turn(1, "Why?", make_report(*columns), None, None)))
+    card = html[html.index('<details class="rn-column') :]
+    assert "cites a source that was not given: 7" in card
+
+
+def test_an_answer_that_reached_the_limit_of_tokens_says_so() -> None:
+    whole = make_column(text="It leaks", kind="generated")
+    assert whole.answer is not None
+    cut_off = replace(whole, answer=replace(whole.answer, truncated=True))
+    said = "cut off: the LLM reached its limit of output tokens"
+    assert said in str(turn_view(Turn(1, "Why?", make_report(cut_off), None, None)))
+    assert said not in str(turn_view(Turn(1, "Why?", make_report(whole), None, None)))
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -6,13 +6,12 @@ from typing import Any
 import pymupdf
 import pytest
 from llama_index.core import Document
-from visits import VISITOR, Request
+from visits import choose
 
 from rag_nodes.apps.given import given_documents
-from rag_nodes.apps.header import status
-from rag_nodes.apps.tabs.document import DocumentEvents
-from rag_nodes.apps.visitors.choice import Choice
-from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.apps.panes.pages import show_page
+from rag_nodes.apps.panes.top import report_html
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.settings import Settings
 from rag_nodes.text.spans import PageMap
 
@@ -41,38 +40,40 @@ def handbook(tmp_path: Path) -> Path:
     return path
 
 
-def loaded(*documents: Document) -> tuple[PageSessions, Any]:
+def loaded(*documents: Document) -> tuple[PageSession, Any]:
     paths, given = given_documents(documents)
-    sessions = PageSessions(Settings(), documents=given)
-    return sessions, sessions.of(VISITOR).load(paths, Choice(("fixed",)))
+    session = PageSession(Settings(), documents=given)
+    choose(session, "fixed")
+    return session, session.load(paths)
 
 
 def test_the_pages_of_a_file_are_one_document_and_blank_ones_are_counted(handbook: Path) -> None:
-    sessions, report = loaded(*pages(handbook, "1", "2", "3", "4"))
-    [document] = sessions.of(VISITOR).documents
-    shown = status.done(report)
+    session, report = loaded(*pages(handbook, "1", "2", "3", "4"))
+    [document] = session.documents
+    shown = report_html(report)
     assert "4 pages" in shown
     assert "2 blank pages left out" in shown
     assert "rn-error" not in shown
     assert shown.count('class="rn-file"') == 1
     assert "handbook.pdf" in shown
     assert document.metadata["page_starts"][2] == document.text.index(LINES[2])
-    sessions.close()
+    session.close()
 
 
 def test_the_page_is_drawn_as_printed_if_the_file_is_there(handbook: Path) -> None:
-    sessions, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
-    drawing = str(DocumentEvents(sessions).refresh("", "", "", 1, Request())[-1])
+    session, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
+    show_page(session)
+    drawing = next(one["html"] for one in session.screen.patches(0) if one["name"] == "sheet")
     assert drawing.count("<image ") == 1
-    sessions.close()
+    session.close()
 
 
 def test_a_question_is_answered_with_the_page_of_the_file(handbook: Path) -> None:
-    sessions, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
-    [column] = sessions.of(VISITOR).ask("When is the ramp lowered?").columns
+    session, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
+    [column] = session.talk.ask("When is the ramp lowered?").columns
     assert column.answer is not None
     assert {one.page for one in column.answer.citations if "ramp" in one.quote} == {3}
-    sessions.close()
+    session.close()
 
 
 @pytest.mark.parametrize("labels", [("7", "8", "9", "12"), ("i", "ii", "1", "2")])

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from browser_page import PATIENCE, WIDE, ask, unfold_parsers
+from browser_page import PATIENCE, WIDE, ask, load, loaded
 from contrast import OURS, STILL, left, pale
 from playwright.sync_api import Browser, Page
 
@@ -25,9 +25,8 @@ with gr.Blocks() as host:
         importlib.import_module(module.name)
 print(sorted(type(one).__name__ for one in host.blocks.values()))
 """
-UNFOLD = """() => document.querySelectorAll('.sidebar .label-wrap:not(.open)')
-  .forEach((fold) => fold.click())"""
-BOLD = ".rn-question, .rn-who, .rn-column h3, .rn-more, #rn-tabs button[role=tab]"
+UNFOLD = "() => document.querySelectorAll('.rn details').forEach((one) => { one.open = true; })"
+BOLD = ".rn-question, .rn-who, .rn-column strong, .rn-more, .rn-name"
 
 
 def _environment(folder: Path) -> dict[str, str]:
@@ -64,10 +63,10 @@ def _opened(browser: Browser, address: str) -> Iterator[Page]:
     page.set_default_timeout(PATIENCE)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address)
-    page.get_by_role("tab").first.wait_for()
+    page.wait_for_load_state("networkidle")
     if page.get_by_role("tab", name="Chunking").count():
         page.get_by_role("tab", name="Chunking").click()
-    page.locator("#rn-question").wait_for()
+    page.locator(".rn-tick").first.wait_for()
     yield page
     page.close()
     assert errors == []
@@ -104,27 +103,19 @@ def test_in_a_host_every_visible_button_works_and_a_question_is_answered(
     document.write_text(DOCUMENT, encoding="utf-8")
     with _host(tmp_path, way, theme) as address, _opened(browser, address) as page:
         if way == "columns":  # its documents are loaded already, or still being loaded
-            page.locator("#rn-status .rn-dot").wait_for(state="attached")
-        for name in ("Processing", "Run", "Stop", "Cancel"):
-            assert page.get_by_role("button", name=name, exact=True).count() == 0, name
-        if way != "columns":
-            page.set_input_files("#rn-files input[type=file]", str(document))
-        page.locator("#rn-status .rn-dot").wait_for(state="attached")
+            loaded(page, "colours.md")
+        else:
+            load(page, document)
         ask(page, QUESTION)
         assert "The machine is red" in page.inner_text(".rn-turn")
-        page.get_by_role("button", name="Helpful: Fixed size", exact=True).click()
+        page.locator("details.rn-column > summary").first.click()
+        page.get_by_role("button", name="Helpful: ").first.click()
         page.wait_for_selector(".rn-rate[aria-pressed=true]")
-        unfold_parsers(page)
-        page.get_by_role("button", name="Models and options").click()
-        page.get_by_role("button", name="Retrieval").wait_for()
-        page.keyboard.press("Escape")
-        page.get_by_role("tab", name="Document").click()
-        page.locator(".rn-sheet", has_text="The machine is red").wait_for()
-        page.get_by_role("tab", name="Decide").click()
-        page.locator("#rn-said h2").wait_for()
-        page.get_by_role("tab", name="Compare").click()
+        assert "The machine is red" in page.inner_text(".rn-sheet")
+        page.locator(".rn-decision").wait_for()
         page.get_by_role("button", name="Clear", exact=True).last.click()
-        page.locator(".rn-empty").wait_for()
+        page.locator(".rn-turn").wait_for(state="detached")
+        assert page.evaluate("fetch.toString().includes('[native code]')"), "the host's own"
 
 
 @pytest.fixture(scope="module")
@@ -134,29 +125,18 @@ def answered(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     document = folder / "colours.md"
     document.write_text(DOCUMENT, encoding="utf-8")
     with _host(folder, "tab", "default") as address, _opened(browser, address) as page:
-        page.set_input_files("#rn-files input[type=file]", str(document))
-        page.locator("#rn-status .rn-dot").wait_for()
+        load(page, document)
         ask(page, QUESTION)
-        for summary in page.locator(".rn-more").all():
-            summary.click()
-        page.get_by_role("button", name="Models and options").click()
         page.evaluate(UNFOLD)
-        page.get_by_label("API key").wait_for()
         page.add_style_tag(content=STILL)
         yield page
 
 
 @pytest.mark.browser
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize(
-    ("tab", "content"),
-    [("Compare", ".rn-turn"), ("Document", ".rn-sheet"), ("Decide", ".rn-decision")],
-)
 def test_with_the_default_theme_of_gradio_all_our_text_stands_out_from_its_ground(
-    answered: Page, tab: str, content: str, scheme: str
+    answered: Page, scheme: str
 ) -> None:
-    answered.get_by_role("tab", name=tab, exact=True).click()
-    answered.locator(content).wait_for()
     answered.evaluate("is => document.body.classList.toggle('dark', is)", scheme == "dark")
     faults = left(answered, pale(OURS))
     answered.evaluate("document.body.classList.remove('dark')")
@@ -165,7 +145,6 @@ def test_with_the_default_theme_of_gradio_all_our_text_stands_out_from_its_groun
 
 @pytest.mark.browser
 def test_with_the_default_theme_of_gradio_no_word_is_written_in_two_fonts(answered: Page) -> None:
-    answered.get_by_role("tab", name="Compare", exact=True).click()
     answered.locator(".rn-who").first.wait_for()
     browser = answered.context.new_cdp_session(answered)
     for domain in ("DOM", "CSS"):

@@ -7,10 +7,9 @@ from pathlib import Path
 
 import pytest
 from app_server import listening
-from browser_page import loading, redrawn
 from hostile_views import PAYLOADS
 from openai_server import Fault, OpenAIServer
-from playwright.sync_api import Browser, Dialog, Locator, Page
+from playwright.sync_api import Browser, Dialog, Page
 from pydantic import SecretStr
 
 from rag_nodes.core.settings import Settings
@@ -61,12 +60,14 @@ _PROVOKE = """() => { for (const one of document.querySelectorAll('.gradio-conta
     one.dispatchEvent(new Event(kind, {bubbles: false})); }"""
 """What handlers wait for, at every element there is."""
 _OURS = (
-    "#rn-history-box",
-    "#rn-status",
-    "#rn-document-summary",
-    "#rn-document-drawing",
-    "#rn-lengths",
-    "#rn-said",
+    "[data-region=documents]",
+    "[data-region=history]",
+    "[data-region=map]",
+    "[data-region=pager]",
+    "[data-region=sheet]",
+    "[data-region=decision]",
+    "[data-region=review]",
+    "[data-region=use]",
 )
 """Where text from outside is shown as HTML of our own."""
 _WEB_LINK = (
@@ -75,9 +76,11 @@ _WEB_LINK = (
 )
 """All that the Markdown of an answer can make of an address."""
 _FOREIGN = (
-    f"img, svg:not(.rn-page, .rn-beside), iframe, script, a:not({_WEB_LINK}), "
+    "img, svg:not(.rn-page, .rn-beside, [preserveAspectRatio], [height]), iframe, script, "
+    f"a:not({_WEB_LINK}), "
     "a[href^=javascript i], style, link, meta, "
-    "base, form, object, video, audio, math, template, picture, source, marquee, "
+    "base, form:not([data-submit]), object, video, audio, math, template, picture, source, "
+    "marquee, "
     "input[autofocus], [formaction], [srcdoc], [style*=url]"
 )
 
@@ -158,7 +161,8 @@ def page(browser: Browser, address: str, seen: Seen) -> Iterator[Page]:
     opened.on("pageerror", lambda error: seen.errors.append(str(error)))
     opened.add_init_script(_WATCH)
     opened.goto(address)
-    opened.wait_for_selector("#rn-status .rn-dot")
+    opened.wait_for_selector(".rn-ready")
+    opened.wait_for_selector(".rn[data-loading=false]")
     yield opened
     context.close()
 
@@ -167,32 +171,42 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
     page: Page, seen: Seen, address: str, documents: list[Path], openai_server: OpenAIServer
 ) -> None:
     before = page.evaluate("window.violations.length")
+    page.evaluate(
+        "() => document.querySelectorAll('.rn details:not(.rn-menu)')"
+        ".forEach((one) => { one.open = true; })"
+    )
     _ask(page, QUESTION, turns=1)
     openai_server.fail(Fault(400, None, SHOWN[1] + SHOWN[7]), times=8)
     _ask(page, SHOWN[0], turns=2)
-    _click_around(page, "#rn-history-box", "summary", ".rn-chip")
-    history = _text(page, "#rn-history-box")
+    _click_around(page, ".rn-answers", "summary", ".rn-chip")
+    history = _text(page, ".rn-answers")
     assert [one for one in SHOWN if one not in history] == []
     assert page.locator(_WEB_LINK).count() > 0
     assert page.locator(".rn-answer :is(h4, li, td, blockquote)").count() > 100
-    status = _text(page, "#rn-status")
+    status = _text(page, ".rn-documents")
     assert [one.name for one in documents if one.name not in status] == []
 
-    page.get_by_role("tab", name="Document").click()
-    page.wait_for_selector("#rn-document-tab .rn-sheet")
-    _choose(page, "plain.txt")
-    drawn = _text(page, "#rn-document-drawing")
-    for strategy in _others(page):
-        drawn += _drawn_by(page, strategy)
+    page.select_option("[data-change=document]", label="plain.txt")
+    page.locator(".rn-sheet", has_text="endoftext").wait_for()
+    drawn = _text(page, ".rn-view")
+    for strategy in page.locator("[data-change=tint] option").all():
+        name = str(strategy.get_attribute("value"))
+        page.select_option("[data-change=tint]", name)
+        page.wait_for_function(
+            "name => document.querySelector('[data-change=tint]').value === name", arg=name
+        )
+        page.wait_for_selector(".rn:not([data-waiting])")
+        _click_around(page, ".rn-view", "summary", "[data-k]")
+        drawn += _text(page, ".rn-view")
     assert [one for one in SHOWN[:30] if one not in drawn] == []
-
-    page.get_by_role("tab", name="Decide").click()
-    page.wait_for_selector(".rn-decision")
+    page.locator(".rn-decision").wait_for()
+    page.get_by_role("button", name="Add 10 questions").click()
+    page.wait_for_selector(".rn:not([data-waiting])")
     _provoke(page)
 
-    with loading(page):
-        page.set_input_files("#rn-files input[type=file]", [str(one) for one in documents[:5]])
-    assert page.locator("#rn-status .rn-file").count() == 5
+    page.set_input_files(".rn-add input", [str(one) for one in documents[:5]])
+    page.wait_for_selector(".rn-turn", state="detached")
+    page.wait_for_selector(".rn[data-loading=false]")
     _provoke(page)
 
     assert seen == Seen()
@@ -207,9 +221,10 @@ def _few() -> Iterator[tuple[int, str]]:
 
 
 def _ask(page: Page, question: str, turns: int) -> None:
-    page.locator("#rn-question textarea:enabled").fill(question)
-    page.locator("#rn-question textarea").press("Enter")
+    page.locator(".rn-question-box:enabled").fill(question)
+    page.locator(".rn-question-box").press("Enter")
     page.wait_for_function(f"() => document.querySelectorAll('.rn-turn').length === {turns}")
+    page.wait_for_selector(".rn[data-asking=false]")
 
 
 def _click_around(page: Page, where: str, *kinds: str) -> None:
@@ -226,30 +241,10 @@ def _click_around(page: Page, where: str, *kinds: str) -> None:
 def _provoke(page: Page) -> None:
     page.evaluate(_PROVOKE)
     for where in _OURS:
-        inside: Locator = page.locator(where).locator(f":is({_FOREIGN})")
+        inside = page.locator(where).locator(f":is({_FOREIGN})")
         assert inside.count() == 0, (where, inside.first.evaluate("one => one.outerHTML"))
 
 
 def _text(page: Page, where: str) -> str:
     """All text of an element, folded parts and line breaks included."""
     return str(page.locator(where).evaluate("one => one.textContent"))
-
-
-def _others(page: Page) -> list[Locator]:
-    """The strategies that are not shown yet."""
-    every = page.locator("#rn-document-strategy input").all()
-    return [one for one in every if not one.is_checked()]
-
-
-def _drawn_by(page: Page, strategy: Locator) -> str:
-    """The document as another strategy cuts it; one may cut a payload that another leaves whole."""
-    with redrawn(page, "#rn-document-drawing .rn-drawing"):
-        strategy.check()
-    _click_around(page, "#rn-document-drawing", "summary", "[data-k]")
-    return _text(page, "#rn-document-drawing")
-
-
-def _choose(page: Page, name: str) -> None:
-    page.locator("#rn-document-name input").click()
-    page.get_by_role("option", name=name).click()
-    page.locator("#rn-document-tab .rn-sheet", has_text="endoftext").wait_for()

@@ -18,7 +18,10 @@ def _colours(scheme: str) -> dict[str, str]:
     """Custom properties of one scheme, with those of Gradio's theme that the parts use."""
     light, dark, paper = (
         dict(re.findall(r"--(rn-[\w-]+): (#[0-9a-f]{3,6})", block))
-        for block in re.findall(r"\{([^{}]*--rn-1:[^{}]*)\}", style_sheet())
+        for block in re.findall(
+            r"\{([^{}]*--rn-1:[^{}]*)\}",
+            style_sheet().partition("\n.gradio-container.gradio-container .rn {")[0],
+        )
     )
     assert paper.items() <= light.items()  # a printed page is white in the dark, too
     theme, end = make_theme(), "" if scheme == "light" else "_dark"

@@ -16,7 +16,7 @@ from jinja2.runtime import Macro
 from markupsafe import Markup
 
 import rag_nodes.apps
-from rag_nodes.apps.markup import TEMPLATES, drawn, render
+from rag_nodes.apps.markup import TEMPLATES, render
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -123,7 +123,7 @@ def rendered(name: str, text: str, *, true: bool) -> str:
     for macro in (one for one in vars(module).values() if isinstance(one, Macro)):
         calls = {"caller": lambda *_: hostile} if macro.caller else {}
         pieces.append(macro(*[hostile] * len(macro.arguments), **calls))
-    return drawn(Markup("\n").join(pieces))
+    return str(Markup("\n").join(pieces))
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -136,16 +136,13 @@ def test_a_template_with_hostile_values_has_the_elements_it_has_with_harmless_on
         found = Read(html)
         assert found.elements == harmless.elements, text
         assert [one for one in found.dangers if one not in harmless.dangers] == [], text
-        assert "${" not in html
-        assert "{{" not in html
-        html.encode()  # Gradio sends it as JSON in UTF-8
+        html.encode()  # it is sent as JSON in UTF-8
 
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_template_quotes_its_attributes_and_turns_escaping_off_nowhere(name: str) -> None:
     text = Path(str(TEMPLATES.get_template(f"{name}.html").filename)).read_text("utf-8")
     plain = re.sub(r"\{#.*?#\}", "", text, flags=re.DOTALL)
-    plain = plain.replace("<style>{{ style }}</style>", "")  # ours, of a page that is a file
     assert WAYS_AROUND.findall(plain) == []
     filled = re.sub(r"\{%.*?%\}|\{\{.*?\}\}", "x", plain, flags=re.DOTALL)
     assert BARE.findall(re.sub(r'"[^"]*"', '""', filled)) == []
@@ -155,7 +152,9 @@ def test_a_template_quotes_its_attributes_and_turns_escaping_off_nowhere(name: s
 def test_a_template_opens_and_closes_the_same_elements(name: str) -> None:
     html = rendered(name, "text", true=True)
     opened, closed = (re.findall(rf"<{slash}(\w+)", html) for slash in ("", "/"))
-    assert sorted(one for one in opened if one not in {"br", "hr", "meta"}) == sorted(closed)
+    assert sorted(one for one in opened if one not in {"br", "hr", "input", "meta"}) == sorted(
+        closed
+    )
 
 
 @pytest.mark.parametrize("text", [None, "", Markup("<b>bold</b>"), "<b>", "a\x00b"])

@@ -1,130 +1,78 @@
 """Ten visitors at once: each in their own documents, none behind another, none left over."""
 
+import asyncio
 import gc
 import threading
 import weakref
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any
 
-import pytest
-from gradio_client import Client, handle_file
-from gradio_client.client import Job
 from openai_server import Fault, OpenAIServer
+from visits import QUESTION, Visitor, visiting, written
 
-from rag_nodes.apps import page as app_page
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.apps.visitors.sessions import key_of
 from rag_nodes.core.settings import Settings
-from rag_nodes.server.serve import launch_options
 
-PATIENCE = 180
-"""Seconds after which an answer counts as stuck."""
 COLOURS = (
     "amber azure coral crimson emerald indigo magenta olive scarlet turquoise".split()  # noqa: SIM905 - easier to read
 )
-QUESTION = "What colour is the machine?"
-
-
-class House(NamedTuple):
-    """A served app and who is in it."""
-
-    sessions: PageSessions
-    clients: list[Client]
-
-
-@pytest.fixture
-def house(
-    settings: Settings,
-    openai_server: OpenAIServer,
-    monkeypatch: pytest.MonkeyPatch,
-    leaks_collected: Callable[[], AbstractContextManager[None]],
-    build: object,
-) -> Iterator[House]:
-    del build  # Gradio's folder and statistics
-    opened: list[PageSessions] = []
-
-    def sessions(given: Settings, **options: bool) -> PageSessions:
-        opened.append(PageSessions(given, **options))
-        return opened[-1]
-
-    monkeypatch.setattr(app_page, "PageSessions", sessions)
-    with leaks_collected():
-        app = app_page.build_app(settings.model_copy(update={"api_base": openai_server.base}))
-        app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    options = {"verbose": False, "analytics_enabled": False, "httpx_kwargs": {"timeout": PATIENCE}}
-    clients = [Client(str(app.local_url), **options) for _ in COLOURS]
-    yield House(opened[0], clients)
-    with leaks_collected():
-        with ThreadPoolExecutor(len(clients)) as pool:
-            list(pool.map(Client.close, clients))  # each waits for its heartbeat
-        app.close()
 
 
 def test_each_is_answered_from_their_own_document_while_one_waits_for_a_slow_model(
-    house: House, openai_server: OpenAIServer, tmp_path: Path
+    settings: Settings, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     earlier = set(threading.enumerate())
-    gone = _visit(house, openai_server, tmp_path)
+    with visiting(settings.model_copy(update={"api_base": openai_server.base})) as house:
+        with ThreadPoolExecutor(1) as thread:  # browser tests leave a loop running in this one
+            gone = thread.submit(asyncio.run, _visits(house, openai_server, tmp_path)).result()
+        assert len(house.sessions) == 0
     for thread in set(threading.enumerate()) - earlier:
         if thread.name == "sweep":  # it was told to end, and holds its session until it has
-            thread.join(PATIENCE)
+            thread.join(180)
     gc.collect()
     assert [one() for one in gone] == [None] * len(COLOURS)
-    assert len(house.sessions) == 0
 
 
-def _visit(
-    house: House, openai_server: OpenAIServer, folder: Path
+async def _visits(  # noqa: C901 - one visit after the other
+    house: Visitor, openai_server: OpenAIServer, folder: Path
 ) -> list[weakref.ref[PageSession]]:
-    """Ten visitors come, load, ask and leave; what should be gone then."""
-    slow, *others = house.clients
-    server = {_parameter(slow, "API key"): "any"}
-    loading = [
-        client.submit(
-            [handle_file(_document(folder, colour))],
-            **(server if client is slow else {}),
-            api_name="/process",
-        )
-        for client, colour in zip(house.clients, COLOURS, strict=True)
-    ]
-    for job, colour in zip(loading, COLOURS, strict=True):
-        assert f"{colour}.md" in job.result(timeout=PATIENCE)[0]
+    """Ten visitors come, load, ask and leave; gives what should be gone then."""
+    tokens = [f"{number:048x}" for number in range(len(COLOURS))]
 
+    async def act(token: str, action: str, **payload: Any) -> dict[str, Any]:
+        sent = {"token": token, "action": action, "payload": payload}
+        return await house.desk.act(sent, "")
+
+    def session(token: str) -> PageSession:
+        return house.sessions.of(key_of(token, ""))
+
+    await act(tokens[0], "models", api_key="any")
+    for token, colour in zip(tokens, COLOURS, strict=True):
+        path = written(folder / f"{colour}.md", f"# Colour\n\nThe machine is {colour}.\n")
+        await act(token, "arrive")
+        session(token).start_loading([path])
+    for token in tokens:
+        loading = session(token).last_loading
+        assert loading
+        await asyncio.to_thread(loading.result)
     held = len(openai_server.asked("embeddings")) + 1
     openai_server.fail(Fault(body="slow"))
-    waiting = slow.submit(QUESTION, api_name="/ask")
-    openai_server.wait_for("embeddings", held)
-    asked = [client.submit(QUESTION, api_name="/ask") for client in others]
-    for job, colour in zip(asked, COLOURS[1:], strict=True):
-        _assert_own(job, colour)
-    assert not waiting.done()
+    await act(tokens[0], "ask", question=QUESTION)
+    await asyncio.to_thread(openai_server.wait_for, "embeddings", held)
+    for token, colour in zip(tokens[1:], COLOURS[1:], strict=True):
+        await act(token, "ask", question=QUESTION)
+        while not session(token).turns:
+            await act(token, "look", since="999999")
+        reply = await act(token, "arrive")
+        turn = next(one["html"] for one in reply["patches"] if one["name"] == "turn 1")
+        assert [one for one in COLOURS if one in turn] == [colour]
+    assert session(tokens[0]).turns == ()
     openai_server.release()
-    assert openai_server.answer.split(" [")[0] in waiting.result(timeout=PATIENCE)[0]
-
-    assert len(house.sessions) == len(COLOURS)
-    gone = [weakref.ref(house.sessions.of(client.session_hash)) for client in house.clients]
-    for client in house.clients:
-        house.sessions.end(client.session_hash)
+    while not session(tokens[0]).turns:
+        await act(tokens[0], "look")
+    gone = [weakref.ref(session(token)) for token in tokens]
+    for token in tokens:
+        await asyncio.to_thread(house.sessions.end, key_of(token, ""))
     return gone
-
-
-def _assert_own(job: Job, colour: str) -> None:
-    page = job.result(timeout=PATIENCE)[0]
-    assert page.count("<article") == 4
-    assert [one for one in COLOURS if one in page] == [colour]
-
-
-def _document(folder: Path, colour: str) -> Path:
-    path = folder / f"{colour}.md"
-    path.write_text(f"# Colour\n\nThe machine is {colour}.\n", encoding="utf-8")
-    return path
-
-
-def _parameter(client: Client, label: str) -> str:
-    """What the API calls the control with that label."""
-    described = client.view_api(print_info=False, return_format="dict")["named_endpoints"]
-    parameters = described["/process"]["parameters"]
-    return next(str(one["parameter_name"]) for one in parameters if one["label"] == label)

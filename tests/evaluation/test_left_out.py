@@ -9,7 +9,7 @@ from llama_index.core import Document
 from rich.console import Console
 from tests.evaluation.labelled import BARE
 
-from rag_nodes.apps.tabs.evidence import why
+from rag_nodes.apps.panes.evidence import why_html
 from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.evaluation.importers import load_dataset, place
 from rag_nodes.evaluation.importers.formats import read_rows
@@ -44,7 +44,7 @@ def test_every_surface_counts_and_names_the_questions_that_were_left_out(tmp_pat
     terminal = Console(width=200, record=True, file=StringIO())
     terminal.print(*evaluation_view(report))
     assert words in " ".join(terminal.export_text().split())
-    for page in (html_of(report), str(why(report))):
+    for page in (html_of(report), str(why_html(report))):
         assert words.replace("'", "&#39;") in page
 
 

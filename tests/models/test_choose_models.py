@@ -11,7 +11,7 @@ from openai_server import OpenAIServer
 from own_models import LettersEmbedding, ParrotLLM
 from pydantic import SecretStr
 
-from rag_nodes.apps.visitors.choice import Choice, effective_settings
+from rag_nodes.apps.visitors.columns import ColumnsRequest
 from rag_nodes.core.errors import (
     ConfigurationError,
     CredentialsError,
@@ -282,14 +282,11 @@ def test_what_a_visitor_types_imports_nothing_and_is_sent_no_option_of_the_serve
     for name in ("EMBEDDING", "LLM"):
         monkeypatch.setenv(f"RAG_NODES_{name}_OPTIONS", headers)
     monkeypatch.delitem(sys.modules, "this", raising=False)
-    choice = Choice(
-        parsers=("fixed",),
-        api_key=SecretStr("typed"),
-        embedding_model="this:Model",
-        llm_model="this:Model",
+    request = ColumnsRequest(
+        api_key=SecretStr("typed"), embedding_model="this:Model", llm_model="this:Model"
     )
     settings = Settings(api_base=openai_server.base)
-    check_models(choose_models(effective_settings(settings, choice)))
+    check_models(choose_models(request.settings(settings)))
     asked = [(one.body["model"], one.authorization) for one in openai_server.requests]
     assert asked == [("this:Model", "Bearer typed")] * 2
     assert "this" not in sys.modules

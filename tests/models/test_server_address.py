@@ -14,7 +14,7 @@ from certificates import certificate_in
 from openai_server import OpenAIServer
 from pydantic import SecretStr
 
-from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.visitors.columns import ColumnsRequest
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import ConfigurationError, ModelConnectionError, RagNodesError
 from rag_nodes.core.network import usual_certificates
@@ -44,7 +44,7 @@ def test_a_redirect_is_not_followed(status: int, openai_server: OpenAIServer) ->
 def test_a_key_of_a_visitor_is_sent_to_the_server_of_the_operator(
     openai_server: OpenAIServer,
 ) -> None:
-    choice = Choice(("fixed",), api_key=SecretStr(KEY))
+    choice = ColumnsRequest(api_key=SecretStr(KEY))
     with PageSession(Settings(api_base=openai_server.base, api_key=SecretStr("own"))) as session:
         session.models_of(choice)
     assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
@@ -54,7 +54,7 @@ def test_a_key_of_a_visitor_is_sent_to_the_server_of_the_operator(
 def test_a_key_of_a_visitor_follows_no_redirect_of_the_server_of_the_operator(
     status: int, openai_server: OpenAIServer
 ) -> None:
-    choice = Choice(("fixed",), api_key=SecretStr(KEY))
+    choice = ColumnsRequest(api_key=SecretStr(KEY))
     with (
         _answering(status, f"{openai_server.base}/embeddings") as address,
         PageSession(Settings(api_base=address, retry_seconds=0)) as session,

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from llama_index.core import Document
 from plant import offline_models, scripted_models
 
-from rag_nodes.apps.tabs.compare.text import answer_text
+from rag_nodes.apps.panes.text import answer_text
 from rag_nodes.cli.views.answer import answer_text as answer_in_terminal
 from rag_nodes.core.settings import DEFAULT_PROMPT
 from rag_nodes.models import Models

@@ -10,7 +10,7 @@ from crawls import SITE, page
 from llama_index.core import Document
 from llama_index.core.schema import MetadataMode
 
-from rag_nodes.apps.header.status import done
+from rag_nodes.apps.panes.top import report_html
 from rag_nodes.apps.visitors.cuts import Cuts
 from rag_nodes.cli.program import run
 from rag_nodes.core import metadata as keys
@@ -61,7 +61,7 @@ def test_the_rows_of_documents_name_title_and_url_of_each_page(report: Documents
         (NAMES[0], f"{SITE}/tank"),
         (NAMES[1], f"{SITE}/colour"),
     ]
-    assert all(name in done(report) for name in NAMES)
+    assert all(name in report_html(report) for name in NAMES)
 
 
 @pytest.mark.usefixtures("report")

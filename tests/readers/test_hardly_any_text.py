@@ -5,7 +5,7 @@ from pathlib import Path
 import pymupdf
 import pytest
 
-from rag_nodes.apps.header.status import done
+from rag_nodes.apps.panes.top import report_html
 from rag_nodes.cli.program import run
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.settings import Settings
@@ -50,6 +50,6 @@ def test_report_page_and_command_line_show_the_warning(
     with Comparison(parsers, documents=read(slip), models=models) as made:
         report = made.loaded
     assert [(file.status, file.error) for file in report.files] == [("partial", WARNING)]
-    assert WARNING in done(report)
+    assert WARNING in report_html(report)
     run(["ingest", str(slip), "--store", ":memory:", "--parser", "fixed", "--quiet"])
     assert WARNING in capsys.readouterr().out

@@ -12,13 +12,12 @@ from markupsafe import Markup
 
 from rag_nodes.apps.view.markdown import visible
 from rag_nodes.core.errors import CHECK_KEY, SET_KEY
+from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.parsers.presets import PRESETS
 
 if TYPE_CHECKING:
     from jinja2 import Template
 
-_TEMPLATE = str.maketrans({"$": "&#36;", "{": "&#123;", "}": "&#125;", "`": "&#96;"})
-"""Gradio's HTML component fills templates in the browser: ours must not look like one."""
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*\)")
 _MARKS = re.compile(r"^#{1,6}\s+|\\(?=[!-/:-@\[-`{-~])|`+", re.MULTILINE)
 """Of Markdown: headings, escapes and code."""
@@ -26,13 +25,10 @@ _COLOURS = 6
 """Colours in the style sheet."""
 
 
-def drawn(markup: Markup) -> Markup:
-    """HTML in which text is escaped already, kept from Gradio."""
-    return Markup(str(markup).translate(_TEMPLATE))  # noqa: S704 - as it was
-
-
 def colour_of(parser: str) -> str:
     """The class that carries the parser's colour, the same everywhere."""
+    if parser == REFERENCE:  # beside the presets that are ticked at first
+        return "rn-c4"
     names = tuple(PRESETS)
     own = len(names) + sum(parser.encode("utf-8", "replace"))
     position = names.index(parser) if parser in names else own
@@ -91,14 +87,14 @@ def count(number: int, one: str, many: str | None = None) -> str:
 
 
 def render(name: str, **values: Any) -> Markup:
-    """A template as HTML that may stand in another one, and in a component of Gradio.
+    """A template as HTML that may stand in another one.
 
     Args:
         name: of the template, without its folder and ending.
         values: what it needs. Text is escaped, `Markup` stands as it is, None shows nothing.
             Numbers are formatted before.
     """
-    return drawn(Markup(_template(name).render(values)))  # noqa: S704 - the template escapes
+    return Markup(_template(name).render(values))  # noqa: S704 - the template escapes
 
 
 def part(name: str, *values: Any) -> Markup:
@@ -114,7 +110,7 @@ def _template(name: str) -> Template:
 def for_page(message: str) -> str:
     """Return a message of the library with remedies that a visitor of the page can follow."""
     for remedy in (CHECK_KEY, SET_KEY):
-        message = message.replace(remedy, "check the API key under Models and options")
+        message = message.replace(remedy, "check the API key under Models")
     return message
 
 

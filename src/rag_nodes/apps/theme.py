@@ -6,12 +6,8 @@ from importlib.resources import files
 
 import gradio as gr
 
-_STYLES = ("base", "header", "compare", "document", "review", "decide")
+_STYLES = ("base", "answers", "document", "decide")
 """Parts of the style sheet; what comes later wins."""
-
-
-_INSIDE = ".gradio-container.gradio-container.gradio-container .contain"
-"""As heavy as the prefix of Gradio's own."""
 
 
 def make_theme() -> gr.themes.Base:
@@ -70,23 +66,11 @@ def make_theme() -> gr.themes.Base:
 
 
 def style_sheet() -> str:
-    """The style sheet of the rendered parts."""
-    folder = files("rag_nodes.apps") / "styles"
-    return "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
+    """Return the style sheet of the page.
 
-
-def add_style() -> None:
-    """Put the style sheet into the blocks that are open, wherever these end up.
-
-    What is given to `launch` or `mount_gradio_app` reaches no blocks inside other blocks, and is
-    forgotten by whoever launches them. Every rule stands there twice, as where Gradio itself adds a
-    style sheet: as written, and inside the page, so that it outweighs Gradio's own.
+    Every rule stands there twice: as written, and inside the page, so that it outweighs the rules
+    that Gradio and its themes have for buttons, fields and lists.
     """
-    rules = style_sheet()
-    gr.HTML(
-        f"<style>{rules}\n{_INSIDE} {{ {rules} }}</style>",
-        apply_default_css=False,
-        container=False,
-        padding=False,
-        elem_id="rn-style",
-    )
+    folder = files("rag_nodes.apps") / "styles"
+    rules = "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
+    return f"{rules}\n.gradio-container.gradio-container .rn {{ {rules} }}"

@@ -158,6 +158,7 @@ def check_cost(name: str, parser: SpanNodeParser) -> None:
             f"{size}"
         )
     window: int = getattr(parser, "window", 0)
-    widest = max(LARGEST_WINDOW, getattr(type(parser).model_fields.get("window"), "default", 0))
+    fields = getattr(type(parser), "model_fields", {})  # a user's own engine has none
+    widest = max(LARGEST_WINDOW, getattr(fields.get("window"), "default", 0))
     if window > widest:
         raise ConfigurationError(f"{name}: window must be at most {widest}, not {window}")

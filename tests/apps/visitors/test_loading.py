@@ -3,23 +3,18 @@
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
-import gradio as gr
 import pytest
 from hostile_parsers import HangingNodeParser
 from openai_server import Fault, OpenAIServer
-from pydantic import SecretStr
-from visits import QUESTION, answers, ignore, written
+from visits import QUESTION, answers, choose, written
 
-from rag_nodes.apps.header.loading import Follower, LoadingEvents
+from rag_nodes.apps.panes.top import documents_html
 from rag_nodes.apps.visitors import session as session_module
-from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.apps.visitors.sessions import PageSessions
 from rag_nodes.core.errors import CancelledError, ConfigurationError, StoreError
 from rag_nodes.core.processes import Interrupt
 from rag_nodes.core.settings import Settings
@@ -27,8 +22,14 @@ from rag_nodes.embedding import Progress
 from rag_nodes.store import Store, open_store
 
 CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
-TWO = Choice(("fixed", "heading"))
+TWO = ("fixed", "heading")
+KEY = "sk-any"
 STAGES = ("read", "parse", "embed", "store")
+
+
+@pytest.fixture(autouse=True)
+def _two(session: PageSession) -> None:
+    choose(session, *TWO)
 
 
 @pytest.fixture
@@ -65,25 +66,21 @@ def _is_closed(store: Store) -> bool:
     return False
 
 
-def _served(*parsers: str) -> Choice:
-    return Choice(parsers, api_key=SecretStr("any"))
-
-
 @pytest.mark.parametrize("stage", STAGES)
 def test_cancelled_at_any_stage_the_document_before_still_answers_and_the_next_one_loads(
     session: PageSession, red: Path, blue: Path, stores: list[Store], stage: str
 ) -> None:
-    session.load([red], TWO, ignore)
-    session.ask(QUESTION)
-    with pytest.raises(CancelledError, match="upload"):
-        session.load([blue], TWO, _cancelling(session, stage))
+    session.load([red])
+    session.talk.ask(QUESTION)
+    with pytest.raises(CancelledError, match="add the documents again"):
+        session.load([blue], _cancelling(session, stage))
     _worker_ended()
     assert not session.loading
     assert session.paths == (red,)
     assert len(session.turns) == 1
     assert "red" in answers(session)
     assert [_is_closed(store) for store in stores[1:]] == [True] * (len(stores) - 1)
-    session.load([blue], TWO, ignore)
+    session.load([blue])
     assert "blue" in answers(session)
 
 
@@ -92,26 +89,26 @@ def test_a_first_document_that_is_cancelled_leaves_an_empty_session(
     session: PageSession, red: Path, stores: list[Store], stage: str
 ) -> None:
     with pytest.raises(CancelledError):
-        session.load([red], TWO, _cancelling(session, stage))
+        session.load([red], _cancelling(session, stage))
     _worker_ended()
     assert not session.ready
     assert session.report is None
     assert all(map(_is_closed, stores))
-    with pytest.raises(ConfigurationError, match="upload one first"):
-        session.load([], TWO, ignore)
+    with pytest.raises(ConfigurationError, match="add one first"):
+        session.load([])
 
 
 def test_other_options_that_are_cancelled_leave_the_ones_before(
     session: PageSession, red: Path
 ) -> None:
-    session.load([red], TWO, ignore)
+    session.load([red])
     before = session.comparison
-    changed = Choice(("fixed",), options={"fixed": {"chunk_size": 500}})
+    choose(session, "fixed", options={"fixed": {"chunk_size": 500}})
     with pytest.raises(CancelledError):
-        session.load([], changed, _cancelling(session, "embed"))
+        session.load([], _cancelling(session, "embed"))
     assert session.comparison is before
     assert "red" in answers(session)
-    session.load([], changed, ignore)
+    session.load([])
     assert session.comparison is not None
     assert session.comparison.index is not None
     assert [one.name for one in session.comparison.index.store.collections()] == [
@@ -124,12 +121,12 @@ def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
 ) -> None:
     sentences = " ".join(f"The machine number {number} is red." for number in range(350))
     document = written(tmp_path / "long.md", sentences)
-    choice = _served("semantic")
-    session.load([written(tmp_path / "short.md", "The machine is red.")], choice, ignore)
+    choose(session, "semantic", key=KEY)
+    session.load([written(tmp_path / "short.md", "The machine is red.")])
     before = len(openai_server.asked("embeddings"))
     openai_server.fail(Fault(body="slow"))
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(session.load, [document], choice, ignore)
+        running = pool.submit(session.load, [document])
         openai_server.wait_for("embeddings", before + 1)
         session.cancel()
         with pytest.raises(CancelledError):  # while the server still holds the request
@@ -158,161 +155,81 @@ def test_cancelling_kills_the_process_that_reads(
                 session.cancel()
                 yield
 
-    session.load([red], TWO, ignore)
+    session.load([red])
     monkeypatch.setattr("rag_nodes.apps.visitors.jobs.Interrupt", Cancelling)
     with pytest.raises(CancelledError):
-        session.load([CORPUS / "handbook.pdf"], TWO, ignore)
+        session.load([CORPUS / "handbook.pdf"])
     _worker_ended()
     assert killed == [True]
     assert "red" in answers(session)
 
 
-def _events(sessions: PageSessions, choice: Choice, example: Path) -> tuple[LoadingEvents, Any]:
-    """Events of a page whose controls are set to a choice, and a visitor's request."""
-    controls = SimpleNamespace(choice=lambda _: choice, inputs=[])
-    header: Any = SimpleNamespace(controls=controls, status=None, process=None, cancel=None)
-    nobody: Any = Follower([], None, tuple, lambda _: ())
-    return LoadingEvents(sessions, header, nobody, example), SimpleNamespace(session_hash="a")
-
-
-def test_loading_goes_on_when_nobody_looks_and_is_looked_at_again(
-    settings: Settings, red: Path, openai_server: OpenAIServer
-) -> None:
-    sessions, choice = PageSessions(settings), _served("fixed")
-    events, request = _events(sessions, choice, red)
-    openai_server.fail(Fault(body="slow"))
-    looking = events.process_example(request)
-    next(looking)
-    openai_server.wait_for("embeddings")
-    looking.close()  # returns while the server holds the request
-    assert sessions.of("a").loading
-    assert sessions.of("a").working
-    looking = events.look(request)
-    assert "Processing" in next(looking)[0]
-    openai_server.release()
-    assert "Ready" in [panel for panel, *_ in looking][-1]
-    assert sessions.of("a").ready
-    sessions.close()
-
-
 def test_a_question_sent_while_documents_are_loaded_waits_for_them(
-    settings: Settings, red: Path, openai_server: OpenAIServer
+    session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions, choice = PageSessions(settings), _served("fixed")
-    events, request = _events(sessions, choice, red)
+    choose(session, "fixed", key=KEY)
     openai_server.fail(Fault(body="slow"))
-    session = sessions.of("a")
-    session.start_loading([red], choice)
+    session.start_loading([red])
     openai_server.wait_for("embeddings")
-    before_it_is_asked = events.apply(request)
-    assert "Processing" in next(before_it_is_asked)[0]
+    job = session.talk.start(QUESTION)
+    assert session.turns == ()
     openai_server.release()
-    list(before_it_is_asked)
-    assert session.ready
-    sessions.close()
+    job.result()
+    assert [turn.error for turn in session.turns] == [None]
 
 
-@pytest.mark.parametrize("ready", [False, True], ids=["at first", "with changed settings"])
 def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
-    settings: Settings, red: Path, blue: Path, openai_server: OpenAIServer, *, ready: bool
+    session: PageSession, red: Path, blue: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions = PageSessions(settings)
-    session = sessions.of("a")
-    if ready:
-        session.load([red], Choice(("fixed",)))
-    choice = _served("fixed")
-    events, request = _events(sessions, choice, red)
+    choose(session, "fixed", key=KEY)
     openai_server.fail(Fault(body="slow"))
-    if not ready:
-        session.start_loading([red], choice)
-    before_it_is_asked = events.apply(request)
-    assert "Processing" in next(before_it_is_asked)[0]
+    session.start_loading([red])
     openai_server.wait_for("embeddings")
-    session.load([blue], choice)
-    panels = [panel for panel, *_ in before_it_is_asked]
-    assert any("blue.md" in str(one) for one in panels)
-    assert not any("ancelled" in str(one) for one in panels)
+    job = session.talk.start(QUESTION)
+    session.load([blue])
+    job.result()
     openai_server.release()
-    sessions.close()
+    [turn] = session.turns
+    assert "blue" in str(turn.columns[0].answer)
 
 
-def test_a_question_is_not_asked_where_what_it_waits_for_is_cancelled_at_that_moment(
-    settings: Settings, red: Path, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
+def test_a_question_is_not_answered_if_what_it_waits_for_is_cancelled(
+    session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    sessions, choice = PageSessions(settings), _served("fixed")
-    events, request = _events(sessions, choice, red)
+    choose(session, "fixed", key=KEY)
     openai_server.fail(Fault(body="slow"))
-    session = sessions.of("a")
-    session.start_loading([red], choice)
+    session.start_loading([red])
     openai_server.wait_for("embeddings")
-    look = LoadingEvents._look
-
-    def cancel_and_look(self: LoadingEvents, session: PageSession, loading: Any) -> Any:
-        session.cancel()
-        return look(self, session, loading)
-
-    monkeypatch.setattr(LoadingEvents, "_look", cancel_and_look)
-    with pytest.raises(gr.Error, match="was not asked: cancelled"):
-        list(events.apply(request))
+    job = session.talk.start(QUESTION)
+    session.cancel()
     openai_server.release()
-    sessions.close()
-
-
-def test_a_page_that_looks_before_anything_is_loaded_changes_nothing_when_it_hears_of_that_late(
-    settings: Settings, red: Path
-) -> None:
-    sessions = PageSessions(settings)
-    events, request = _events(sessions, Choice(("fixed",)), red)
-    looked = list(events.look(request))
-    list(events.process_example(request))
-    assert looked == [(gr.skip(),) * len(events.outputs)]
-    assert "red.md" in str(list(events.look(request))[-1][0])
-
-
-def test_what_was_changed_meanwhile_is_pointed_out_once_nothing_is_loaded_and_can_be_tried_again(
-    settings: Settings, red: Path, openai_server: OpenAIServer
-) -> None:
-    sessions = PageSessions(settings)
-    events, request = _events(sessions, Choice(()), red)  # which cannot be loaded
-    session = sessions.of("a")
-    session.load([red], Choice(("fixed",)))
-    *_, failed = events.process_example(request)
-    button, note = events.noted(request)
-    assert failed[-2].value == "Try again"
-    assert button.constructor_args == {"interactive": True, "variant": "primary"}
-    assert "Settings have changed" in note
-    openai_server.fail(Fault(body="slow"))
-    session.start_loading([red], _served("fixed"))
-    assert events.noted(request) == (gr.skip(), gr.skip())
-    openai_server.release()
-    sessions.close()
+    with suppress(CancelledError):
+        job.result()
+    assert [bool(turn.error) for turn in session.turns] == [True]
 
 
 def test_a_failed_loading_is_over_and_says_so_to_whoever_looks_later(
-    settings: Settings, red: Path
+    session: PageSession, red: Path
 ) -> None:
-    sessions = PageSessions(settings)
-    session = sessions.of("a")
+    choose(session, "fixed", options={"fixed": {"chunk_size": 100}})
     with pytest.raises(ConfigurationError):
-        session.load([red], Choice(("fixed",), options={"fixed": {"chunk_size": 100}}))
-    assert not session.working
-    events, request = _events(sessions, Choice(()), red)
-    ((panel, *_),) = list(events.look(request))
-    assert "must be smaller" in panel
+        session.load([red])
+    assert not session.loading
+    assert "must be smaller" in documents_html(session)
 
 
 def test_a_visitor_who_leaves_ends_what_is_being_loaded(
     settings: Settings, red: Path, stores: list[Store]
 ) -> None:
-    sessions = PageSessions(settings)
-    session = sessions.of("a")
+    session = PageSession(settings)
+    choose(session, *TWO)
 
     def leave(step: Progress) -> None:
         if step.stage == "parse":
-            sessions.end("a")
+            session.close()
 
     with pytest.raises(CancelledError):
-        session.load([red], TWO, leave)
+        session.load([red], leave)
     _worker_ended()
     assert not session.ready
     assert all(map(_is_closed, stores))
@@ -326,9 +243,9 @@ def test_what_is_loaded_later_takes_over(session: PageSession, red: Path, blue: 
         assert go_on.wait(timeout=60)
 
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(session.load, [red], TWO, wait)
+        running = pool.submit(session.load, [red], wait)
         assert reached.wait(timeout=60)
-        session.load([blue], TWO, ignore)
+        session.load([blue])
         go_on.set()
         with pytest.raises(CancelledError):
             running.result(timeout=60)
@@ -340,7 +257,7 @@ def test_cancelling_when_nothing_is_loaded_or_all_is_done_changes_nothing(
     session: PageSession, red: Path
 ) -> None:
     session.cancel()
-    session.load([red], TWO, ignore)
+    session.load([red])
     session.cancel()
     assert "red" in answers(session)
 
@@ -353,16 +270,17 @@ def test_a_failure_of_the_loading_thread_reaches_the_caller(
 
     monkeypatch.setattr(session_module, "read_documents", fail)
     with pytest.raises(ZeroDivisionError, match="in another thread"):
-        session.load([red], TWO, ignore)
+        session.load([red])
 
 
 def test_cancelling_ends_a_parser_that_works(
     session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     parser = HangingNodeParser()
-    monkeypatch.setattr(session_module, "make_parsers", lambda *_: {"fixed": parser})
+    monkeypatch.setattr("rag_nodes.operations.run.make_offered", lambda *_: {"fixed": parser})
+    choose(session, "fixed")
     with ThreadPoolExecutor(1) as threads:
-        loading = threads.submit(session.load, [red], Choice(("fixed",)), ignore)
+        loading = threads.submit(session.load, [red])
         parser.wait_until_started()
         session.cancel()
         with pytest.raises(CancelledError):

@@ -5,9 +5,8 @@ from pathlib import Path
 
 import pytest
 from llama_index.core.schema import Document
-from visits import ignore
+from visits import choose
 
-from rag_nodes.apps.visitors.choice import Choice
 from rag_nodes.apps.visitors.questions import Questions, suggested_questions
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import DatasetError
@@ -88,12 +87,14 @@ def test_what_could_not_be_placed_is_listed_until_it_is() -> None:
 def test_questions_stay_with_their_documents_and_go_with_them(
     session: PageSession, red: Path, blue: Path
 ) -> None:
-    session.load([red], Choice(("fixed",)), ignore)
+    choose(session, "fixed")
+    session.load([red])
     of_red = _asked("a", session.documents[0].id_)
     session.questions.take(Dataset("mine", session.documents, (of_red,)))
-    session.load([], Choice(("heading",)), ignore)
+    choose(session, "heading")
+    session.load()
     assert len(session.questions) == 1
-    session.load([blue], Choice(("heading",)), ignore)
+    session.load([blue])
     assert session.questions.dataset is None
 
 

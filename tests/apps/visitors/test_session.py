@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 from counting_models import CountingEmbedding
 from openai_server import UNAUTHORIZED, Fault, OpenAIServer
-from pydantic import SecretStr
-from visits import QUESTION, answers, ignore, written
+from visits import QUESTION, answers, choose, written
 
-from rag_nodes.apps.tabs.compare.events import history
-from rag_nodes.apps.visitors.choice import Choice
+from rag_nodes.apps.panes.answers import turn_view
 from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.apps.visitors.sessions import key_of, sessions_of
 from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.core.errors import (
     ConfigurationError,
@@ -22,46 +20,73 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
+from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.store import Store, open_store
 
-TWO = Choice(("fixed", "heading"))
+TWO = ("fixed", "heading")
+KEY = "sk-any"
+
+
+def sessions(settings: Settings) -> Sessions[PageSession]:
+    return sessions_of(settings, lambda *_: None)
+
+
+@pytest.fixture
+def loaded(session: PageSession, red: Path) -> PageSession:
+    choose(session, *TWO)
+    session.load([red])
+    return session
+
+
+@pytest.fixture
+def served(session: PageSession, red: Path) -> PageSession:
+    """A session whose answers a model server writes."""
+    choose(session, "fixed", key=KEY)
+    session.load([red])
+    return session
 
 
 def test_a_loaded_document_is_answered_from_by_every_parser(
     session: PageSession, red: Path
 ) -> None:
     steps: list[Progress] = []
-    report = session.load([red], TWO, steps.append)
-    turn = session.ask(QUESTION)
+    choose(session, *TWO)
+    report = session.load([red], steps.append)
+    turn = session.talk.ask(QUESTION)
     assert [column.parser for column in report.columns] == ["fixed", "heading"]
     assert {step.stage for step in steps} == {"read", "parse", "embed", "store"}
-    assert turn.report is not None
-    assert [column.name for column in turn.report.columns] == ["fixed", "heading"]
+    assert [column.name for column in turn.columns] == ["fixed", "heading"]
     assert "red" in answers(session)
 
 
-def test_another_document_starts_over(session: PageSession, red: Path, blue: Path) -> None:
-    session.load([red], TWO, ignore)
-    session.ask(QUESTION)
-    session.load([blue], TWO, ignore)
-    assert session.turns == []
-    said = answers(session)
+def test_another_document_starts_over(loaded: PageSession, blue: Path) -> None:
+    loaded.talk.ask(QUESTION)
+    loaded.load([blue])
+    assert loaded.turns == ()
+    said = answers(loaded)
     assert "blue" in said
     assert "red" not in said
 
 
-def test_other_options_keep_the_history_and_drop_the_chunks_left_behind(
-    session: PageSession, red: Path
+def test_other_options_keep_the_turns_and_drop_the_chunks_left_behind(
+    loaded: PageSession, red: Path
 ) -> None:
-    session.load([red], TWO, ignore)
-    session.ask(QUESTION)
+    loaded.talk.ask(QUESTION)
     red.unlink()  # an upload may be gone by then: the text is kept
-    changed = Choice(("fixed", "heading"), options={"fixed": {"chunk_size": 500}})
-    report = session.load([], changed, ignore)
-    assert len(session.turns) == 1
+    choose(loaded, *TWO, options={"fixed": {"chunk_size": 500}})
+    report = loaded.load()
+    assert len(loaded.turns) == 1
     assert [column.written for column in report.columns] == [1, 0]
-    assert session._index is not None
-    assert len(session._index.store.collections()) == 2
+    assert loaded._index is not None
+    assert len(loaded._index.store.collections()) == 2
+
+
+def test_an_added_document_leaves_files_unread_that_were_read_before(
+    loaded: PageSession, red: Path, blue: Path
+) -> None:
+    red.unlink()
+    loaded.load([red, blue])
+    assert len(loaded.documents) == 2
 
 
 def test_a_paid_model_is_asked_for_no_text_of_a_session_twice(
@@ -69,12 +94,9 @@ def test_a_paid_model_is_asked_for_no_text_of_a_session_twice(
 ) -> None:
     model = CountingEmbedding()
     with PageSession(settings, embed_model=model) as session:
-        for paths, parsers in (
-            ([red], TWO.parsers[:1]),
-            ([], TWO.parsers),
-            ([red, blue], TWO.parsers),
-        ):
-            session.load(paths, Choice(parsers), ignore)
+        for paths, parsers in (([red], TWO[:1]), ([], TWO), ([red, blue], TWO)):
+            choose(session, *parsers)
+            session.load(paths)
         assert "blue" in answers(session)
     assert len(model.texts) == len(set(model.texts))
 
@@ -84,7 +106,7 @@ def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
 ) -> None:
     bad = tmp_path / "broken.pdf"
     bad.write_bytes(b"%PDF-1.7 nothing")
-    report = session.load([bad, red], TWO, ignore)
+    report = session.load([bad, red])
     assert [outcome.status for outcome in report.files] == ["failed", "read"]
     assert report.files[0].error
     assert str(tmp_path) not in report.files[0].error
@@ -94,144 +116,127 @@ def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
 def test_with_nothing_readable_there_is_nothing_to_ask(
     session: PageSession, tmp_path: Path
 ) -> None:
-    report = session.load([written(tmp_path / "empty.txt", " ")], TWO, ignore)
+    report = session.load([written(tmp_path / "empty.txt", " ")])
     assert len(report.failed) == 1
     assert not session.ready
-    assert "upload" in (session.ask(QUESTION).error or "")
+    with pytest.raises(ConfigurationError, match="add one first"):
+        session.talk.ask(QUESTION)
 
 
 @pytest.mark.parametrize(
-    ("choice", "remedy"),
-    [
-        (Choice(()), "tick at least one"),
-        (Choice(("fixed",), options={"fixed": {"chunk_size": 100}}), "must be smaller"),
-    ],
+    ("parsers", "options", "remedy"),
+    [((), {}, "tick at least one"), (("fixed",), {"fixed": {"chunk_size": 100}}, "smaller")],
 )
 def test_a_refused_choice_leaves_the_loaded_document_as_it_was(
-    session: PageSession, red: Path, blue: Path, choice: Choice, remedy: str
+    loaded: PageSession,
+    blue: Path,
+    parsers: tuple[str, ...],
+    options: dict[str, dict[str, float]],
+    remedy: str,
 ) -> None:
-    session.load([red], TWO, ignore)
+    choose(loaded, *parsers, options=options)
     with pytest.raises(ConfigurationError, match=remedy):
-        session.load([blue], choice, ignore)
-    assert "red" in answers(session)
+        loaded.load([blue])
+    assert "red" in answers(loaded)
 
 
 def test_a_typed_key_and_models_answer_with_the_server_that_the_operator_set(
     session: PageSession, red: Path
 ) -> None:
-    choice = Choice(
-        ("fixed", "semantic"),
-        api_key=SecretStr("any"),
-        embedding_model="house-embedding",
-        llm_model="house-chat",
-    )
-    report = session.load([red], choice, ignore)
-    turn = session.ask(QUESTION)
+    models = {"embedding_model": "house-embedding", "llm_model": "house-chat"}
+    choose(session, "fixed", "semantic", key=KEY, **models)
+    report = session.load([red])
+    turn = session.talk.ask(QUESTION)
     assert "house-chat" in report.models
-    assert turn.report is not None
     assert turn.scale is not None
     assert turn.scale.relative
-    for column in turn.report.columns:
+    for column in turn.columns:
         assert column.answer is not None
         assert column.answer.kind == "generated"
         assert column.answer.citations
 
 
-def test_a_refused_key_is_said_before_anything_is_read(
+def test_a_typed_key_is_for_the_address_that_the_operator_set(
+    session: PageSession, red: Path, openai_server: OpenAIServer
+) -> None:
+    choose(session, "fixed", key="sk-of-a-visitor")
+    session.load([red])
+    assert {one.authorization for one in openai_server.requests} == {"Bearer sk-of-a-visitor"}
+
+
+def test_a_refused_key_is_reported_before_anything_is_read(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
     openai_server.fail(UNAUTHORIZED, times=5)
-    choice = Choice(("fixed",), api_key=SecretStr("canary-71"))
+    choose(session, "fixed", key="canary-71")
     steps: list[Progress] = []
     with pytest.raises(CredentialsError) as caught:
-        session.load([red], choice, steps.append)
+        session.load([red], steps.append)
     assert steps == []
     assert "canary" not in str(caught.value)
+    assert "canary" not in repr(session.context)
 
 
 def test_a_model_that_fails_while_answering_is_a_turn_with_its_reason(
-    session: PageSession, red: Path, openai_server: OpenAIServer
+    served: PageSession, openai_server: OpenAIServer
 ) -> None:
-    choice = Choice(("fixed",), api_key=SecretStr("any"))
-    session.load([red], choice, ignore)
     openai_server.fail(UNAUTHORIZED, times=5)
-    turn = session.ask(QUESTION)
-    assert turn.report is not None
-    assert ["key was refused" in (column.error or "") for column in turn.report.columns] == [True]
+    turn = served.talk.ask(QUESTION)
+    assert ["key was refused" in (column.error or "") for column in turn.columns] == [True]
 
 
-def test_answers_grow_column_by_column_and_end_as_a_turn(session: PageSession, red: Path) -> None:
-    session.load([red], Choice(("fixed", "heading")), ignore)
-    looks = list(session.stream(QUESTION))
-    assert [one.name for one in looks[0]] == ["fixed", "heading"]
-    assert all(one.ended and one.found and "red" in one.text for one in looks[-1])
-    assert [turn.question for turn in session.turns] == [QUESTION]
-
-
-def test_answers_go_on_when_nobody_reads_and_are_read_again(
-    session: PageSession, red: Path, openai_server: OpenAIServer
+def test_answers_go_on_when_nobody_looks_and_a_second_question_is_refused(
+    served: PageSession, openai_server: OpenAIServer
 ) -> None:
-    session.load([red], _served(), ignore)
     openai_server.fail(Fault(body="slow"))
-    looking = session.stream(QUESTION)
-    next(looking)
-    looking.close()
+    job = served.talk.start(QUESTION)
     openai_server.wait_for("chat/completions")
-    assert session.working
-    with pytest.raises(ConfigurationError, match="stop them"):  # nor does a second one wait
-        next(session.stream("And the other one?", follow_up=True))
-    again = session.looks()
-    next(again)
+    assert served.working
+    with pytest.raises(ConfigurationError, match="stop them"):
+        served.talk.start("And the other one?")
     openai_server.release()
-    assert all(one.ended for one in list(again)[-1])
-    assert [turn.question for turn in session.turns] == [QUESTION]
-    assert session.ask(QUESTION).report is not None
+    job.result()
+    assert [turn.question for turn in served.turns] == [QUESTION]
+    assert served.talk.ask(QUESTION).report is not None
+
+
+def test_a_follow_up_is_searched_for_together_with_the_question_before(
+    loaded: PageSession,
+) -> None:
+    with pytest.raises(ConfigurationError, match="no earlier question"):
+        loaded.talk.start("And why?", follow_up=True)
+    loaded.talk.ask(QUESTION)
+    alone, followed = (loaded.talk.ask("And why?", follow_up=one) for one in (False, True))
+    assert alone.searched == ""
+    assert "And why?" in followed.searched
+    assert f"Searched for: {followed.searched}" in turn_view(followed)
 
 
 def test_chunks_only_are_shown_without_an_answer(session: PageSession, red: Path) -> None:
-    session.load([red], Choice(("fixed",), retrieval_only=True), ignore)
-    report = session.ask(QUESTION).report
-    assert report is not None
-    assert [(one.answer.kind, bool(one.answer.hits)) for one in report.columns if one.answer] == [
-        ("retrieval", True)
-    ]
+    choose(session, "fixed", retrieval_only=True)
+    session.load([red])
+    [column] = session.talk.ask(QUESTION).columns
+    assert column.answer
+    assert (column.answer.kind, bool(column.answer.hits)) == ("retrieval", True)
 
 
 def test_only_the_latest_turns_stay_and_their_numbers_are_never_used_again(
-    session: PageSession,
+    loaded: PageSession, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for _ in range(MOST_TURNS + 3):
-        session.ask(QUESTION)
-    assert [session.turns[0].number, session.turns[-1].number] == [4, MOST_TURNS + 3]
-
-
-def test_a_visitor_who_leaves_is_forgotten(settings: Settings, red: Path) -> None:
-    sessions = PageSessions(settings)
-    first = sessions.of("a")
-    first.load([red], TWO, ignore)
-    sessions.end("a")
-    assert len(sessions) == 0
-    assert first._store is None
-    assert not sessions.of("a").ready
-
-
-def test_beyond_the_most_the_one_idle_longest_goes(settings: Settings) -> None:
-    sessions = PageSessions(settings, most=2)
-    first, second = sessions.of("a"), sessions.of("b")
-    assert sessions.of("a") is first
-    sessions.of("c")
-    assert sessions.of("a") is first
-    assert sessions.of("b") is not second
+    monkeypatch.setattr("rag_nodes.apps.visitors.turns.MOST_TURNS", 3)
+    assert MOST_TURNS == 200
+    for _ in range(5):
+        loaded.talk.ask(QUESTION)
+    assert [turn.number for turn in loaded.turns] == [3, 4, 5]
 
 
 def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) -> None:
     now, ended = [0.0], threading.Event()
-    sessions = PageSessions(settings, idle_seconds=0.01, clock=lambda: now[0])
-    visitor = sessions.of("a")
-    visitor.close = ended.set  # type: ignore[method-assign]
+    opened = Sessions(lambda: PageSession(settings), idle_seconds=0.01, clock=lambda: now[0])
+    opened.of("a").close = ended.set  # type: ignore[method-assign]
     now[0] = 1.0
     assert ended.wait(30)
-    assert len(sessions) == 0
+    assert len(opened) == 0
 
 
 def test_what_is_loaded_for_a_session_that_has_ended_is_not_held(
@@ -243,94 +248,65 @@ def test_what_is_loaded_for_a_session_that_has_ended_is_not_held(
     )
     session.close()
     with pytest.raises(SessionEndedError, match="bring your documents again"):
-        session.start_loading([red], TWO).result()
+        session.load([red])
     assert (session.documents, session.comparison, session.paths) == ((), None, ())
     (store,) = opened
     with pytest.raises(StoreError):
         store.collections()
 
 
-def test_nothing_waits_for_visitors_who_have_left(settings: Settings) -> None:
-    sessions = PageSessions(settings)
-    sessions.of("a")
-    sessions.of("b")
-    sessions.end("a")
-    assert sessions._timer is not None
-    timer = sessions._timer
-    sessions.end("b")
-    timer.join(timeout=30)
-    assert not timer.is_alive()
-
-
-def test_whoever_only_asks_for_sessions_costs_nobody_their_documents(
-    settings: Settings, red: Path
-) -> None:
-    sessions = PageSessions(settings, most=3)
-    first = sessions.of("a")
-    first.load([red], TWO, ignore)
-    for number in range(10):
-        sessions.of(f"empty {number}")
-    assert len(sessions) == 3
-    assert sessions.of("a") is first
-    assert first.ready
-
-
-def test_clearing_waits_for_no_answer(
-    session: PageSession, red: Path, openai_server: OpenAIServer
-) -> None:
-    session.load([red], _served(), ignore)
-    session.ask(QUESTION)
+def test_clearing_waits_for_no_answer(served: PageSession, openai_server: OpenAIServer) -> None:
+    served.talk.ask(QUESTION)
     openai_server.fail(Fault(body="slow"))
-    answering = session.stream(QUESTION)
-    next(answering)
-    session.clear()
-    assert session.turns == []
+    job = served.talk.start(QUESTION)
+    openai_server.wait_for("chat/completions", 2)
+    served.talk.clear()
+    assert served.turns == ()
     openai_server.release()
-    for _ in answering:
-        pass
-    assert [turn.number for turn in session.turns] == [2]
+    job.result()
+    assert [turn.number for turn in served.turns] == [2]
 
 
 def test_a_session_ends_while_a_model_condenses_a_follow_up(
-    session: PageSession, red: Path, openai_server: OpenAIServer
+    served: PageSession, openai_server: OpenAIServer
 ) -> None:
-    session.load([red], _served(), ignore)
-    session.ask(QUESTION)
+    served.talk.ask(QUESTION)
     asked = len(openai_server.asked("chat/completions"))
     openai_server.fail(Fault(body="slow"))
-    answering = session.stream("And the other one?", follow_up=True)
-    next(answering)
+    job = served.talk.start("And the other one?", follow_up=True)
     openai_server.wait_for("chat/completions", asked + 1)
-    session.close()  # while the server holds the request
-    with pytest.raises(SessionEndedError, match="bring your documents"):
-        list(answering)
+    served.close()  # while the server holds the request
+    job.result()
+    openai_server.release()
 
 
-def test_a_request_without_a_session_is_refused(settings: Settings) -> None:
+@pytest.mark.parametrize("token", ["", "a" * 47, "G" * 48, None, 7])
+def test_a_request_without_the_token_of_a_page_is_refused(token: object) -> None:
     with pytest.raises(ConfigurationError, match="reload"):
-        PageSessions(settings).of(None)
+        key_of(token, "")
 
 
-def test_chunks_that_were_cut_inside_a_word_say_so_and_whole_sentences_do_not(
+def test_a_token_is_worth_nothing_to_another_user() -> None:
+    token = "a" * 48
+    assert key_of(token, "ann") == key_of(token, "ann") != key_of(token, "bob")
+    assert token not in key_of(token, "ann")
+
+
+def test_chunks_that_were_split_inside_a_word_say_so_and_whole_sentences_do_not(
     session: PageSession, tmp_path: Path
 ) -> None:
     red = written(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
-    session.load([red], Choice(("fixed", "sentence")), ignore)
-    turn = session.turns[-1] if session.ask(QUESTION) else None
-    assert turn
+    choose(session, "fixed", "sentence")
+    session.load([red])
+    turn = session.talk.ask(QUESTION)
     torn = {
         column.name: [side for hit in column.answer.hits for side in turn.edges[hit.node.node_id]]
-        for column in (turn.report.columns if turn.report else ())
+        for column in turn.columns
         if column.answer
     }
     assert "word" in torn["fixed"]
     assert set(torn["sentence"]) == {None}
-    html = history([turn], ready=True)
-    fixed, sentence = html.split("<article")[1:]
+    _, fixed, sentence = str(turn_view(turn)).split('<details class="rn-column')
     assert "inside a word</span>" in fixed
     assert 'class="rn-tear"' in fixed
     assert "inside a" not in sentence
-
-
-def _served() -> Choice:
-    return Choice(("fixed",), api_key=SecretStr("any"))

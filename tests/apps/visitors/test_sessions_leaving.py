@@ -4,9 +4,10 @@ import threading
 
 import pytest
 
-from rag_nodes.apps.visitors.sessions import PageSessions
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import StoreError
 from rag_nodes.core.settings import Settings
+from rag_nodes.operations.workspace.sessions import Sessions
 
 PATIENCE = 60
 """Seconds after which something counts as stuck."""
@@ -15,7 +16,7 @@ PATIENCE = 60
 def test_the_next_visitor_does_not_wait_until_the_session_before_is_freed(
     settings: Settings,
 ) -> None:
-    sessions = PageSessions(settings, most=1)
+    sessions = Sessions(lambda: PageSession(settings), most=1)
     answered, closed = threading.Event(), threading.Event()
 
     def close() -> None:
@@ -32,7 +33,7 @@ def test_the_next_visitor_does_not_wait_until_the_session_before_is_freed(
 def test_a_session_that_cannot_be_freed_fails_no_other(
     settings: Settings, caplog: pytest.LogCaptureFixture
 ) -> None:
-    sessions = PageSessions(settings)
+    sessions = Sessions(lambda: PageSession(settings))
     closed: list[str] = []
 
     def fail() -> None:

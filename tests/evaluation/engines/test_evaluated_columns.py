@@ -15,7 +15,7 @@ from plant import MANUAL
 from rich.console import Console
 
 from rag_nodes import Dataset, EvaluationPlan, evaluate, get_embedding, get_parser
-from rag_nodes.apps.tabs.evidence import why
+from rag_nodes.apps.panes.evidence import why_html
 from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.evaluation import Passage, Question
 from rag_nodes.evaluation.engines import StoredCollection
@@ -121,7 +121,7 @@ def test_what_cannot_be_located_is_not_measurable_and_never_zero() -> None:
     assert 'data-column="ours"' in size_curve(report)
     assert 'data-column="mine"' not in size_curve(report)
     assert not any("mine" in (one.left, one.right) for one in report.contrasts)
-    for shown in (*shown_on(report), why(report), report.to_json()):
+    for shown in (*shown_on(report), why_html(report), report.to_json()):
         assert "cannot be located: 2 of 10 chunks" in " ".join(str(shown).split())
     assert "mine (not measurable)" in shown_on(report)[2]
 
@@ -153,7 +153,7 @@ def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> Non
     for name in ("chunks", "tokens", "embedded", "bytes"):
         assert getattr(mine.cost, name) is None
         assert getattr(ours.cost, name) > 0
-    for page in (html_of(report), why(report)):
+    for page in (html_of(report), why_html(report)):
         assert "None" not in page
 
 

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from itertools import count
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
+
+from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.view.rails import DrawnChunk
 from rag_nodes.apps.view.rendered import part_starts
@@ -19,9 +22,10 @@ from rag_nodes.text.spans import PageMap, Span
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from llama_index.core.schema import Document, TextNode
+    from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.compare import Comparison, ComparisonReport
+    from rag_nodes.parsers import SpanNodeParser
 
 _NUMBERS = count(1)
 GONE = "The file is no longer here, so its text is shown. Upload it again."
@@ -39,12 +43,30 @@ class Cuts:
         documents: by id, in the order they were loaded.
     """
 
-    def __init__(self, comparison: Comparison, documents: Sequence[Document]) -> None:
+    def __init__(
+        self,
+        comparison: Comparison,
+        documents: Sequence[Document],
+        previews: Mapping[str, SpanNodeParser] = MappingProxyType({}),
+    ) -> None:
         self.key = str(next(_NUMBERS))
         self.comparison = comparison
         self.documents = {document.id_: document for document in documents}
+        self._previews = previews
         self._nodes: dict[tuple[str, str], tuple[TextNode, ...]] = {}
         self._cut: dict[tuple[str, str], tuple[Inside | None, ...]] = {}
+
+    def with_preview(self, strategy: str, parser: SpanNodeParser) -> Cuts:
+        """Return the same documents, one strategy of which is split by another parser."""
+        previews = {**self._previews, strategy: parser}
+        cuts = Cuts(self.comparison, [*self.documents.values()], previews)
+        cuts._nodes = {key: nodes for key, nodes in self._nodes.items() if key[0] != strategy}
+        cuts._cut = {key: cut for key, cut in self._cut.items() if key[0] != strategy}
+        return cuts
+
+    def parser_of(self, strategy: str) -> SpanNodeParser | None:
+        """Return the parser whose chunks are drawn; None if there is none of that name."""
+        return self._previews.get(strategy) or self.comparison.parsers.get(strategy)
 
     @property
     def strategies(self) -> tuple[str, ...]:
@@ -99,7 +121,11 @@ class Cuts:
         index, made = self.comparison.index, self.comparison.statistics.get(strategy)
         if index is None or made is None:
             return ()
-        if (strategy, document) not in self._nodes:
+        if (strategy, document) not in self._nodes and strategy in self._previews:
+            split = self._previews[strategy].get_nodes_from_documents([self.documents[document]])
+            leaves = [node for node in leaf_nodes(split) if isinstance(node, TextNode)]
+            self._nodes[strategy, document] = tuple(sorted(leaves, key=_in_order))
+        elif (strategy, document) not in self._nodes:
             collection = StoredCollection(index.store, made.collection)
             leaves = leaf_nodes(collection.nodes_of(document))
             nodes = sorted(leaves, key=_in_order)
@@ -143,6 +169,20 @@ def _in_order(node: TextNode) -> tuple[int, int]:
 def span_of(node: TextNode) -> Span:
     """The node's characters in its document."""
     return Span(node.start_char_idx or 0, node.end_char_idx or 0)
+
+
+class ChunkLocation(NamedTuple):
+    """What of a session's documents to show; anything that does not exist falls back to the first.
+
+    `strategy` None is the chosen column. `page` counts from 1, `chosen` is the position of a chunk,
+    from 0, whose page is shown, and `gold` are characters to point out, whose page is shown first.
+    """
+
+    strategy: str | None = None
+    document: str | None = None
+    page: int = 1
+    chosen: int | None = None
+    gold: tuple[Span, ...] = ()
 
 
 class Pages(NamedTuple):

@@ -1,4 +1,4 @@
-"""What to take, found out in the background: the settings are tried on one visitor's documents."""
+"""The decision: settings are tested in the background on one visitor's documents."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING
 from rag_nodes.core.errors import CancelledError, DatasetTooLargeError, RagNodesError
 from rag_nodes.core.keys import trace_of
 from rag_nodes.core.processes import BackgroundThread, Interrupt, Leases, interruptible, pause
-from rag_nodes.evaluation.columns import Searched
+from rag_nodes.evaluation.columns import REFERENCE, Searched
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probes
 from rag_nodes.evaluation.page import matrix
-from rag_nodes.evaluation.plan import EvaluationPlan
+from rag_nodes.evaluation.plan import BUDGETS, KS, EvaluationPlan
 from rag_nodes.evaluation.run import recommend
 from rag_nodes.evaluation.wording import rounded
 from rag_nodes.models.executors import Pool, usable_cores
 from rag_nodes.operations.workspace.limits import check_amount, rows_of
 from rag_nodes.parsers import get_parser
-from rag_nodes.parsers.presets import DEFAULT_PARSER, PRESETS, SWEPT
+from rag_nodes.parsers.presets import PRESETS, SWEPT
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -48,7 +48,7 @@ _LOW = 10
 """Niceness of the processes that measure: a question has nine tenths of a core they share."""
 _MOST_WORKERS = 4
 """Of those processes; half of the cores, where that is less."""
-STOPPED = "Stopped: the standard stands."
+STOPPED = "Stopped. Keeping the default settings."
 About = tuple[object, ...]
 """What a sweep is about: by what it decides, models, documents, columns of one's own."""
 _FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason in its log"
@@ -72,24 +72,21 @@ class Decider:
     documents are loaded.
 
     Attributes:
+        length: how long the answers mostly are that the visitor looks for.
         error: why the last sweep ended without a verdict; "" where it did not.
         revision: another number whenever something was found, or forgotten.
     """
 
-    def __init__(self, session: PageSession) -> None:
+    def __init__(self, session: PageSession, changed: Callable[[], None] = lambda: None) -> None:
         self._session = session
+        self._changed = changed
         self._lock = threading.Lock()
         self._sweep: _Sweep | None = None
         self._about: About = ()
         self._found: dict[About, EvaluationReport] = {}
         self.error = ""
         self.revision = 0
-
-    @property
-    def length(self) -> AnswerLength:
-        """How long what the visitor looks for mostly is; kept with what the tabs show."""
-        chosen = self._session.shown.get("length")
-        return next((one for one in ANSWER_LENGTHS if one == chosen), ANSWER_LENGTHS[0])
+        self.length: AnswerLength = ANSWER_LENGTHS[0]
 
     @property
     def verdict(self) -> EvaluationReport | None:
@@ -116,7 +113,7 @@ class Decider:
     @property
     def resting(self) -> bool:
         """True while something of the visitor's own goes first."""
-        return self._session.asking is not None or self._session.loading
+        return self._session.working
 
     @property
     def accepted(self) -> int:
@@ -132,9 +129,15 @@ class Decider:
 
     @property
     def plan(self) -> EvaluationPlan:
-        """What is measured: searched as the visitor searches, and read as `recommend` has it."""
+        """What is measured: in the visitor's context, and read as `recommend` reads."""
         comparison = self._session.comparison
         return _plan_of(comparison) if comparison else EvaluationPlan(target=None)
+
+    @property
+    def baseline(self) -> str:
+        """Name of the row that the others are compared with; "" for none."""
+        name = self._session.columns.baseline
+        return f"{name} (yours)" if name in PRESETS else name
 
     @property
     def price(self) -> str:
@@ -171,10 +174,11 @@ class Decider:
         else:
             questions = None
         options, models = comparison.options, comparison.models
-        own = (*_own_parsers(comparison), *comparison.found)
+        own = (*self._own_parsers(comparison), *comparison.found)
         documents = session.documents
-        ids = (one.id_ for one in documents)
-        about = (decided_by, models.embedding_name, options.mode, *own, *ids)
+        ids = (document.id_ for document in documents)
+        context = (options.mode, options.budget, options.top_k)
+        about = (decided_by, models.embedding_name, *context, *own, self._baseline_key, *ids)
         with self._lock:
             if session.comparison is not comparison:
                 return  # other documents took over, which then start this themselves
@@ -184,6 +188,7 @@ class Decider:
                 self._sweep.interrupt.set()
             self._sweep, self._about, self.error = None, about, ""
             self.revision += 1
+            self._changed()
             if about in self._found or (self.price and not told):
                 return
             self._sweep = sweep = _Sweep(about)
@@ -198,6 +203,7 @@ class Decider:
                 self._sweep.interrupt.set()
                 self.error = STOPPED
             self._sweep = None
+        self._changed()
 
     def forget(self) -> None:
         """End what runs and forget what was found, as where other documents are loaded."""
@@ -239,23 +245,24 @@ class Decider:
                 if verdict is not None:
                     self._found[sweep.about] = verdict
                 self.revision += 1
+        self._changed()
 
     def _measured(
         self, dataset: Dataset, comparison: Comparison, sweep: _Sweep
     ) -> EvaluationReport:
         def told(step: Step) -> None:
             sweep.step = step
+            self._changed()
             self._rest()
 
         plan = _plan_of(comparison)  # that the session answers with may be another by now
         as_it_is = replace(plan.options, granularity="chunks")
         own: dict[str, object] = {
             name: Searched(parser, as_it_is, at_sizes=False)
-            for name, parser in _own_parsers(comparison).items()
+            for name, parser in self._own_parsers(comparison).items()
         }
-        taken = {*SWEPT, DEFAULT_PARSER}
         columns = {
-            f"{name} (yours)" if name in taken else name: one
+            f"{name} (yours)" if name in PRESETS else name: one
             for name, one in {**own, **comparison.found}.items()
         }
         swept = _swept(dataset, len(columns), plan)
@@ -269,6 +276,22 @@ class Decider:
             in_use=[*columns],
             executor=Pool(min(_MOST_WORKERS, max(1, usable_cores() // 2)), niceness=_LOW),
         )
+
+    def _own_parsers(self, comparison: Comparison) -> dict[str, object]:
+        """Parsers that are tested with their own options: the operator's, and the baseline."""
+        baseline = self._session.columns.baseline
+        return {
+            name: parser
+            for name, parser in comparison.parsers.items()
+            if name != REFERENCE and (name not in PRESETS or name == baseline)
+        }
+
+    @property
+    def _baseline_key(self) -> str:
+        """Identity of the baseline with its options."""
+        comparison, name = self._session.comparison, self._session.columns.baseline
+        parser = comparison.parsers.get(name) if comparison else None
+        return f"{name} {getattr(parser, 'fingerprint', '')}"
 
     def _rest(self) -> None:
         """Wait while the visitor waits for something else."""
@@ -284,16 +307,16 @@ def _as_kept(report: EvaluationReport) -> EvaluationReport:
 
 
 def _plan_of(comparison: Comparison) -> EvaluationPlan:
-    plan = EvaluationPlan(target=None)
-    options = replace(
-        comparison.options, top_k=None, budget=plan.budget, granularity=None, filter=None
-    )
-    return replace(plan, options=options)
-
-
-def _own_parsers(comparison: Comparison) -> dict[str, object]:
-    """Splitters that whoever serves the app brought, which are tried as they are."""
-    return {name: one for name, one in comparison.parsers.items() if name not in PRESETS}
+    """Measure in the context of the answers: so many tokens, or so many chunks."""
+    options = comparison.options
+    if options.top_k:
+        ks = tuple(sorted({*KS, options.top_k}))
+        plan = EvaluationPlan(target=None, ks=ks, measure=f"recall@k{options.top_k}")
+    else:
+        budgets = (options.budget,) if options.budget else BUDGETS
+        plan = EvaluationPlan(target=None, budgets=budgets)
+    asked = replace(options, top_k=None, budget=plan.budget, granularity=None, filter=None)
+    return replace(plan, options=asked)
 
 
 def _swept(dataset: Dataset, own: int, plan: EvaluationPlan) -> tuple[str, ...]:

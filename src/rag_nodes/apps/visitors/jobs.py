@@ -123,6 +123,10 @@ class Job(Generic[Stage, Made]):
         if not self._outcome.running() and not self._outcome.set_running_or_notify_cancel():
             raise _AbandonedError
 
+    def then(self, work: Callable[[], None]) -> None:
+        """Do something once it has ended, in whatever way."""
+        self._outcome.add_done_callback(lambda _: work())
+
     def watch(self, embedding: BaseEmbedding) -> None:
         """Have every request to an embedding model end the work where it was cancelled.
 

@@ -1,7 +1,9 @@
-"""One visitor's work: documents that were loaded as they chose, freed when the visitor leaves."""
+"""One visitor's work: documents, columns, questions and the decision, in memory only."""
 
 from __future__ import annotations
 
+import logging
+import threading
 import time
 from collections.abc import Mapping
 from contextlib import AbstractContextManager, nullcontext
@@ -10,23 +12,23 @@ from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.visitors.answering import AnsweringSession
-from rag_nodes.apps.visitors.choice import (
-    effective_settings,
-    make_parsers,
-    names_models,
-    query_options,
-)
+from rag_nodes.apps.visitors.asking import Conversation
+from rag_nodes.apps.visitors.columns import Columns, ColumnsRequest, offer_of
+from rag_nodes.apps.visitors.cuts import ChunkLocation, Cuts
 from rag_nodes.apps.visitors.deciding import Decider
 from rag_nodes.apps.visitors.jobs import Job
 from rag_nodes.apps.visitors.loading import Loaded, outcomes, read_documents
 from rag_nodes.apps.visitors.questions import Questions
+from rag_nodes.apps.visitors.screen import Screen
 from rag_nodes.apps.visitors.turns import scale_for
-from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.embedding import Progress
+from rag_nodes.core.errors import CancelledError, ConfigurationError, RagNodesError
+from rag_nodes.core.keys import trace_of
 from rag_nodes.models import choose_models
-from rag_nodes.query import QueryOptions
+from rag_nodes.operations.run import Run
+from rag_nodes.operations.workspace.session import Session
 from rag_nodes.readers import ReadResult
+from rag_nodes.readers.isolation import pool
+from rag_nodes.readers.pdf.picture import KeptPages
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -34,42 +36,56 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.apps.visitors.choice import Choice
+    from rag_nodes.apps.visitors.turns import SimilarityScale, Turn
     from rag_nodes.core.settings import Settings
-    from rag_nodes.embedding import DocumentsReport, FileOutcome
+    from rag_nodes.embedding import DocumentsReport, FileOutcome, Progress
     from rag_nodes.models import Models
     from rag_nodes.parsers import Preset
+    from rag_nodes.query import QueryOptions
+
+logger = logging.getLogger(__name__)
+Steps = Mapping[str, "Progress"]
+"""Last step of each parser while documents are loaded, and of the reader under ""."""
+_FAULT = (
+    "stopped by a fault of the app ({}). You can go on; whoever runs the app finds the reason in "
+    "its log"
+)
 
 
-Steps = Mapping[str, Progress]
-"""The last step of each parser while documents are loaded, and of the reader under ""."""
-
-
-class PageSession(AnsweringSession):
-    """One visitor's documents in a store of their own, and what the visitor asked of them.
+class PageSession(Session):
+    """One browser tab's documents, and what its visitor asked of them.
 
     Loading and answering run in threads of the session: they go on when no page looks.
 
     Args:
-        settings: the server's; what the visitor types in comes on top.
-        offer: parsers to choose from; None for the presets.
-        documents: that can be loaded without a file, by the path they go by.
-        answering: how questions are answered where nothing is chosen; None for the settings' way.
-        loads: held while documents are loaded, as not all visitors' can be at once.
+        settings: of the server; what the visitor types comes on top.
+        offer: columns to choose from; None for the presets.
+        own: names of the operator's columns, which are ticked at first.
+        documents: documents that can be loaded without a file, by the path they go by.
+        answering: how questions are answered; None for the settings.
+        loads: held while documents are loaded, because not all visitors' can be at once.
         answers: held while a question is answered, likewise.
-        **options: of `AnsweringSession`, as are further attributes.
+        changed: called with the name of what changed: "loading", "loaded",
+            "documents" (others are loaded now), "turn N" or "decision".
+        **options: as for `Session`.
 
     Attributes:
-        questions: those with known answers in the documents, which go with them.
-        decider: finds out in the background which parser and size to take.
-        report: what the last `load` did; None before it.
-        paths: the loaded documents.
-        choice: what they were loaded with, so what the next question is answered with.
-        shown: what each tab shows, as JSON, so that it can show it again.
-        chosen: what the page shows as chosen, whether or not it was loaded with that.
-        wanted: parsers of the last loading.
+        screen: what the page shows.
+        place: what of the documents is shown.
+        kept: pictures of pages that were drawn.
+        shown_decision: identity of the decision whose numbers are shown.
         is_lost: the tab had a session before that this server no longer has.
-        key_is_hidden: the page was loaded again and shows no key; that of `chosen` holds.
+        using: name of the column whose script is shown; "" for the decision.
+        reviewed: id of the question that is reviewed.
+        columns: what is compared, and with what.
+        context: budget or number of chunks, models and key, as the visitor chose them.
+        talk: questions and answers.
+        questions: questions with known answers in the documents, which go with them.
+        decider: finds out in the background which parser and size to take.
+        report: what the last loading made; None before it.
+        paths: the loaded documents.
+        error: why the last loading failed; "" if it did not.
+        scale: how similarities of the embedding model read.
     """
 
     def __init__(
@@ -77,200 +93,277 @@ class PageSession(AnsweringSession):
         settings: Settings,
         *,
         offer: Mapping[str, Preset] | None = None,
+        own: Sequence[str] = (),
         documents: Mapping[Path, Document] = MappingProxyType({}),
         answering: QueryOptions | None = None,
         loads: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds nothing
         answers: AbstractContextManager[Any] = nullcontext(),  # noqa: B008
+        changed: Callable[[str], None] = lambda _: None,
         **options: Any,
     ) -> None:
-        super().__init__(settings, answers=answers, **options)
-        self._offer = offer
+        super().__init__(settings, **options)
         self._given_documents = documents
-        self._usual = answering or QueryOptions(**settings.answering())
+        self._answering = answering
         self._loads = loads
+        self._changed = changed
         self._files: Mapping[str, FileOutcome] = {}
-        self._loading: Job[Steps, DocumentsReport] | None = None
+        self._read: dict[Path, list[ReadResult]] = {}
+        self._job: Job[Steps, DocumentsReport] | None = None
+        self._cutting = threading.Lock()
+        self._cuts: Cuts | None = None
+        self.screen = Screen()
+        self.place = ChunkLocation()
+        self.shown_decision = ""
+        self.using = ""
+        self.is_lost = False
+        self.reviewed = ""
+        self.kept = KeptPages(pool.draw)
+        self.columns = Columns.first(offer_of() if offer is None else offer, own)
+        self.context = ColumnsRequest(budget=settings.budget, top_k=settings.top_k)
+        self.talk = Conversation(self, lambda number: changed(f"turn {number}"), answers)
         self.questions = Questions()
-        self.decider = Decider(self)
+        self.decider = Decider(self, lambda: changed("decision"))
         self.report: DocumentsReport | None = None
         self.paths: tuple[Path, ...] = ()
-        self.choice: Choice | None = None
-        self.shown: dict[str, Any] = {}
-        self.chosen: Choice | None = None
-        self.wanted: tuple[str, ...] = ()
-        self._wanted_paths: tuple[Path, ...] = ()
-        self.is_lost = False
-        self.key_is_hidden = False
+        self.wanted: tuple[Path, ...] = ()
+        self.error = ""
+        self.scale: SimilarityScale | None = None
 
     @property
     def loading(self) -> bool:
         """True while documents are loaded."""
-        return self._loading is not None and not self._loading.done
+        return self._job is not None and not self._job.done
 
     @property
     def last_loading(self) -> Job[Steps, DocumentsReport] | None:
-        """The loading that runs or ran last; None where there was none, or it was cancelled."""
-        return self._loading
+        """The loading that runs or ran last; None if there was none, or it was cancelled."""
+        return self._job
 
     @property
     def working(self) -> bool:
         """True while documents are loaded or a question is answered."""
-        return self.loading or self.asking is not None
+        return self.loading or self.talk.is_busy
 
     @property
     def in_use(self) -> bool:
         """True with documents, or while they are loaded."""
         return super().in_use or self.loading
 
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """Answered questions, oldest first."""
+        return self.talk.turns.all
+
+    @property
+    def cuts(self) -> Cuts | None:
+        """The documents and their chunks; None while nothing is loaded.
+
+        Without parsers, beside indexes that the operator brought, documents have no chunks.
+        """
+        # Without the lock of the session, which a slow answer may hold: all are replaced as a
+        # whole, and a comparison is set after its documents.
+        comparison, documents = self._comparison, self._documents
+        with self._cutting:
+            if comparison is None:
+                self._cuts = None
+            elif self._cuts is None or self._cuts.comparison is not comparison:
+                self._cuts = Cuts(comparison, documents)
+            return self._cuts
+
+    def preview(self, name: str) -> None:
+        """Show how a column would split the documents now, before anything is embedded again.
+
+        A parser that embeds sentences is left to the loading that follows.
+        """
+        cuts, preset = self.cuts, self.columns.offer[name]
+        if cuts is None or name not in cuts.strategies or preset.embeds:
+            return
+        made = self._run(self.context).parsers(
+            [spec for spec in self.columns.specs if spec.name == name]
+        )
+        with self._cutting:
+            self._cuts = cuts.with_preview(name, next(iter(made.values())))
+
     def load(
-        self,
-        paths: Sequence[Path],
-        choice: Choice,
-        progress: Callable[[Progress], None] = lambda _: None,
+        self, paths: Sequence[Path] = (), progress: Callable[[Progress], None] = lambda _: None
     ) -> DocumentsReport:
-        """Like `start_loading`, and wait for it.
+        """Load documents, and wait for it; see `start_loading`.
 
         Raises:
             CancelledError: see `cancel`.
             RagNodesError: nothing was chosen or read, or the models do not answer.
         """
-        return self.start_loading(paths, choice, progress).result()
+        return self.start_loading(paths, progress).result()
 
     def start_loading(
-        self,
-        paths: Sequence[Path],
-        choice: Choice,
-        progress: Callable[[Progress], None] = lambda _: None,
+        self, paths: Sequence[Path] = (), progress: Callable[[Progress], None] = lambda _: None
     ) -> Job[Steps, DocumentsReport]:
-        """Read documents and cut them with every chosen parser.
+        """Read documents and split them with every ticked parser, as the context says.
 
-        Other documents than before start over: new store, no history. The same documents
-        are not read again, and only parsers whose options changed do any work. Until all is done
-        the session answers from what it held before; loading that runs already is cancelled.
+        Other documents than before start over without questions. The same documents are not read
+        again, and only parsers whose options changed do any work. Until all is done the session
+        answers from what it held before; a loading that runs already is cancelled.
 
         Args:
             paths: what to load; empty to stay with the loaded documents.
-            choice: parsers, options and models.
             progress: called after every step, from any thread.
 
         Raises:
-            ConfigurationError: no document, or no parser was chosen.
+            ConfigurationError: no document, or no column was chosen.
         """
-        wanted = tuple(dict.fromkeys(paths)) or self.paths
+        wanted = tuple(dict.fromkeys(paths)) or self.wanted or self.paths
         if not wanted:
-            raise ConfigurationError("no document yet: upload one first")
-        if not choice.parsers:
-            raise ConfigurationError("no parser chosen: tick at least one")
-        self.wanted, self._wanted_paths = choice.parsers, wanted
-        loading: Job[Steps, DocumentsReport] = Job("upload the documents again to load them")
+            raise ConfigurationError("no document yet: add one first")
+        if not self.columns.ticked:
+            raise ConfigurationError("no column is chosen: tick at least one")
+        request = self.context.model_copy(update={"parsers": self.columns.specs})
+        self.wanted, self.error = wanted, ""
+        job: Job[Steps, DocumentsReport] = Job("add the documents again to load them")
         # In one step: whoever looks sees that another run took over, not that nothing is loaded.
-        before, self._loading = self._loading, loading
+        before, self._job = self._job, job
         if before is not None:
             before.cancel()
         steps: dict[str, Progress] = {}
 
-        def step(one: Progress) -> None:
-            loading.check()
-            progress(one)
-            steps["" if one.stage == "read" else one.name] = one
-            loading.step(dict(steps))
+        def step(at: Progress) -> None:
+            job.check()
+            progress(at)
+            steps["" if at.stage == "read" else at.name] = at
+            job.step(dict(steps))
+            self._changed("loading")
 
-        loading.start(partial(self._load, wanted, choice, loading, step), self._loads)
-        return loading
-
-    @property
-    def uploads(self) -> tuple[Path, ...]:
-        """The files that are loaded, or being loaded."""
-        return self._wanted_paths if self.loading else self.paths
+        job.then(lambda: self._changed("loaded"))
+        job.start(partial(self._load, wanted, request, job, step), self._loads)
+        return job
 
     def read(self, path: Path) -> Iterator[ReadResult]:
-        """The documents of one file, or the one that was given for it."""
+        """Read the documents of one file, once, or give the one that stands for it."""
         if given := self._given_documents.get(path):
             return iter([ReadResult(path, given, None, 0.0)])
-        return super().read(path)
+        if path not in self._read:
+            self._read[path] = list(super().read(path))
+        return iter(self._read[path])
 
-    def models_of(self, choice: Choice, *, check: bool = True) -> Models:
-        """The models that the visitor chose, known to answer.
+    def models_of(self, request: ColumnsRequest) -> Models:
+        """Return the models that the visitor chose, known to answer.
 
         Raises:
             RagNodesError: see `models`.
         """
-        settings = effective_settings(self._settings, choice)
+        settings = request.settings(self._settings)
         models = choose_models(settings)
-        if not names_models(choice):
+        if not request.names_models:
             models = self._with_given(models)
-        return self._tried(models, settings) if check else models
+        return self._tried(models, settings)
 
     def cancel(self) -> None:
         """End the loading that runs, if any; everything stays as it was before it."""
-        loading, self._loading = self._loading, None
-        if loading is not None:
-            loading.cancel()
+        job, self._job = self._job, None
+        self.wanted = self.paths
+        if job is not None:
+            job.cancel()
+        self._changed("loading")
 
     def close(self) -> None:
         """Free everything; what runs is ended first."""
         self.cancel()
-        self.stop()
+        self.talk.stop()
         self.decider.forget()
         super().close()
 
+    def _run(self, request: ColumnsRequest) -> Run:
+        """The operation that a visitor's request is part of."""
+        run = Run(self._settings, session=self, offer=self.columns.offer)
+        run.tell(request)
+        return run
+
+    def _options(self, request: ColumnsRequest) -> QueryOptions:
+        """How questions are answered: as the operator set it up, in the visitor's context."""
+        if self._answering is None:
+            return self._run(request).options(request)
+        return replace(
+            self._answering,
+            budget=request.budget,
+            top_k=request.top_k,
+            retrieval_only=request.retrieval_only,
+        )
+
     def _forget(self) -> None:
         super()._forget()
+        self._cuts = None
+        self.place = ChunkLocation()
+        self.talk.clear()
+        self._changed("documents")
         self.questions.clear()
         self.decider.forget()
-        self.shown = {}
-        self._files, self.report, self.paths, self.choice = {}, None, (), None
+        self._files, self.report, self.paths = {}, None, ()
 
     def _load(
         self,
         wanted: tuple[Path, ...],
-        choice: Choice,
-        loading: Job[Steps, DocumentsReport],
+        request: ColumnsRequest,
+        job: Job[Steps, DocumentsReport],
         step: Callable[[Progress], None],
     ) -> DocumentsReport:
         """Load, and answer from it from then on, unless that was cancelled."""
-        loaded = self._loaded(wanted, choice, loading, step)
         try:
-            with self.turn():
-                loading.settle()
-                self._take_over(loaded)
-                self.choice = choice
-        finally:
-            if (index := loaded.comparison.index) and index is not self._index:
-                index.close()  # nobody waits for it any longer
+            loaded = self._loaded(wanted, request, job, step)
+            try:
+                with self.turn():
+                    job.settle()
+                    self._take_over(loaded)
+            finally:
+                if (index := loaded.comparison.index) and index is not self._index:
+                    index.close()  # nobody waits for it any longer
+        except CancelledError:
+            raise
+        except Exception as error:
+            if job is self._job:
+                self.wanted = self.paths
+                is_known = isinstance(error, RagNodesError)
+                self.error = str(error) if is_known else _FAULT.format(type(error).__name__)
+                if not is_known:
+                    logger.error("documents could not be loaded\n%s", trace_of(error))  # noqa: TRY400 - its text may hold a key
+            raise
         self.decider.start()
         return loaded.report
 
     def _loaded(
         self,
         wanted: tuple[Path, ...],
-        choice: Choice,
-        loading: Job[Steps, DocumentsReport],
+        request: ColumnsRequest,
+        job: Job[Steps, DocumentsReport],
         step: Callable[[Progress], None],
     ) -> Loaded:
-        """Read, cut, embed and store; changes nothing but collections that nobody looks at."""
+        """Read, split, embed and store; changes nothing but collections that nobody looks at."""
         started = time.perf_counter()
-        models = self.models_of(choice)
-        loading.watch(models.embedding)
-        parsers = make_parsers(choice, models.sentence_model, self._offer)
-        known = wanted == self.paths and bool(self._documents)
+        models = self.models_of(request)
+        job.watch(models.embedding)
+        made = self._run(request).parsers(request.parsers, models)
+        columns = {spec.name: made[spec.label] for spec in request.parsers}
+        is_known = wanted == self.paths and bool(self._documents)
         documents, files = self._documents, self._files
-        if not known:
+        if not is_known:
             documents, files = read_documents(wanted, self.read, step)
-            loading.began_anew()
-        index = self._index if known and self._index else self._indexing(documents)
-        options = query_options(self._usual, choice)
+            job.began_anew()
+        index = self._index if is_known and self._index else self._indexing(documents)
+        options = self._options(request)
         try:
-            comparison = self._compared(parsers, index, models, options, step)
+            comparison = self._compared(columns, index, models, options, step)
         except BaseException:
             if index is not self._index:
                 index.close()
             raise
+        if is_known and self._comparison:
+            comparison.turns = self._comparison.turns
         report = comparison.loaded
         mode = options.search_mode(by_meaning=models.embeds_meaning)
-        ran = f"{report.models} · {mode} search"
-        seconds = time.perf_counter() - started
-        report = replace(report, files=outcomes(files, report), seconds=seconds, models=ran)
+        report = replace(
+            report,
+            files=outcomes(files, report),
+            seconds=time.perf_counter() - started,
+            models=f"{report.models} · {mode} search",
+        )
         scale = scale_for(models.embedding_name, self._settings)
         return Loaded(wanted, documents, files, comparison, report, scale)
 
@@ -280,6 +373,7 @@ class PageSession(AnsweringSession):
             self._forget()
         self._index = loaded.comparison.index
         self._documents, self._files = loaded.documents, loaded.files
-        self.paths, self.report, self._scale = loaded.paths, loaded.report, loaded.scale
+        self.paths, self.report, self.scale = loaded.paths, loaded.report, loaded.scale
         self._comparison = loaded.comparison if loaded.documents else None
+        self._read = {path: read for path, read in self._read.items() if path in loaded.paths}
         self._drop_unused(loaded.comparison)

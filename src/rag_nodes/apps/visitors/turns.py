@@ -35,8 +35,6 @@ _CONFIGURABLE = frozenset({"high_similarity", "medium_similarity"})
 MOST_TURNS = 200
 """Questions that are kept; older ones are dropped."""
 _VERDICTS = {"yes": True, "no": False}
-AT_FIRST = 20
-"""Questions on the page until a visitor asks for earlier ones, so that it stays quick."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,21 +117,20 @@ class Asking:
 
 
 class Turns:
-    """The questions of one visitor, oldest first; safe from any thread.
-
-    Attributes:
-        shown: how many of the latest are on the page.
-    """
+    """The questions of one visitor, oldest first; safe from any thread."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._turns: tuple[Turn, ...] = ()
-        self.shown = AT_FIRST
 
     @property
     def all(self) -> tuple[Turn, ...]:
         """Those that are kept."""
         return self._turns
+
+    def numbered(self, number: int) -> Turn | None:
+        """Return the turn of a number; None if it is not kept."""
+        return next((turn for turn in self._turns if turn.number == number), None)
 
     def add(self, turn: Turn) -> None:
         """Remember one more; with too many the oldest goes."""
@@ -158,7 +155,7 @@ class Turns:
     def clear(self) -> None:
         """Forget all."""
         with self._lock:
-            self._turns, self.shown = (), AT_FIRST
+            self._turns = ()
 
 
 def rate(turns: Turns, number: int, column: int, verdict: str) -> bool:

@@ -1,1 +1,0 @@
-"""The panel beside the tabs: documents, models, parsers and their options."""

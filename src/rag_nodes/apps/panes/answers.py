@@ -1,0 +1,368 @@
+"""What is shown of a reply: the values that its template fills in."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple
+
+from rag_nodes.apps.markup import count, place, render, seconds, title_of
+from rag_nodes.apps.panes.difference import all_of, difference
+from rag_nodes.apps.panes.hits import anchor, hit_view
+from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
+from rag_nodes.apps.visitors.columns import headline_of
+from rag_nodes.evaluation.compare.evidence import found_also_by
+from rag_nodes.models.prices import dollars
+from rag_nodes.parsers.recovery import recovery_in_words
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from markupsafe import Markup
+
+    from rag_nodes.apps.panes.difference import AnswerSentence, Difference, SharedSentence
+    from rag_nodes.apps.visitors.turns import Asking, Turn
+    from rag_nodes.evaluation.compare import Column
+    from rag_nodes.query import Answer, Citation
+
+_KINDS = {
+    "extract": "Quoted from the documents",
+    "nothing": "No answer found",
+    "retrieval": "Retrieved passages",
+}
+
+
+class CitedPlace(NamedTuple):
+    """A place that the answer in `column` cites, its position `at` counted from 1.
+
+    `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
+    where that is not listed, and `placed` whether it is known where in the document it stands.
+    """
+
+    at: int
+    column: int
+    number: int
+    anchor: str
+    where: str | None
+    file: str
+    headings: tuple[str, ...]
+    placed: bool
+
+
+class SentencePlace(NamedTuple):
+    """A place that is cited for a sentence, and by which columns: title, and place in its answer.
+
+    `place` is that of the first of them.
+    """
+
+    place: CitedPlace
+    cited_by: tuple[tuple[str, CitedPlace], ...]
+
+
+class SentenceView(NamedTuple):
+    """A sentence as HTML, and what to know of it.
+
+    `said_by` names who says it in words, `names` by name. `sign` is "+" if the baseline does not
+    say it, a minus if the baseline says it and columns in `missed_by` do not, else "". `broken` has
+    who breaks off in what, `unknown` who cites which sources that were not given.
+    """
+
+    text: Markup
+    said_by: str
+    names: tuple[str, ...]
+    sign: str
+    missed_by: str
+    broken: tuple[tuple[str, str], ...]
+    unknown: tuple[tuple[str, str], ...]
+    places: tuple[SentencePlace, ...]
+
+
+class ComparedTurn(NamedTuple):
+    """What the answers to a question have in common: a headline, sentences, cited places.
+
+    `against` has for each other column how many sentences it gains and loses against the baseline.
+    """
+
+    headline: str
+    sentences: list[SentenceView]
+    places: dict[str, list[CitedPlace]]
+    against: dict[str, tuple[int, int]]
+
+
+def compared_turn(turn: Turn, baseline: str = "") -> ComparedTurn:
+    """Compare the answers to a question with each other, and with that of the baseline."""
+    answers = {
+        column.name: column.answer
+        for column in turn.columns
+        if column.answer and column.answer.text and column.answer.kind != "nothing"
+    }
+    compared = difference(answers, turn.edges)
+    places = {
+        column.name: _places(turn, position, column.answer)
+        for position, column in enumerate(turn.columns, start=1)
+        if column.answer
+    }
+    sentences = [
+        SentenceView(
+            quote_text(sentence.text),
+            _said_by(sentence, compared),
+            tuple(sentence.said),
+            *_sign(sentence, compared.names, baseline),
+            tuple((title_of(name), sentence.said[name].broken) for name in sentence.broken),
+            tuple(_unknown(sentence, answers)),
+            _places_of(sentence, answers, places),
+        )
+        for sentence in compared.sentences
+    ]
+    sentences.sort(key=lambda sentence: ("", "\N{MINUS SIGN}", "+").index(sentence.sign))
+    headline = " ".join([compared.headline, *_silent(turn)]).strip()
+    return ComparedTurn(headline, sentences, places, _against(turn, compared, baseline))
+
+
+def _sign(sentence: SharedSentence, names: Sequence[str], baseline: str) -> tuple[str, str]:
+    """Return how a sentence compares with the baseline, and who misses it in words."""
+    if baseline not in names:
+        return "", ""
+    if baseline not in sentence.said:
+        return "+", ""
+    missed = [title_of(name) for name in names if name not in sentence.said]
+    return ("\N{MINUS SIGN}", ", ".join(missed)) if missed else ("", "")
+
+
+def _against(turn: Turn, compared: Difference, baseline: str) -> dict[str, tuple[int, int]]:
+    """Count the sentences that each column gains and loses against the baseline."""
+    if not any(column.name == baseline and column.answer for column in turn.columns):
+        return {}
+    said = {
+        column.name: {one.key for one in compared.sentences if column.name in one.said}
+        for column in turn.columns
+        if column.answer
+    }
+    base = said[baseline]
+    return {name: (len(own - base), len(base - own)) for name, own in said.items()
+            if name != baseline}  # fmt: skip
+
+
+def turn_view(turn: Turn, baseline: str = "", *, several: bool = False) -> Markup:
+    """Render a question with its answers: what differs, each sentence, a line for each column.
+
+    Args:
+        turn: the question.
+        baseline: name of the column that the others are compared with; "" for none.
+        several: more than one document is loaded, so that a page alone names no place.
+    """
+    compared = compared_turn(turn, baseline)
+    cards = list(_cards(turn, compared.places))
+    for card in cards:
+        gained, lost = compared.against.get(str(card["name"]), (0, 0))
+        is_compared = card["name"] in compared.against
+        card |= {"gained": gained, "lost": lost, "is_compared": is_compared}
+    # The baseline comes first, then what got worse.
+    cards.sort(key=lambda card: (card["name"] != baseline, -compared.against.get(
+        str(card["name"]), (0, 0))[1]))  # fmt: skip
+    return render(
+        "turn",
+        turn=turn,
+        baseline=title_of(baseline) if baseline else "",
+        is_baseline=baseline,
+        headline=compared.headline,
+        sentences=compared.sentences,
+        cards=cards,
+        several=several
+        or len({place.file for found in compared.places.values() for place in found}) > 1,
+    )
+
+
+def asking_view(asking: Asking) -> Markup:
+    """A question that is being answered: its columns as they grow."""
+    texts = [
+        growing_text(one.text, quoted=asking.quoted) if one.text else None for one in asking.growing
+    ]
+    waiting = "" if asking.growing else "Processing documents… The answer will follow."
+    return render("asking", asking=asking, texts=texts, waiting=waiting)
+
+
+def _silent(turn: Turn) -> Iterator[str]:
+    """Which columns say nothing, and why."""
+    if all(one.answer and one.answer.kind == "nothing" for one in turn.columns):
+        yield "No answer was found. Ask in the words of the document, or with fewer of them."
+        return
+    for one in turn.columns:
+        if one.name in turn.stopped:
+            yield f"{title_of(one.name)} was stopped."
+        elif one.answer is None:
+            yield f"{title_of(one.name)} {'broke off' if one.partial else 'failed'}."
+        elif one.answer.kind == "nothing":
+            yield f"{title_of(one.name)} found no answer."
+
+
+def _said_by(one: SharedSentence, compared: Difference) -> str:
+    titles = [title_of(name) for name in one.said]
+    if len(compared.names) == 1:
+        return ""
+    if len(titles) == len(compared.names):
+        return f"{all_of(len(titles))} say"
+    return f"Only {titles[0]}" if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
+
+
+def _unknown(one: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:
+    """Yield who cites sources for a sentence that were not given, and the sources."""
+    for name, said in one.said.items():
+        numbers = [number for number in said.numbers if number in answers[name].unknown_sources]
+        if numbers:
+            yield title_of(name), ", ".join(map(str, numbers))
+
+
+def _places_of(
+    sentence: SharedSentence,
+    answers: Mapping[str, Answer],
+    places: Mapping[str, Sequence[CitedPlace]],
+) -> tuple[SentencePlace, ...]:
+    """Return where a sentence stands, by each column that cites something for it.
+
+    A page of a file is one place, whoever cites it.
+    """
+    found: dict[tuple[object, ...], dict[str, CitedPlace]] = {}
+    for name in sorted(sentence.said, key=lambda name: bool(sentence.said[name].broken)):
+        for cited in _cited_for(sentence.said[name], answers[name], places[name]):
+            key = (cited.file, cited.where or cited.headings)
+            found.setdefault(key, {}).setdefault(name, cited)
+    return tuple(
+        SentencePlace(
+            next(iter(cited.values())),
+            tuple((title_of(name), place) for name, place in cited.items()),
+        )
+        for cited in found.values()
+    )
+
+
+def _cited_for(
+    said: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
+) -> list[CitedPlace]:
+    """Return the places that an answer cites for a sentence; the one that it quotes, if any."""
+    groups = zip(places, cited_places(answer), strict=True)
+    cited = [(place, group) for place, group in groups if place.number in said.numbers]
+    exact = [
+        place for place, group in cited
+        if any(" ".join(citation.quote.split()) == said.text for citation in group)
+    ]  # fmt: skip
+    return exact[:1] or [place for place, _ in cited]
+
+
+def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:
+    shared = found_also_by({one.name: one.answer.hits for one in turn.columns if one.answer})
+    hits = [hit for one in turn.columns if one.answer for hit in one.answer.hits]
+    best = max((hit.similarity for hit in hits if hit.similarity is not None), default=None)
+    for position, one in enumerate(turn.columns, start=1):
+        answer, statistics = one.answer, one.statistics
+        stored = [count(statistics.chunks, "chunk")] if statistics.chunks else []
+        if statistics.mean_tokens:
+            stored.append(f"{statistics.mean_tokens:.0f} tokens each")
+        foreign = "splitter_class" in one.parser or "found_by" in one.parser
+        card: dict[str, object] = {
+            "position": position,
+            "name": one.name,
+            "configuration": headline_of(one.name, one.parser),
+            "stored": " · ".join(stored),
+            "recovery": recovery_in_words(statistics.unplaced, statistics.chunks, always=foreign),
+            "warning": statistics.error,
+            "stopped": growing_text(turn.stopped[one.name], quoted=False)
+            if one.name in turn.stopped
+            else None,
+            "error": one.error or "no answer",
+            "partial": growing_text(one.partial, quoted=False) if one.partial else None,
+            "answer": answer,
+            "places": places.get(one.name, ()),
+            "mark": turn.marks.get(one.name),
+        }
+        if answer:
+            card |= {
+                "anchor": anchor(turn, position),
+                "kind": _kind_of(answer),
+                "text": _text(turn, position, answer),
+                "unknown": ", ".join(map(str, answer.unknown_sources)),
+                "truncated": answer.truncated,
+                "effort": _effort(one, answer),
+                "passages": any(hit.found is not hit.node for hit in answer.hits),
+                "hits": [
+                    hit_view(turn, position, answer, hit, best, shared.get((one.name, hit.rank)))
+                    for hit in answer.hits
+                ],
+            }
+        yield card
+
+
+def _kind_of(answer: Answer) -> str:
+    if answer.kind == "generated":
+        return f"Written by {answer.answer_model}"
+    return _KINDS.get(answer.kind, _KINDS["retrieval"])
+
+
+def _text(turn: Turn, position: int, answer: Answer) -> Markup:
+    """The answer, its source numbers as buttons that open the first chunk they were cited from."""
+    links: dict[int, str] = {}
+    for citation in answer.citations:
+        if hit := answer.hit_of(citation):
+            links.setdefault(citation.number, f"{anchor(turn, position)}-{hit.rank}")
+    return answer_text(answer.text, answer.marks, links, quoted=answer.kind == "extract")
+
+
+def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
+    """The citations of an answer by what is shown of them: number, file, pages and headings."""
+    places: dict[tuple[object, ...], list[Citation]] = {}
+    for one in answer.citations:
+        shown = (one.number, one.file_name, one.page, one.page_end, one.heading_path)
+        places.setdefault(shown, []).append(one)
+    return [tuple(found) for found in places.values()]
+
+
+def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
+    """The cited characters in their document; () where it is unknown where they stand."""
+    known = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
+    found: dict[Span, None] = {}
+    for one in place:
+        if one.node_id not in known or one.start is None or not one.quote.strip():
+            return ()
+        start = one.start + len(one.quote) - len(one.quote.lstrip())
+        found[Span(start, start + len(one.quote.strip()))] = None
+    return tuple(found)
+
+
+def _places(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
+    """Every cited place, each once."""
+    found = []
+    for at, group in enumerate(cited_places(answer), start=1):
+        first = group[0]
+        hit = answer.hit_of(first)
+        found.append(
+            CitedPlace(
+                at,
+                position,
+                first.number,
+                f"{anchor(turn, position)}-{hit.rank}" if hit else "",
+                place(first.page, first.page_end),
+                first.file_name or "document",
+                first.heading_path,
+                bool(spans_of(answer, group)),
+            )
+        )
+    return found
+
+
+def _effort(one: Column, answer: Answer) -> str:
+    notes = [f"{answer.left_out} left out"] if answer.left_out else []
+    notes += ["last chunk cut"] if answer.cut else []
+    if lacking := answer.unsearched:
+        notes.append(f"{count(lacking, 'chunk')} without keyword vector not searched")
+    left = f" ({', '.join(notes)})" if notes else ""
+    context = count(answer.context_tokens, "context token")
+    spent = [f"{context}{left}", *([answer.widening] if answer.widening else [])]
+    spent.append(seconds(one.seconds.get("total", 0.0)))
+    if answer.tokens_out:
+        about = "about " if answer.tokens_estimated else ""
+        spent.append(f"{about}{answer.tokens_in} tokens read, {answer.tokens_out} written")
+    if answer.cost:
+        spent.append(dollars(answer.cost))
+    if answer.embedding_tokens:
+        tokens = count(answer.embedding_tokens, "token")
+        spent.append(f"question embedded: {tokens}, {dollars(answer.embedding_cost)}")
+    return " · ".join(spent)

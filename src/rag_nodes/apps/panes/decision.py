@@ -1,0 +1,166 @@
+"""The decision in a strip: one sentence, what it rests on, and how to use it."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.apps.markup import count, in_a_line, left, render, title_of
+from rag_nodes.apps.panes.evidence import against, details_html, place_of
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
+from rag_nodes.evaluation.run import standing
+from rag_nodes.evaluation.wording import rounded
+from rag_nodes.operations.scripts import script_name, script_of, script_to_use
+from rag_nodes.parsers import ForeignNodeParser
+from rag_nodes.parsers.loading import spec_of
+
+if TYPE_CHECKING:
+    from markupsafe import Markup
+
+    from rag_nodes.apps.visitors.deciding import Decider
+    from rag_nodes.apps.visitors.session import PageSession
+
+__all__ = ["decision_html", "exported", "place_of", "show_decision", "show_use", "use_html"]
+DECISION = ""
+"""Name of the decision among the settings that a script is made of."""
+_TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
+_FIRST_WORDS, _LAST_WORDS, _MORE = 26, 14, "[…]"
+"""Words that are shown of the beginning and of the end of an example."""
+
+
+def show_decision(session: PageSession) -> None:
+    """Show the decision as it is now, and what it rests on if that is new."""
+    session.screen.show("decision", partial(decision_html, session))
+    key = f"{session.decider.revision} {session.decider.baseline} {id(session.comparison)}"
+    if session.shown_decision != key:
+        session.shown_decision = key
+        session.screen.show("details", partial(details_html, session))
+        show_use(session)
+
+
+def show_use(session: PageSession) -> None:
+    """Show the script of the setting that was chosen to use."""
+    session.screen.show("use", partial(use_html, session))
+
+
+def decision_html(session: PageSession) -> Markup:
+    """Draw the sentence, progress, and buttons."""
+    decider = session.decider
+    if session.comparison is None:
+        return render("decision_empty")
+    verdict, running = decider.verdict, decider.running
+    decision = verdict.decision if verdict else standing(decider.plan)
+    first, reasons = decision.headline
+    doing, share = _progress(decider)
+    has_new = not running and decider.has_new_questions
+    return render(
+        "decision",
+        certainty=decision.certainty,
+        first=first,
+        others=[text for text in (reasons, decision.costs) if text],
+        budget=_context(session),
+        running=running,
+        doing=doing,
+        share=f"{share:.3f}",
+        error=decider.error,
+        price="" if verdict or running else decider.price,
+        start="" if running or verdict else "Try again" if decider.error else "Test the settings",
+        by_questions=count(decider.accepted, "question") if has_new else "",
+        baseline=decider.baseline,
+        taken=_against_taken(session),
+        lengths=_lengths(session),
+    )
+
+
+def _against_taken(session: PageSession) -> Any:
+    """Compare what the decision names with the baseline; None if they are not compared."""
+    verdict = session.decider.verdict
+    if verdict is None:
+        return None
+    rows = against(verdict, session.decider.baseline)
+    return next((row for row in rows if row.name == verdict.decision.take), None)
+
+
+def _context(session: PageSession) -> str:
+    """Return the room that the decision is made for, in words."""
+    top_k, budget = session.context.top_k, session.context.budget
+    return count(top_k, "chunk") if top_k else f"{budget or session.decider.plan.budget:,} tokens"
+
+
+def _lengths(session: PageSession) -> list[dict[str, Any]]:
+    """Lengths of answers to choose from; none if accepted questions decide."""
+    verdict = session.decider.verdict
+    if verdict and not verdict.dataset.probed:
+        return []
+    texts = {document.id_: document.text for document in session.documents}
+    found = examples(session.documents)
+    lengths = []
+    for name in ANSWER_LENGTHS:
+        text = found[name].span.of(texts[found[name].document]) if name in found else ""
+        words = in_a_line(text).split()
+        is_long = len(words) > _FIRST_WORDS + _LAST_WORDS
+        short = [*words[:_FIRST_WORDS], _MORE, *words[-_LAST_WORDS:]] if is_long else words
+        lengths.append({"name": name, "title": _TITLES[name], "words": f"{rounded(len(words)):,}",
+                        "example": " ".join(short),
+                        "chosen": name == session.decider.length})  # fmt: skip
+    return lengths
+
+
+def _progress(decider: Decider) -> tuple[str, float]:
+    step = decider.step
+    if decider.resting:
+        return "Paused while a question is being answered or documents are loaded", 0.0
+    if decider.waiting:
+        return "Waiting for tests of other visitors' documents", 0.0
+    if step is None or not step.total:
+        return "About to test settings on your documents", 0.0
+    rest = left(step.seconds_left) if step.seconds_left else ""
+    return f"Testing settings on your documents: {step.name}{rest}", step.done / step.total
+
+
+def use_html(session: PageSession) -> Markup:
+    """Draw the spec and the script of a setting, with a choice of settings."""
+    comparison = session.comparison
+    if comparison is None:
+        return render("use", choices=[], using="", spec="", script="", error="", baseline="")
+    choices = [(DECISION, "The decision"), *((name, title_of(name)) for name in comparison.names)]
+    spec, script, error = "", "", ""
+    try:
+        spec, script, _ = exported(session)
+    except ConfigurationError as failure:
+        error = str(failure)
+    return render(
+        "use",
+        choices=choices,
+        using=session.using,
+        spec=spec,
+        script=script,
+        error=error,
+        baseline=session.columns.baseline,
+    )
+
+
+def exported(session: PageSession) -> tuple[str, str, str]:
+    """Return spec, script and file name of the setting that the visitor chose to use.
+
+    Raises:
+        ConfigurationError: nothing is loaded, or no script can name the setting.
+    """
+    comparison, verdict = session.comparison, session.decider.verdict
+    if comparison is None:
+        raise ConfigurationError("No document yet: add one first.")
+    name = session.using
+    if name != DECISION:
+        if name in comparison.found:
+            raise ConfigurationError(f"{name} is your own engine: you have its code already.")
+        parser = comparison.parsers.get(name)
+        if isinstance(parser, ForeignNodeParser):
+            spec = parser.path
+        else:
+            spec = spec_of(parser, name) if parser else ""
+        return spec, script_of(comparison, name), script_name(name)
+    decision = verdict.decision if verdict else standing(session.decider.plan)
+    if not decision.parser:
+        raise ConfigurationError("No script can name this setting: see the numbers below.")
+    return decision.preset, script_to_use(decision, comparison.models, "chosen.py"), "chosen.py"

@@ -1,0 +1,295 @@
+"""What the Document tab shows: a map of all cuts, a page as printed or rendered, its chunks."""
+
+from __future__ import annotations
+
+import base64
+from statistics import median
+from typing import TYPE_CHECKING, Any
+
+from llama_index.core.schema import MetadataMode
+from markupsafe import Markup
+
+from rag_nodes.apps.markup import count, in_a_line, place, render
+from rag_nodes.apps.view.cut_map import HEIGHT, WIDTH, box_of, flags_of, ruler, strip_of
+from rag_nodes.apps.view.rails import (
+    STRIP,
+    DrawnChunk,
+    block_rails,
+    padding,
+    page_notches,
+    page_rails,
+)
+from rag_nodes.apps.view.rendered import TextMark, text_blocks
+from rag_nodes.apps.visitors.cuts import GONE
+from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.metadata import (
+    BLOCKS,
+    HEADING_PATH,
+    OVERSIZED,
+    PAGE_END,
+    PAGE_START,
+    PART,
+    PARTS,
+    SOURCE,
+    TITLE,
+    TOKEN_COUNT,
+    remarks,
+)
+from rag_nodes.readers.pdf.surface import PdfSurface
+from rag_nodes.text.formats import format_in
+from rag_nodes.text.spans import Span
+
+if TYPE_CHECKING:
+    from llama_index.core.schema import TextNode
+
+    from rag_nodes.apps.visitors.cuts import Shown
+    from rag_nodes.readers.pdf.picture import KeptPages, PagePicture
+
+DPI = 144
+"""Of a printed page: sharp on a screen of two pixels a point at the width it is shown in."""
+LONGEST = 4_000
+"""Characters of a chunk that its card shows."""
+LISTED = 60
+"""Chunks of a page that have a card."""
+_NO_PARSER = (
+    "No parser is ticked: your columns search indexes of their own. Tick a parser to see its "
+    "chunks here."
+)
+_BASELINE = 0.22
+"""Share of a line's height below the line its letters stand on."""
+
+
+def map_html(shown: Shown) -> Markup:
+    """A strip for every strategy, the whole document long."""
+    length, rows = len(shown.text), []
+    for strategy in shown.cuts.strategies:
+        pieces = shown.pieces(strategy)
+        inside = sum(one.cut is not None for one in pieces)
+        hits = sum(one.is_retrieved for one in pieces)
+        said = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
+        rows.append(
+            {
+                "strategy": strategy,
+                "cuts": strip_of(pieces, length),
+                "chunks": f"{len(pieces):,}",
+                "said": said + (f", {hits} retrieved" if hits else ""),
+            }
+        )
+    return render(
+        "map",
+        rows=rows,
+        gold=flags_of(shown.gold, length),
+        ticks=[
+            {"page": f"{one.page:,}", "x": f"{100 * one.x / WIDTH:.1f}%", "is_main": one.is_main}
+            for one in ruler(shown.pages.starts, length)
+        ],
+        width=WIDTH,
+        height=HEIGHT,
+        unit=shown.pages.unit,
+    )
+
+
+def where_html(shown: Shown) -> Markup:
+    """The box that says which part of the map is shown."""
+    x, wide = box_of(shown.span, len(shown.text))
+    return render("where", x=f"{x:.1f}", wide=f"{wide:.1f}", width=WIDTH, height=HEIGHT)
+
+
+def summary_html(shown: Shown) -> Markup:
+    """What a strategy made of the document, in one line, and what went wrong in it."""
+    cuts, strategy, document = shown.cuts, shown.strategy, shown.document
+    if not strategy:
+        return render("summary", facts=_NO_PARSER, error=None, lost=[], lost_said="")
+    nodes, lost = cuts.nodes(strategy, document), cuts.unplaced(strategy, document)
+    sizes = [int(node.metadata.get(TOKEN_COUNT) or 0) for node in nodes]
+    known = cuts.comparison.statistics.get(strategy)
+    over = sum(bool(node.metadata.get(OVERSIZED)) for node in nodes)
+    facts = [
+        count(len(nodes), "chunk"),
+        f"median {median(sizes):,.0f} tokens, {min(sizes):,} to {max(sizes):,}"
+        if len(sizes) > 1
+        else f"{sum(sizes):,} tokens",
+        f"{over:,} over the size limit" if over else "",
+        cuts.recovery(strategy, [document]),
+        *(f"{name}: {words}" for name, words in remarks(node.metadata for node in nodes)),
+    ]
+    error = None if nodes or lost else (known and known.error) or "This parser made no chunk of it."
+    return render(
+        "summary",
+        facts=" · ".join(fact for fact in facts if fact),
+        error=error,
+        lost=[node.text[:200] for node in lost[:8]],
+        lost_said=count(len(lost), "chunk"),
+    )
+
+
+def page_html(shown: Shown, kept: KeptPages) -> Markup:
+    """The page with the chunks of all strategies, and cards of those of the chosen one."""
+    picture, why = _picture(shown, kept)
+    drawn = _printed(shown, picture) if picture else _rendered(shown)
+    here = shown.here(shown.strategy)
+    return render(
+        "sheet",
+        strategy=shown.strategy,
+        document=shown.document,
+        file=shown.cuts.name_of(shown.document) if len(shown.cuts.documents) > 1 else "",
+        page=shown.page,
+        drawn=drawn,
+        why=why,
+        legend=[{"strategy": one, "cuts": _cuts_here(shown, one)} for one in shown.cuts.strategies],
+        question=shown.question,
+        cards=[_card(shown, piece) for piece in here[:LISTED]],
+        more=f"{len(here) - LISTED:,}" if len(here) > LISTED else None,
+    )
+
+
+def _picture(shown: Shown, kept: KeptPages) -> tuple[PagePicture | None, str | None]:
+    """The page as printed; where there is none, why."""
+    if shown.pages.path is None:
+        return None, shown.pages.why
+    try:
+        text = shown.span.of(shown.text)
+        return kept.picture(shown.pages.path, shown.page, text, DPI), None
+    except RagNodesError as error:
+        reason = getattr(error, "reason", str(error))
+        return None, f"This page cannot be drawn ({reason}); its text is shown."
+    except OSError:
+        return None, GONE
+
+
+def _cuts_here(shown: Shown, strategy: str) -> str:
+    starts = [one.span.start for one in shown.here(strategy)]
+    number = sum(shown.span.start < at < shown.span.end for at in starts)
+    return f"{number:,} cut" if number == 1 else f"{number:,} cuts"
+
+
+def _printed(shown: Shown, picture: PagePicture) -> Markup:
+    surface = PdfSurface(picture.page, picture.places, shown.span.of(shown.text), shown.span.start)
+    strategies = shown.cuts.strategies
+    columns = [shown.here(one) for one in strategies]
+    here = shown.here(shown.strategy)
+    pad = padding(surface)
+    return render(
+        "printed",
+        strategy=shown.strategy,
+        page=f"{shown.page:,}",
+        box=f"{-pad:.0f} 0 {picture.width + 2 * pad:.1f} {picture.height:.1f}",
+        is_wide=picture.width > picture.height,
+        image=_image(picture),
+        chunks=[
+            {"number": one.number, "cls": _tint(shown, one), "path": _path(surface, one.span)}
+            for one in here
+        ],
+        gold="".join(_path(surface, one) for one in shown.gold),
+        lost=[one.number + 1 for one in here if surface.is_lost(one.span)],
+        lost_gold=any(surface.is_lost(one) for one in shown.gold),
+        rails=[
+            {"strategy": strategies[one.column], "cls": one.cls, "path": one.path}
+            for one in page_rails(surface, columns)
+        ],
+        notches=[
+            {
+                "strategy": strategies[one.column],
+                "cut": one.cut,
+                "x": f"{one.x - 0.9:.1f}",
+                "y": f"{one.top - 2:.1f}",
+                "height": f"{one.height + 4:.1f}",
+            }
+            for one in page_notches(surface, columns)
+        ],
+        runs=[
+            {
+                "start": run.start,
+                "text": run.text,
+                "x": f"{run.box[0]:.1f}",
+                "y": f"{run.box[3] - _BASELINE * (run.box[3] - run.box[1]):.1f}",
+                "size": f"{run.box[3] - run.box[1]:.1f}",
+                "width": f"{run.box[2] - run.box[0]:.1f}",
+            }
+            for run in surface.runs()
+            if run.box[2] - run.box[0] >= 0.2 * (run.box[3] - run.box[1])
+        ],
+    )
+
+
+def _image(picture: PagePicture) -> Markup:
+    """Return the picture of the page, for an SVG whose units are points."""
+    data = base64.b64encode(picture.png).decode()
+    return Markup('<image width="{}" height="{}" href="data:image/png;base64,{}"></image>').format(
+        picture.width, picture.height, data
+    )
+
+
+def _path(surface: PdfSurface, span: Span) -> str:
+    return "".join(
+        f"M{left:.1f} {top:.1f}H{right:.1f}V{bottom:.1f}H{left:.1f}z"
+        for left, top, right, bottom in surface.boxes(span)
+    )
+
+
+def _tint(shown: Shown, piece: DrawnChunk) -> str:
+    pointed = " rn-shown" if piece.number == shown.chosen else ""
+    hit = " rn-hit" if piece.is_retrieved else ""
+    return ("rn-k1" if piece.number % 2 else "rn-k0") + hit + pointed
+
+
+def _rendered(shown: Shown) -> Markup:
+    strategies, known = shown.cuts.strategies, shown.cuts.documents[shown.document].metadata
+    columns = [shown.here(one) for one in strategies]
+    here = shown.here(shown.strategy)
+    marks = [TextMark(one.span, _tint(shown, one), one.number) for one in here]
+    marks += [TextMark(one, "rn-gold") for one in shown.gold]
+    blocks = text_blocks(shown.text, shown.span, format_in(known, shown.text), marks)
+    source = str(known.get(SOURCE) or "")
+    return render(
+        "text",
+        title=known.get(TITLE),
+        address=source if source.startswith(("http://", "https://")) else None,
+        strip=f"{STRIP:.0f}",
+        blocks=[
+            {
+                "html": one.html,
+                "rails": [
+                    {"strategy": strategies[rail.column], "cls": rail.cls, "path": rail.path}
+                    for rail in block_rails(one.span, columns)
+                ],
+            }
+            for one in blocks
+        ],
+    )
+
+
+def _card(shown: Shown, piece: DrawnChunk) -> dict[str, Any]:
+    """Describe a chunk; it and those before and after it count from 1."""
+    nodes = shown.cuts.nodes(shown.strategy, shown.document)
+    node = nodes[piece.number]
+    data, rank = node.metadata, shown.ranks.get(shown.strategy, {}).get(node.node_id)
+    tokens = int(data.get(TOKEN_COUNT) or 0)
+    embedded = node.get_content(MetadataMode.EMBED)
+    return {
+        "number": piece.number,
+        "name": f"{piece.number + 1:,}",
+        "cls": _tint(shown, piece),
+        "is_open": piece.number == shown.chosen,
+        "facts": " · ".join(_facts(node, tokens)),
+        "cut": piece.cut,
+        "rank": rank,
+        "words": in_a_line(node.text[:180])[:90],
+        "headings": [str(name) for name in data.get(HEADING_PATH) or ()],
+        "embedded": embedded[:LONGEST],
+        "is_longer": len(embedded) > LONGEST,
+        "before": piece.number or None,
+        "after": piece.number + 2 if piece.number + 1 < len(nodes) else None,
+    }
+
+
+def _facts(node: TextNode, tokens: int) -> list[str]:
+    data = node.metadata
+    facts = [
+        f"{tokens:,} tokens",
+        place(data.get(PAGE_START), data.get(PAGE_END)),
+        f"part {data[PART]} of {data[PARTS]}" if data.get(PART) and data.get(PARTS) else None,
+        "holds " + ", ".join(map(str, data[BLOCKS])) if data.get(BLOCKS) else None,
+        "over the size limit" if data.get(OVERSIZED) else None,
+    ]
+    return [one for one in facts if one]

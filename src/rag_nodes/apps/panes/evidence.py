@@ -1,0 +1,227 @@
+"""What a decision rests on: the plot, the comparison with the baseline, questions, numbers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+from markupsafe import Markup
+
+from rag_nodes.apps.markup import in_a_line, render
+from rag_nodes.apps.visitors.cuts import ChunkLocation
+from rag_nodes.core.metadata import display_name
+from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.page import line_colour, matrix, size_curve
+from rag_nodes.evaluation.wording import ends
+from rag_nodes.text.spans import PageMap, Span
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.apps.visitors.session import PageSession
+    from rag_nodes.evaluation.page import Cell, MatrixLine
+    from rag_nodes.evaluation.report import EvaluationReport, Row
+
+_MAX_LINES = 150
+"""Questions of the table."""
+_MAX_QUESTION = 120
+"""Characters of a question in it."""
+_GRADES = ("missed", "partly", "found")
+
+
+class Against(NamedTuple):
+    """A setting against the baseline.
+
+    `points` are percentage points of the main measure, with the 95 % interval if there is one.
+    `won` and `lost` count questions, or passages, that it answers better and worse.
+    """
+
+    name: str
+    points: str
+    won: int
+    lost: int
+
+
+def against(report: EvaluationReport, baseline: str) -> list[Against]:
+    """Compare the best setting of each parser with the baseline; what got worse comes first."""
+    rows, lines = matrix(report)
+    base = _position(rows, baseline)
+    if base is None:
+        return []
+    found = []
+    for at, row in enumerate(rows):
+        if at == base:
+            continue
+        steps = [_step(line.cells[at], line.cells[base]) for line in lines]
+        points = _points(report, row, rows[base])
+        found.append(Against(row.name, points, sum(one > 0 for one in steps),
+                             sum(one < 0 for one in steps)))  # fmt: skip
+    return sorted(found, key=lambda row: (-row.lost, row.won))
+
+
+def _position(rows: Sequence[Row], baseline: str) -> int | None:
+    return next((at for at, row in enumerate(rows) if baseline in (row.name, row.column)), None)
+
+
+def _step(cell: Cell, base: Cell) -> int:
+    """Return 1 if a question is answered better than by the baseline, -1 if worse."""
+    gained = _GRADES.index(cell.grade) - _GRADES.index(base.grade)
+    return (gained > 0) - (gained < 0)
+
+
+def _points(report: EvaluationReport, row: Row, base: Row) -> str:
+    pair = {row.name, base.name}
+    contrast = next((one for one in report.contrasts if {one.left, one.right} == pair), None)
+    if contrast is None:
+        return f"{100 * (row.mean - base.mean):+.1f}"
+    gap = contrast.of(row.name)
+    return f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+
+
+def details_html(session: PageSession) -> Markup:
+    """Draw the plot, the comparison with the baseline, the questions, and all numbers."""
+    report = session.decider.verdict
+    if report is None:
+        return Markup('<p class="rn-quiet">Nothing has been measured yet.</p>')
+    return Markup().join(
+        [
+            plot_html(report),
+            _against_html(session, report),
+            table_html(session, report),
+            why_html(report),
+        ]
+    )
+
+
+def plot_html(report: EvaluationReport) -> Markup:
+    """Draw recall by chunk size; a point leads to its numbers."""
+    ids = _ids(report)
+    broad, slim = (size_curve(report, narrow=narrow, link=lambda row: f"#{ids[row.name]}")
+                   for narrow in (False, True))  # fmt: skip
+    if not broad:
+        return Markup()
+    columns = dict.fromkeys(row.column for row in report.rows)
+    return render(
+        "plot",
+        measure=report.measure,
+        flat="curve flat" in broad,
+        taken=report.decision.take,
+        broad=broad,
+        slim=slim,
+        columns=[{"name": name, "colour": line_colour(report, name)} for name in columns],
+    )
+
+
+def _ids(report: EvaluationReport) -> dict[str, str]:
+    return {row.name: f"rn-row-{number}" for number, row in enumerate(report.rows)}
+
+
+def _against_html(session: PageSession, report: EvaluationReport) -> Markup:
+    rows = against(report, session.decider.baseline)
+    asked = "passages" if report.dataset.probed else "questions"
+    return render("against", baseline=session.decider.baseline, rows=rows, asked=asked,
+                  measure=report.measure) if rows else Markup()  # fmt: skip
+
+
+def table_html(session: PageSession, report: EvaluationReport) -> Markup:
+    """Draw the questions, or the passages, whose outcome differs; each opens its place."""
+    rows, lines = matrix(report)
+    base = _position(rows, session.decider.baseline)
+    differing = [line for line in lines if line.differs]
+    if base is not None:
+        differing.sort(key=lambda line: sum(_step(cell, line.cells[base]) for cell in line.cells))
+    asked = "passage" if report.dataset.probed else "question"
+    return render(
+        "questions",
+        asked=asked,
+        said="" if differing or not lines else f"Every {asked} came out alike.",
+        heading=f"{asked.capitalize()}s that differ: {len(differing):,} of {len(lines):,}",
+        names=[row.name for row in rows],
+        lines=[
+            {
+                "number": line.number,
+                "asked": _asked(report, line),
+                "where": _where(session, line),
+                "cells": [
+                    (_sign(cell, line.cells[base]) if base is not None else "", _word(cell))
+                    for cell in line.cells
+                ],
+            }
+            for line in differing[:_MAX_LINES]
+        ],
+    )
+
+
+def _sign(cell: Cell, base: Cell) -> str:
+    return ("", "+", "\N{MINUS SIGN}")[_step(cell, base)]
+
+
+def _asked(report: EvaluationReport, line: MatrixLine) -> str:
+    """Return the question; of a passage, whose keywords nobody asks, how it begins."""
+    text = line.question.text
+    if report.dataset.probed:
+        text = line.question.gold[0][0].text
+    text = in_a_line(text)
+    return text if len(text) <= _MAX_QUESTION else f"{text[:_MAX_QUESTION]}…"
+
+
+def _where(session: PageSession, line: MatrixLine) -> str:
+    first = line.question.gold[0][0]
+    document = next((one for one in session.documents if one.id_ == first.document), None)
+    pages = PageMap.of(document.metadata) if document else None
+    page = f"p. {pages.page_of(first.start)}" if pages else ""
+    name = display_name(document.metadata) if document else None
+    several = len(session.documents) > 1
+    return " ".join(filter(None, (name if several or not page else "", page)))
+
+
+def _word(cell: Cell) -> str:
+    """Return sign and word of an outcome."""
+    if cell.grade == "found":
+        return "✓ found"
+    share = f"{cell.points:.0f} %"
+    if share == "0 %":
+        return "✗ missed"
+    return f"✂ split, {share}" if cell.is_cut else f"◐ {share}"
+
+
+def place_of(report: EvaluationReport, number: int) -> ChunkLocation | None:
+    """Return where the answer of a line of the table stands; None if there is no such line."""
+    line = next((one for one in matrix(report).lines if one.number == number), None)
+    if line is None:
+        return None
+    answer = line.question.gold[0]
+    document = answer[0].document
+    gold = tuple(Span(one.start, one.end) for one in answer if one.document == document)
+    return ChunkLocation(document=document, gold=gold)
+
+
+def why_html(report: EvaluationReport) -> Markup:
+    """Draw what the decision rests on, in sentences and numbers."""
+    return render(
+        "why",
+        said=report.verdict,
+        rows=[_row(report, row) for row in report.rows],
+        missed=[] if report.by_drafts else [
+            f"{reason}: {REMEDIES[reason]}"
+            for reason in REMEDIES
+            if any(reason in row.reasons for row in report.rows)
+        ],
+        left_out=[one.words for one in report.left_out],
+    )  # fmt: skip
+
+
+def _row(report: EvaluationReport, row: Row) -> dict[str, Any]:
+    plain = {"id": _ids(report)[row.name], "name": row.name, "note": row.note, "error": row.error,
+             "taken": row.name == report.decision.take}  # fmt: skip
+    if row.error:
+        return plain
+    cost, size = row.cost, row.cost.bytes
+    values = (
+        f"{100 * row.mean:.1f}",
+        ends(row.interval) if row.interval else "",
+        f"{row.chunks.mean:,.0f}",
+        *("" if one is None else f"{one:,}" for one in (cost.chunks, cost.tokens)),
+        "" if size is None else f"{size / 1_000_000:,.1f}",
+        f"{cost.search_ms:,.1f}" if cost.search_ms else "",
+    )
+    return {**plain, "numbers": values}

@@ -1,1 +1,0 @@
-"""One question, one column per parser."""

@@ -1,0 +1,329 @@
+// The script of the page. The server answers each action with the regions that changed, each with the
+// number of its change; a region that shows a later change stays, so replies may come in any order.
+const root = element.querySelector('.rn');
+const find = (selector) => root.querySelector(selector);
+const all = (selector, within = root) => [...within.querySelectorAll(selector)];
+const region = (name) => find(`[data-region="${CSS.escape(name)}"]`);
+const wait = (ms) => new Promise((done) => setTimeout(done, ms));
+
+// A random token of the tab leads to its session. It outlives a reload; no other tab has it.
+let token = '', known = false;
+try { token = sessionStorage.getItem('rag_nodes') || ''; } catch { /* it may be forbidden */ }
+if (/^[0-9a-f]{48}$/.test(token)) known = true;
+else {
+  const bytes = crypto.getRandomValues(new Uint8Array(24));
+  token = [...bytes].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  try { sessionStorage.setItem('rag_nodes', token); } catch { /* a reload begins again then */ }
+}
+
+let epoch = '', since = 0, looking = false;
+const seen = new Map(), opened = new Map();
+const numberOf = (name) => Number(name.split(' ').pop());
+
+const homeOf = (patch) => {
+  const parent = region(patch.parent), home = document.createElement('section');
+  home.dataset.region = patch.name;
+  home.className = 'rn-turn';
+  // The newest stands first, right below the question.
+  const older = [...parent.children].find((child) => numberOf(child.dataset.region) < numberOf(patch.name));
+  parent.insertBefore(home, older || null);
+  return home;
+};
+const put = (patch) => {
+  if ((seen.get(patch.name) || 0) >= patch.at) return;
+  seen.set(patch.name, patch.at);
+  if (patch.name === 'state') return switchOn(JSON.parse(patch.html));
+  let home = region(patch.name);
+  if (patch.html === null) return home?.remove();
+  home ||= homeOf(patch);
+  const active = home.contains(document.activeElement) ? document.activeElement : null;
+  const typed = all('.rn-keep', home).filter((box) => box.value !== box.defaultValue).map((box) => [box.id, box.value]);
+  const scrolled = home.scrollTop;
+  home.innerHTML = patch.html;
+  for (const fold of all('details[id]', home)) if (opened.has(fold.id)) fold.open = opened.get(fold.id);
+  for (const [id, value] of typed) {
+    const box = home.querySelector(`#${CSS.escape(id)}`);
+    if (box) box.value = value;
+  }
+  home.scrollTop = scrolled;
+  if (active) (active.id && home.querySelector(`#${CSS.escape(active.id)}`) || same(home, active))?.focus();
+};
+// The control that stands for one that was drawn again.
+const same = (home, active) => all(active.tagName, home).find((one) =>
+  ['act', 'change', 'step', 'number', 'turn', 'column'].every((key) => one.dataset[key] === active.dataset[key])
+  && one.name === active.name && (active.dataset.act || active.dataset.change));
+const switchOn = (state) => {
+  for (const name of ['ready', 'loading', 'asking', 'turns']) root.dataset[name] = state[name];
+  const box = find('.rn-question-box');
+  box.disabled = !(state.ready || state.loading);
+  box.placeholder = box.disabled ? 'Add a document first' : 'What do you want to know?';
+  find('.rn-context').value = state.context;
+};
+const say = (text) => { find('[data-said]').textContent = text; };
+let hiding;
+const notice = (text) => {
+  const box = find('[data-notice]');
+  box.textContent = text;
+  box.hidden = !text;
+  clearTimeout(hiding);
+  hiding = setTimeout(() => { box.hidden = true; }, 12000);
+};
+const save = ({name, text}) => {
+  const link = document.createElement('a');
+  link.href = URL.createObjectURL(new Blob([text], {type: 'text/plain;charset=utf-8'}));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 10000);
+};
+const take = (reply) => {
+  if (reply.epoch && reply.epoch !== epoch) {
+    if (epoch) for (const turn of all('.rn-turn')) turn.remove();
+    epoch = reply.epoch;
+    since = 0;
+    seen.clear();
+  }
+  for (const patch of reply.patches || []) put(patch);
+  since = Math.max(since, reply.at || 0);
+  if (reply.notice) notice(reply.notice);
+  if (reply.said) say(reply.said);
+  if (reply.file) save(reply.file);
+  if ('found' in reply) find('[data-found]').textContent = reply.found;
+  if (reply.busy) look(reply.pause);
+  return reply;
+};
+const send = (action, payload = {}) => server.act({token, epoch, since: `${since}`, action, payload});
+// As long as something goes on, ask for what changed; once more after it has ended.
+const look = async (pause) => {
+  if (looking) return;
+  looking = true;
+  root.dataset.looking = 'true';
+  for (let quiet = 0; quiet < 2 && element.isConnected;) {
+    await wait(quiet ? 300 : pause);
+    try {
+      const reply = await send('look');
+      pause = reply.pause || pause;
+      quiet = reply.busy ? 0 : quiet + 1;
+      take(reply);
+    } catch { await wait(3000); }
+  }
+  looking = false;
+  delete root.dataset.looking;
+};
+const act = async (action, payload = {}) => {
+  notice('');
+  root.dataset.waiting = 'true';
+  try {
+    return take(await send(action, payload));
+  } catch {
+    notice('The server does not answer. Check the connection and try again.');
+    return {};
+  } finally { delete root.dataset.waiting; }
+};
+
+const uploadAll = async (action, list) => {
+  const paths = [];
+  root.dataset.uploading = 'true';
+  try {
+    for (const file of list) paths.push((await upload(file)).path);
+  } catch (error) {
+    notice(`The upload failed: ${error?.message || 'the file may be too large, or of a type that cannot be read'}.`);
+  } finally { delete root.dataset.uploading; }
+  if (paths.length) await act(action, {paths});
+};
+root.addEventListener('dragover', (event) => event.preventDefault());
+root.addEventListener('drop', (event) => {
+  event.preventDefault();
+  if (event.dataTransfer?.files.length) uploadAll('documents', event.dataTransfer.files);
+});
+
+const open = (name) => {
+  const fold = find(`#rn-section-${name}`);
+  fold.open = true;
+  fold.scrollIntoView({block: 'start'});
+  fold.querySelector('summary').focus({preventScroll: true});
+};
+const cite = (chip) => {
+  const chunk = find(`#${CSS.escape(chip.dataset.to)}`);
+  if (!chunk) return;
+  for (const shown of all('.rn-answers .rn-shown')) shown.classList.remove('rn-shown');
+  chunk.classList.add('rn-shown');
+  for (let fold = chunk.querySelector('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+  (chunk.querySelector('mark') || chunk).scrollIntoView({block: 'nearest'});
+};
+const toRow = (link) => {
+  const row = find(link.getAttribute('href'));
+  if (!row) return;
+  row.closest('details').open = true;
+  row.tabIndex = -1;
+  row.focus();
+};
+const zoom = (step) => {
+  const box = find('.rn-drawing-box'), scales = ['1', '1.5', '2', '3'];
+  const at = scales.indexOf(box.style.getPropertyValue('--rn-zoom') || '1') + step;
+  box.style.setProperty('--rn-zoom', scales[Math.min(Math.max(at, 0), scales.length - 1)]);
+};
+// What was opened on the page comes into view within its half; nothing else moves.
+const reveal = () => {
+  const pane = find('.rn-view');
+  const shown = find('.rn-gold-box[d]:not([d=""]), .rn-sheet .rn-gold, .rn-sheet .rn-shown');
+  if (!shown) return;
+  if (getComputedStyle(pane).overflowY === 'auto') {
+    const box = shown.getBoundingClientRect(), home = pane.getBoundingClientRect();
+    if (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight)) pane.scrollTop += box.top - home.top - home.height / 3;
+  } else shown.scrollIntoView({block: 'center'});
+};
+const FOLLOWED = ['open', 'line', 'passage', 'chunk'];
+const press = async (button) => {
+  const {act: action, open: section, confirm: sure, ...sent} = button.dataset;
+  if (sure && !confirm(sure)) return;
+  if (section) open(section);
+  if (!action) return;
+  if (action === 'ask') return ask(sent.question, false);
+  for (const chosen of all('[aria-current]')) chosen.removeAttribute('aria-current');
+  if (action === 'open') button.setAttribute('aria-current', 'true');
+  await act(action, sent);
+  if (FOLLOWED.includes(action)) reveal();
+};
+const ask = async (question, followUp) => {
+  const box = find('.rn-question-box');
+  say('Answering');
+  const reply = await act('ask', {question, follow_up: followUp});
+  if (!reply.notice && box.value === question) box.value = '';
+  find('.rn-answers').scrollTop = 0;
+};
+
+// A menu closes as soon as something else is clicked, and with Escape.
+root.addEventListener('click', (event) => {
+  for (const menu of all('.rn-menu[open]')) if (!menu.contains(event.target)) menu.open = false;
+}, true);
+root.addEventListener('click', (event) => {
+  const at = (selector) => event.target.closest(selector);
+  let hit;
+  if ((hit = at('button.rn-chip'))) return cite(hit);
+  if ((hit = at('[data-copy]'))) return navigator.clipboard?.writeText(hit.dataset.copy).then(() => say('Copied'));
+  if ((hit = at('[data-zoom]'))) return zoom(Number(hit.dataset.zoom));
+  if ((hit = at('[data-focus]'))) return find(hit.dataset.focus)?.focus();
+  if ((hit = at('.rn-plot a[href]'))) { event.preventDefault(); return toRow(hit); }
+  if ((hit = at('.rn-mark-here'))) return mark();
+  if ((hit = at('[data-act], [data-open]'))) return press(hit);
+  if ((hit = at('svg[data-strategy]'))) {
+    const box = hit.getBoundingClientRect();
+    return act('place', {share: `${Math.max(0, Math.round(1000 * (event.clientX - box.left) / box.width))}`});
+  }
+  if (at('.rn-sheet') && getSelection().isCollapsed) pick(event);
+});
+root.addEventListener('change', (event) => {
+  const box = event.target, {change, upload: action, ...sent} = box.dataset;
+  if (action) { uploadAll(action, [...box.files]); box.value = ''; }
+  else if (change) act(change, {...sent, name: box.name, value: box.value, checked: box.checked === true}).then(() =>
+    FOLLOWED.includes(change) && reveal());
+});
+root.addEventListener('input', (event) => {
+  if (event.target.type === 'range') event.target.nextElementSibling.value = event.target.value;
+});
+root.addEventListener('toggle', (event) => { if (event.target.id) opened.set(event.target.id, event.target.open); }, true);
+root.addEventListener('submit', async (event) => {
+  const form = event.target, action = form.dataset.submit;
+  event.preventDefault();
+  const sent = {...form.dataset, ...Object.fromEntries(new FormData(form))};
+  for (const box of all('[type=checkbox]', form)) sent[box.name] = box.checked;
+  if (action === 'ask') return ask(sent.question, sent.follow_up);
+  if (action === 'models') form.api_key.value = '';
+  await act(action, sent);
+  if (action === 'models') {
+    if (sent.api_key) form.api_key.placeholder = 'Kept for this tab; type another key to replace it';
+    form.closest('details').open = false;
+  }
+  if (action === 'search') reveal();
+});
+root.addEventListener('keydown', (event) => {
+  const box = event.target, menu = box.closest('.rn-menu[open]');
+  if (menu && event.key === 'Escape') {
+    menu.open = false;
+    menu.querySelector('summary').focus();
+  }
+  if (box.matches('.rn-question-box, .rn-review-text') && event.key === 'Enter' && !event.shiftKey && !event.isComposing) {
+    event.preventDefault();
+    box.form.requestSubmit();
+    if (box.matches('.rn-review-text')) box.blur();
+  }
+  if (box.matches('.rn-review-text') && event.key === 'Escape') box.blur();
+  const step = {ArrowLeft: '-1', ArrowRight: '1'}[event.key];
+  if (step && box.matches('.rn-sheet') && box.scrollWidth <= box.clientWidth) act('turn', {step});
+});
+// A accepts, R rejects, E edits the question that is reviewed, unless something is typed.
+const KEYS = {a: '[type=submit]', r: '[data-act=reject]', e: '[data-focus]'};
+const reviewed = (event) => {
+  if (!element.isConnected) return document.removeEventListener('keydown', reviewed);
+  const card = find('.rn-card'), key = KEYS[event.key.toLowerCase()];
+  if (!card?.offsetParent || !key || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
+  if (event.target.closest('input, textarea, select, [contenteditable]')) return;
+  event.preventDefault();
+  card.querySelector(key).click();
+};
+document.addEventListener('keydown', reviewed);
+
+// The page: the chunk under the mouse is lit, here and among the cards.
+const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
+  .map((one) => one.closest?.('[data-k]')).find((one) => one && root.contains(one));
+const numbers = (one) => (one?.dataset.k || '').split(' ').filter(Boolean);
+const light = (chosen) => all('[data-k]').forEach((one) =>
+  one.classList.toggle('rn-lit', numbers(one).some((number) => chosen.includes(number))));
+const view = find('.rn-view');
+view.addEventListener('mousemove', (event) => light(numbers(under(event))));
+view.addEventListener('mouseleave', () => light([]));
+view.addEventListener('focusin', (event) => light(numbers(event.target.closest('.rn-piece'))));
+const pick = (event) => {
+  const card = find(`#rn-piece-${numbers(under(event))[0]}`);
+  if (!card) return;
+  for (const one of all('[data-k]', view)) one.classList.toggle('rn-shown', numbers(one).includes(card.dataset.k));
+  card.querySelector('details').open = true;
+};
+// A button follows what is selected and sends which characters of the document these are. Every piece
+// of text on the page says its offset; the rest is counted as Python does.
+const at = (node, offset) => {
+  const home = (node.nodeType === 3 ? node.parentElement : node).closest?.('[data-at]');
+  if (!home || !view.contains(home)) return null;
+  const range = document.createRange();
+  range.setStart(home, 0);
+  range.setEnd(node, offset);
+  return Number(home.dataset.at) + [...range.toString()].length;
+};
+const within = () => {
+  const sheet = find('.rn-sheet'), chosen = getSelection();
+  if (!sheet || !chosen.rangeCount || chosen.isCollapsed) return null;
+  const range = chosen.getRangeAt(0);
+  const held = all('[data-at]', sheet).filter((one) => range.intersectsNode(one));
+  if (!held.length) return null;
+  const last = held.at(-1), whole = (one) => Number(one.dataset.at) + [...one.textContent].length;
+  const start = at(range.startContainer, range.startOffset) ?? Number(held[0].dataset.at);
+  const end = at(range.endContainer, range.endOffset) ?? whole(last);
+  return start < end ? {range, start, end} : null;
+};
+const follow = () => {
+  if (!element.isConnected) return document.removeEventListener('selectionchange', follow);
+  const here = find('.rn-mark-here'), chosen = here && within();
+  if (!here) return;
+  here.hidden = !chosen;
+  if (!chosen) return;
+  const home = here.parentElement.getBoundingClientRect();
+  const last = [...chosen.range.getClientRects()].pop() || home;
+  here.style.top = `${last.bottom - home.top + 6}px`;
+  const most = home.width - here.offsetWidth;
+  here.style.left = `${Math.max(0, Math.min(most, last.right - home.left - here.offsetWidth))}px`;
+};
+document.addEventListener('selectionchange', follow);
+root.addEventListener('mousedown', (event) => {
+  if (event.target.closest('.rn-mark-here')) event.preventDefault();
+});
+const mark = async () => {
+  const chosen = within();
+  if (!chosen) return;
+  const sent = {document: find('.rn-sheet').dataset.document, start: `${chosen.start}`, end: `${chosen.end}`,
+    text: chosen.range.toString()};
+  getSelection().removeAllRanges();
+  await act('mark', sent);
+  find('#rn-label-question')?.focus();
+};
+
+act('arrive', {known});

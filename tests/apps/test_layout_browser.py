@@ -1,0 +1,101 @@
+"""The page for everyone: on a phone and a wide screen, in the dark, by ear and by keyboard."""
+
+from collections.abc import Iterator
+
+import gradio as gr
+import pytest
+from browser_page import ask, load, watched
+from contrast import STILL, left, pale
+from playwright.sync_api import Browser, Page
+
+pytestmark = pytest.mark.browser
+
+SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1024, 768), "desk": (1440, 900)}
+LINK = "/wiki/" + "a_link_that_never_ends" * 8
+"""Nothing in it says where a line may end."""
+TEXT = f"# The machine\n\n[Colours]({LINK}) matter. The machine is red, see [red]({LINK}).\n"
+WIDER = """() => {
+  const outer = [...document.querySelectorAll('.rn-column, .rn-sheet, .rn-piece, .rn-documents')];
+  const wide = outer.flatMap((one) => [...one.querySelectorAll('summary, p, div, li, button')]
+    .filter((inner) => inner.checkVisibility() && inner.scrollWidth > inner.clientWidth + 1 &&
+      getComputedStyle(inner).display !== 'inline' &&
+      getComputedStyle(inner).overflowX === 'visible')
+    .map((inner) => inner.className || inner.tagName));
+  if (document.documentElement.scrollWidth > innerWidth) wide.push('the page');
+  return wide;
+}"""
+"""What is wider than the place it has."""
+NAMELESS = """() => [...document.querySelectorAll(
+    '.rn :is(input, textarea, select, button, summary)')]
+  .filter((one) => one.checkVisibility() && !one.closest('[aria-hidden=true]'))
+  .filter((one) => ![one.getAttribute('aria-label'), one.title, one.innerText,
+    ...[...(one.labels || [])].map((label) => label.innerText)].some((name) => name && name.trim()))
+  .map((one) => one.outerHTML.slice(0, 120))"""
+"""What can be used and has no name; a placeholder is none."""
+SKIPPING = """() => {
+  const levels = [...document.querySelectorAll('h1, h2, h3, h4')]
+    .filter((one) => one.checkVisibility()).map((one) => Number(one.tagName[1]));
+  return levels.filter((level, at) => level > (at ? levels[at - 1] : 0) + 1);
+}"""
+"""Headings more than one level below the one before."""
+UNSEEN = """() => [...document.querySelectorAll(
+    '.rn :is(button, input, textarea, select, summary, [tabindex="0"])')]
+  .filter((one) => one.checkVisibility({visibilityProperty: true}) && !one.disabled)
+  .filter((one) => !one.matches('[type=file]'))
+  .filter((one) => {
+    one.focus({preventScroll: true});
+    return one === document.activeElement && getComputedStyle(one).outlineStyle === 'none';
+  })
+  .map((one) => one.outerHTML.slice(0, 120))"""
+"""What has the focus and does not show it; a file is chosen by its frame."""
+UNFOLD = "() => document.querySelectorAll('.rn details').forEach((one) => { one.open = true; })"
+
+
+@pytest.fixture(scope="module")
+def answered(
+    browser: Browser, app: gr.Blocks, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Page]:
+    """A page with one answer, of which everything is unfolded."""
+    path = tmp_path_factory.mktemp("written") / "links.md"
+    path.write_text(TEXT, encoding="utf-8")
+    with watched(browser, str(app.local_url)) as page:
+        load(page, path)
+        ask(page, "Which colour has the machine?")
+        page.get_by_role("button", name="Add 10 questions").click()
+        page.wait_for_selector(".rn-card")
+        page.add_style_tag(content=STILL)
+        page.evaluate(UNFOLD)
+        yield page
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_nothing_is_wider_than_its_place(answered: Page, size: str) -> None:
+    width, height = SIZES[size]
+    answered.set_viewport_size({"width": width, "height": height})
+    assert left(answered, WIDER) == []
+
+
+def test_on_a_phone_the_page_stands_below_the_answers(answered: Page) -> None:
+    answered.set_viewport_size({"width": 390, "height": 844})
+    answers, view = (answered.locator(one).bounding_box() for one in (".rn-answers", ".rn-view"))
+    assert answers
+    assert view
+    assert answers["y"] + answers["height"] <= view["y"]
+
+
+def test_all_that_can_be_used_has_a_name_and_headings_skip_no_level(answered: Page) -> None:
+    assert left(answered, NAMELESS) == []
+    assert left(answered, SKIPPING) == []
+
+
+def test_what_has_the_focus_of_the_keyboard_shows_it(answered: Page) -> None:
+    answered.keyboard.press("Tab")
+    assert answered.evaluate(UNSEEN) == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_all_text_stands_out_from_its_ground(answered: Page, scheme: str) -> None:
+    answered.evaluate("is => document.body.classList.toggle('dark', is)", scheme == "dark")
+    faults = left(answered, pale(".rn"))
+    answered.evaluate("document.body.classList.remove('dark')")
+    assert faults == []

@@ -1,0 +1,165 @@
+"""The page in a real browser: from a document to a script, by mouse, by keyboard, and again."""
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import gradio as gr
+import pytest
+from browser_page import ask, load, loaded, unfold, watched
+from playwright.sync_api import Browser, Page, expect
+
+pytestmark = pytest.mark.browser
+
+CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
+QUIET = "When do quiet hours begin?"
+GOLD = ".rn-gold-box[d]:not([d=''])"
+SELECT = """() => {
+  const [text] = document.querySelectorAll('.rn-sheet [data-at]');
+  const range = document.createRange();
+  range.selectNodeContents(text);
+  getSelection().removeAllRanges();
+  getSelection().addRange(range);
+}"""
+
+
+@pytest.fixture
+def ferry(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
+    """A page with the example and one answered question."""
+    with watched(browser, str(app.local_url)) as page:
+        page.get_by_role("button", name="Try the example").click()
+        loaded(page, "ferry.pdf")
+        ask(page, QUIET)
+        yield page
+
+
+def test_a_document_becomes_answers_their_page_a_label_and_a_script(page: Page) -> None:
+    expect(page.locator(".rn-question-box")).to_be_hidden()
+    load(page, CORPUS / "ferry.pdf")
+    ask(page, QUIET)
+    assert "Quiet hours last from ten" in page.inner_text(".rn-statements")
+    page.locator(".rn-statements .rn-place", has_text="p. 2").first.click()
+    page.wait_for_selector(GOLD, state="attached")
+    assert page.input_value("#rn-page-number") == "2"
+    page.evaluate(SELECT)
+    page.get_by_role("button", name="This answers the question").click()
+    expect(page.locator("#rn-label-question")).to_have_value(QUIET)
+    page.get_by_role("button", name="Add the question").click()
+    page.wait_for_selector(".rn-label", state="detached")
+    page.get_by_role("button", name="Use it").click()
+    with page.expect_download() as saved:
+        page.get_by_role("button", name="Download the script").click()
+    ast.parse(Path(saved.value.path()).read_text(encoding="utf-8"))
+
+
+def test_answers_and_page_stand_side_by_side_and_an_answer_moves_nothing(ferry: Page) -> None:
+    answers, view = (ferry.locator(one).bounding_box() for one in (".rn-answers", ".rn-view"))
+    assert answers
+    assert view
+    assert answers["x"] + answers["width"] <= view["x"]
+    ferry.fill("#rn-page-number", "7")
+    ferry.press("#rn-page-number", "Enter")
+    ferry.locator(".rn-sheet[aria-label^='Page 7']").wait_for()
+    before = ferry.evaluate("scrollY")
+    ask(ferry, "Which vessel is called the Otter?")
+    assert ferry.input_value("#rn-page-number") == "7"
+    assert ferry.evaluate("scrollY") == before
+    assert ferry.locator(".rn-turn h2").all_inner_texts()[1] == QUIET, "the newest stands first"
+
+
+def test_the_page_follows_the_sentence_that_the_keyboard_selects(ferry: Page) -> None:
+    place = ferry.locator(".rn-statements .rn-place", has_text="p. 2").first
+    place.focus()
+    ferry.keyboard.press("Enter")
+    ferry.wait_for_selector(GOLD, state="attached")
+    expect(place).to_have_attribute("aria-current", "true")
+    expect(place).to_be_focused()
+
+
+def test_each_column_opens_to_its_whole_answer_and_its_chunks(ferry: Page) -> None:
+    column = ferry.locator("details.rn-column").nth(1)
+    column.locator("summary").first.click()
+    chip = column.locator(".rn-answer .rn-chip").first
+    chip.click()
+    expect(column.locator(".rn-hit.rn-shown mark").first).to_be_visible()
+    column.get_by_role("button", name="Helpful", exact=False).first.click()
+    expect(ferry.locator(".rn-tally")).to_contain_text("1 of 1")
+    expect(ferry.locator("details.rn-column").nth(1)).to_have_attribute("open", "")
+
+
+def test_the_size_slider_splits_again_while_the_page_stays(ferry: Page) -> None:
+    slider = ferry.get_by_label("Chunk size, tokens")
+    before = ferry.locator(".rn-strip[class*=rn-c1] svg").get_attribute("aria-label")
+    slider.focus()
+    for _ in range(4):
+        ferry.keyboard.press("ArrowLeft")
+    expect(ferry.locator(".rn-slider output").first).to_have_text("160")
+    expect(ferry.locator(".rn-strip[class*=rn-c1] svg")).not_to_have_attribute(
+        "aria-label", str(before)
+    )
+    expect(ferry.get_by_label("Chunk size, tokens")).to_be_focused()
+
+
+def test_a_reload_comes_back_to_documents_answers_and_page(ferry: Page) -> None:
+    ferry.locator(".rn-statements .rn-place", has_text="p. 2").first.click()
+    ferry.wait_for_selector(GOLD, state="attached")
+    ferry.reload()
+    loaded(ferry, "ferry.pdf")
+    assert ferry.locator(".rn-turn").count() == 1
+    assert ferry.input_value("#rn-page-number") == "2"
+
+
+@pytest.mark.usefixtures("ferry")
+def test_another_tab_begins_empty(browser: Browser, app: gr.Blocks) -> None:
+    with watched(browser, str(app.local_url)) as other:
+        expect(other.get_by_role("button", name="Try the example")).to_be_visible()
+        assert other.locator(".rn-file").count() == 0
+
+
+def test_questions_are_reviewed_with_three_keys(ferry: Page) -> None:
+    ferry.get_by_role("button", name="Add 10 questions").click()
+    ferry.wait_for_selector(".rn-card")
+    number = ferry.inner_text(".rn-card .rn-wide-field")
+    ferry.keyboard.press("e")
+    expect(ferry.locator(".rn-review-text")).to_be_focused()
+    ferry.keyboard.type(" really?")
+    ferry.keyboard.press("Enter")
+    expect(ferry.locator(".rn-progress-line")).to_contain_text("1 accepted")
+    assert ferry.inner_text(".rn-card .rn-wide-field") != number
+    ferry.keyboard.press("r")
+    ferry.wait_for_selector(".rn-card", state="detached")
+
+
+def test_a_page_that_was_answered_asks_the_server_for_nothing_more(
+    browser: Browser, app: gr.Blocks, tmp_path: Path
+) -> None:
+    path = tmp_path / "red.md"
+    path.write_text("# Colour\n\nThe machine is red.\n", encoding="utf-8")
+    with watched(browser, str(app.local_url)) as page:
+        load(page, path)
+        page.get_by_role("button", name="Stop the test").click()
+        ask(page, "Which colour?")
+        page.wait_for_selector(".rn:not([data-looking])")
+
+
+def test_the_first_load_takes_few_requests(browser: Browser, app: gr.Blocks) -> None:
+    page, requests = browser.new_page(), list[str]()
+    page.on("request", lambda request: requests.append(request.url))
+    page.goto(str(app.local_url))
+    page.wait_for_selector(".rn-tick")
+    page.close()
+    assert len(requests) <= 60
+
+
+def test_a_refused_file_and_a_lost_server_say_what_to_do(page: Page, tmp_path: Path) -> None:
+    scanned = tmp_path / "broken.pdf"
+    scanned.write_bytes(b"%PDF-1.7 nothing")
+    page.set_input_files(".rn-big input", str(scanned))
+    page.locator(".rn-notice", has_text="broken.pdf").or_(
+        page.locator(".rn-files .rn-error")
+    ).first.wait_for()
+    unfold(page)
+    page.context.set_offline(True)
+    page.get_by_role("checkbox", name="Semantic").click()
+    page.locator("[data-notice]", has_text="does not answer").wait_for()
+    page.context.set_offline(False)
