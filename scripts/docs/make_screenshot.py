@@ -1,6 +1,6 @@
-"""Takes the README's pictures of the app: `python scripts/docs/make_screenshot.py [light|dark]`.
+"""Takes the pictures of the app: `python scripts/docs/make_screenshot.py [light|dark]`.
 
-`compare.png`, `decide.png` and `document.png` in docs/images, each of its tab.
+`compare.png`, `document.png`, `decide.png` in docs/images at 1280 pixels, `phone.png` at 390.
 Needs the development dependencies and a Chromium (`CHROMIUM_PATH`, or one on the path).
 """
 
@@ -11,7 +11,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from playwright.sync_api import Page, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
 
 from rag_nodes.apps import build_app
 from rag_nodes.core.settings import Settings
@@ -21,9 +21,11 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = ROOT / "examples" / "corpus" / "ferry.pdf"
 QUESTION = "When do quiet hours begin?"
 IMAGES = ROOT / "docs" / "images"
-PATIENCE = 300_000
-"""Milliseconds for a step: the decision is found on the document first."""
+PATIENCE_MS = 600_000
+"""Time for a step: the decision is found on the document first."""
 FLAGS = ["--headless", "--no-sandbox", "--disable-gpu", "--disable-background-networking"]
+SIZES = {"wide": (1280, 900), "phone": (390, 844)}
+GOLD = ".rn-gold-box[d]:not([d=''])"
 
 
 def main(scheme: str = "light") -> None:
@@ -33,39 +35,41 @@ def main(scheme: str = "light") -> None:
     found = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
-        page = browser.new_page(viewport={"width": 1280, "height": 1000})
-        page.set_default_timeout(PATIENCE)
-        page.goto(f"{app.local_url}?__theme={scheme}")
+        address = f"{app.local_url}?__theme={scheme}"
         IMAGES.mkdir(exist_ok=True)
-        _ask(page)
-        _shoot(page, "compare")
-        page.locator(".rn-statements [data-act=open]").first.click()
-        page.wait_for_selector("#rn-tabs svg image")
-        _shoot(page, "document")
-        page.get_by_role("tab", name="Decide").click()
-        page.wait_for_selector("#rn-tabs svg polyline", state="attached")
-        _shoot(page, "decide")
+        wide = _opened(browser, address, "wide")
+        wide.wait_for_selector(".rn-plot", state="attached")
+        _shoot(wide, "compare", ".rn")
+        _shoot(wide, "document", ".rn-halves")
+        wide.evaluate("document.querySelector('#rn-section-details').open = true")
+        _shoot(wide, "decide", "#rn-section-details")
+        _shoot(_opened(browser, address, "phone"), "phone", ".rn")
         browser.close()
     app.close()
 
 
-def _ask(page: Page) -> None:
-    page.wait_for_selector("#rn-files input[type=file]", state="attached")
-    page.set_input_files("#rn-files input[type=file]", DOCUMENT)
-    page.wait_for_selector("#rn-status .rn-dot", state="attached")
-    page.wait_for_selector("#rn-question textarea:enabled", state="attached")
-    box = page.locator("#rn-question textarea:enabled")
-    box.fill(QUESTION)
-    box.press("Enter")
-    page.wait_for_selector(".rn-turn")
+def _opened(browser: Browser, address: str, size: str) -> Page:
+    """Open the page, ask the question, and show the sentence that answers it."""
+    width, height = SIZES[size]
+    page = browser.new_page(viewport={"width": width, "height": height})
+    page.set_default_timeout(PATIENCE_MS)
+    page.goto(address)
+    page.set_input_files(".rn-big input", DOCUMENT)
+    page.wait_for_selector(".rn-ready")
+    page.locator(".rn-question-box:enabled").fill(QUESTION)
+    page.locator(".rn-question-box").press("Enter")
+    page.wait_for_selector(".rn[data-asking=false] .rn-statements")
+    page.locator(".rn-statements .rn-place", has_text="p. 2").first.click()
+    page.wait_for_selector(GOLD, state="attached")
+    return page
 
 
-def _shoot(page: Page, name: str) -> None:
-    """From the tabs on."""
+def _shoot(page: Page, name: str, top: str) -> None:
+    """Take what is seen from an element on."""
     page.mouse.move(0, 0)
     page.evaluate("document.activeElement.blur()")
-    page.wait_for_timeout(1500)  # what was opened scrolls by itself
-    page.locator("#rn-tabs").evaluate("tabs => tabs.scrollIntoView()")
+    page.locator(top).evaluate("one => one.scrollIntoView()")
+    page.wait_for_timeout(1000)  # what is scrolled settles
     page.screenshot(path=IMAGES / f"{name}.png", animations="disabled")
 
 

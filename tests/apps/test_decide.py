@@ -89,6 +89,7 @@ def test_the_settings_are_tested_against_the_baseline_with_won_and_lost_passages
     assert rows == sorted(rows, key=lambda row: (-row.lost, row.won))
     lines = matrix(verdict).lines
     assert all(row.won + row.lost <= len(lines) for row in rows)
+    assert all((float(row.points) > 0) <= (row.won > 0) for row in rows)
     assert f"Against {REFERENCE}" in visitor.text("details")
     assert "<svg" in visitor.regions["details"]
 

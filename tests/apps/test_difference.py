@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from replies import make_column, make_report
 
 from rag_nodes.apps.panes.answers import compared_turn, turn_view
@@ -182,7 +183,11 @@ def test_each_place_that_is_cited_for_a_shared_sentence_is_listed_with_who_cites
 
 def test_every_column_opens_its_own_place_of_a_sentence() -> None:
     placed = {"chunk": f"The roof leaks. {RAIN} Nobody came.", "quote": RAIN}
-    shown = _statements(_generated("fixed", **placed), _generated("heading", **placed))
+    columns = [_generated(name, **placed) for name in ("fixed", "heading")]
+    for column in columns:
+        node = column.answer.hits[0].node
+        node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="diary")
+    shown = _statements(*columns)
     assert re.findall(r'data-column="(\d)" data-cited="1"', shown) == ["1", "1", "2"]
     assert shown.count(">p. 3<") == 1
 

@@ -11,7 +11,7 @@ from rag_nodes.apps.visitors.cuts import ChunkLocation
 from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
-from rag_nodes.evaluation.wording import ends
+from rag_nodes.evaluation.wording import SAME, ends
 from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:
@@ -43,18 +43,19 @@ class Against(NamedTuple):
 
 def against(report: EvaluationReport, baseline: str) -> list[Against]:
     """Compare the best setting of each parser with the baseline; what got worse comes first."""
-    rows, lines = matrix(report)
-    base = _position(rows, baseline)
-    if base is None:
+    rows, _ = matrix(report)
+    position = _position(rows, baseline)
+    if position is None:
         return []
-    found = []
-    for at, row in enumerate(rows):
-        if at == base:
-            continue
-        steps = [_step(line.cells[at], line.cells[base]) for line in lines]
-        points = _points(report, row, rows[base])
-        found.append(Against(row.name, points, sum(one > 0 for one in steps),
-                             sum(one < 0 for one in steps)))  # fmt: skip
+    base, found = rows[position], []
+    for row in rows:
+        gained = [
+            outcome.scores[report.measure] - other.scores[report.measure]
+            for outcome, other in zip(row.outcomes, base.outcomes, strict=True)
+        ]
+        won, lost = (sum(sign * gain > SAME for gain in gained) for sign in (1, -1))
+        found.append(Against(row.name, _points(report, row, base), won, lost))
+    del found[position]
     return sorted(found, key=lambda row: (-row.lost, row.won))
 
 
@@ -136,6 +137,8 @@ def table_html(session: PageSession, report: EvaluationReport) -> Markup:
         said="" if differing or not lines else f"Every {asked} came out alike.",
         heading=f"{asked.capitalize()}s that differ: {len(differing):,} of {len(lines):,}",
         names=[row.name for row in rows],
+        budget=f"{report.settings.budget:,} tokens",
+        baseline=session.decider.baseline if base is not None else "",
         lines=[
             {
                 "number": line.number,
