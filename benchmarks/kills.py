@@ -10,7 +10,8 @@ one of its processes is killed (SIGKILL): with
 died goes on. One that was killed, or that had to give up a file by which two workers had died, is
 started again, until one comes to its end with every file. Then all text files are changed, and
 then the first folder is renamed, and the
-same is done to each ingest that takes the changes. Between a kill and the next run there may be an
+same is done to each ingest that takes the changes, and to an `ingest --from-store` with another
+model at the end. Between a kill and the next run there may be an
 accident, see `ACCIDENTS`. After each end every point is compared with those of a run that nobody
 disturbed: ids, payloads and vectors. Then it starts from nothing again, until there were enough
 kills. After each kill of the process that was started, all that it had started must end.
@@ -42,8 +43,9 @@ from forks import Difference, Points, ends_within
 EXAMPLES = Path(__file__).parent.parent / "examples" / "corpus"
 CHANGED = (".csv", ".html", ".md", ".txt")
 """Files of these kinds get another line."""
-VERSIONS = ("first", "changed", "renamed")
-"""States of the files, in their order."""
+VERSIONS = ("first", "changed", "renamed", "other model")
+"""States of the files, in their order; with the last one, what is stored is embedded again."""
+OTHER_MODEL = ("--embedding", "llama_index.core:MockEmbedding", "--embedding-option", "embed_dim=8")
 SHARE = 0.7
 """Kills come within this share of the time that the undisturbed run takes."""
 WORKERS = {"single": None, "workers": "rag_nodes.models.executors.pool"}
@@ -58,7 +60,7 @@ ACCIDENTS = ("none", "none", "put back", "other writer", "lost ledger", "older c
 """Between a kill and the next run: the files get their content of before for a run that may be
 killed as well; a run with a ledger of its own writes; the ledger is lost; or the store is replaced
 by its copy of when a version was complete. A file that is gone is known to the ledger alone, so
-while a folder is renamed neither is the ledger lost nor does another one write."""
+from when a folder is renamed neither is the ledger lost nor does another one write."""
 SHARED = "https://zymurgy.example/shared"
 """A page of both crawls."""
 
@@ -112,6 +114,7 @@ class Trial:
         self._options = list(options)
         self._documents, self._crawls = folder / "documents", folder / "crawls"
         self._log, self._report = folder / "log.txt", folder / "report.json"
+        self._is_stored = False
         for source in sources:
             shutil.copytree(source, self._documents / source.name)
         self._first = self._documents / sources[0].name
@@ -139,21 +142,14 @@ class Trial:
 
     def _undisturbed(self) -> dict[str, Clean]:
         """What comes of every version."""
-        clean: dict[str, Clean] = {}
-        for version in VERSIONS:
-            self._write(version)
-            run = self._start("clean")
-            started = time.monotonic()
-            missing = self._end(run)
-            seconds = time.monotonic() - started
-            clean[version] = Clean(self._points("clean"), missing, seconds)
+        clean = {version: self._clean(version) for version in VERSIONS[:3]}
         shutil.rmtree(self._folder / "clean")
-        run, started = self._start("clean"), time.monotonic()
-        self._end(run)
-        seconds = min(clean["first"].seconds, time.monotonic() - started)  # another's disk was cold
+        again = self._clean("renamed")
+        seconds = min(clean["first"].seconds, again.seconds)  # another's disk was cold
         clean["first"] = clean["first"]._replace(seconds=seconds)
-        fresh = Difference.of(self._points("clean"), clean[VERSIONS[-1]].points)
+        fresh = Difference.of(again.points, clean["renamed"].points)
         first, *_, changed = clean.values()
+        clean["other model"] = self._clean("other model")
         self._say(
             f"undisturbed: {len(first.points)} points in {first.seconds:.1f} s, then "
             f"{len(changed.points)} in {changed.seconds:.1f} s; from nothing: {fresh}"
@@ -161,6 +157,14 @@ class Trial:
         if any(fresh):
             raise SystemExit("an undisturbed run over changed files is not like one from nothing")
         return clean
+
+    def _clean(self, version: str) -> Clean:
+        """What comes of a version in the store that nobody disturbs."""
+        self._write(version)
+        run = self._start("clean")
+        started = time.monotonic()
+        missing = self._end(run)
+        return Clean(self._points("clean"), missing, time.monotonic() - started)
 
     def _killed(self, version: str, most: int, clean: Clean) -> Suffered:
         """Ingest a version to the end; after which kills."""
@@ -178,7 +182,7 @@ class Trial:
     def _suffer_accident(self, version: str, most: int, latest: float, suffered: Suffered) -> None:
         """Have something happen between two runs."""
         place, accident = self._folder / "store", self._rng.choice(ACCIDENTS)
-        is_renamed = version == "renamed"
+        is_renamed = version in VERSIONS[2:]
         if accident == "put back" and version != VERSIONS[0]:
             self._write(VERSIONS[VERSIONS.index(version) - 1])
             self._disturbed(most, latest, suffered)
@@ -231,7 +235,8 @@ class Trial:
         """Start `rag-nodes ingest`."""
         place = str(self._folder / store)
         paths = [str(self._documents), *map(str, sorted(self._crawls.iterdir()))]
-        arguments = ["ingest", *paths, "--store", place, "--prune", "--json", *self._options]
+        arguments = ["ingest", "--store", place, "--json", *self._options]
+        arguments += ["--from-store", *OTHER_MODEL] if self._is_stored else [*paths, "--prune"]
         if ledger:
             arguments += ["--ledger", str(ledger)]
         return forks.started(arguments, self._report, self._log, part=self._part)
@@ -259,10 +264,11 @@ class Trial:
 
     def _write(self, version: str) -> None:
         """Change all text files, or back, and the name of the first folder."""
+        self._is_stored = version == "other model"
         line = "" if version == VERSIONS[0] else "\nThe word zymurgy was added.\n"
         former = self._first.with_name(f"{self._first.name}-renamed")
         new = self._first
-        if version == "renamed":
+        if version in VERSIONS[2:]:
             former, new = new, former
         if former.exists():
             former.rename(new)

@@ -52,6 +52,7 @@ if TYPE_CHECKING:
         aingest_documents,
         ingest,
         ingest_documents,
+        ingest_from_store,
     )
     from rag_nodes.query import (
         Answer,
@@ -125,6 +126,7 @@ __all__ = [
     "get_parser",
     "ingest",
     "ingest_documents",
+    "ingest_from_store",
     "join_pages",
     "launch",
     "leaf_nodes",
@@ -162,6 +164,7 @@ _HOMES = {
         "aingest_documents",
         "ingest",
         "ingest_documents",
+        "ingest_from_store",
     ),
     "query": (
         "Answer",

@@ -141,3 +141,32 @@ def test_a_torn_ledger_is_named_with_the_remedy(
     assert ended.code == ExitCode.FAILURE
     assert "tea.sqlite: the ledger is damaged" in ended.stderr
     assert "move it away" in ended.stderr
+
+
+def test_what_is_stored_is_embedded_with_another_model(command: Command, folder: Path) -> None:
+    command("ingest", folder, *KEPT)
+    model = ("--embedding", "llama_index.core:MockEmbedding", "--embedding-option", "embed_dim=8")
+    asked = ("ingest", "--from-store", *KEPT, *model)
+
+    assert "To embed" in command(*asked, "--dry-run").stdout
+    assert [one["status"] for one in command(*asked, "--json").json["files"]] == ["read"] * 2
+    again = command("ingest", folder, *KEPT, *model, "--json").json
+    assert [one["status"] for one in again["files"]] == ["unchanged"] * 2
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ((), "name files or folders"),
+        (("--from-store", "teas", "--set", "a=b", "--text", "plain"), "--set, --text, PATH would"),
+        (("--from-store", "--store", "nowhere"), "there is no store here"),
+    ],
+)
+def test_an_ingest_without_documents_or_with_too_many_is_refused(
+    command: Command, folder: Path, words: tuple[str, ...], said: str
+) -> None:
+    command("ingest", folder, *KEPT)
+    ended = command("ingest", *KEPT, *words)
+    assert ended.code == ExitCode.USAGE
+    assert said in ended.stderr
+    assert not Path("nowhere").exists()

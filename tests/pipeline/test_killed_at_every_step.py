@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from stored_points import points_of
 
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import IngestReport
+from rag_nodes.pipeline import IngestReport, ingest_from_store
 from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import Store, open_store
 
@@ -99,6 +100,14 @@ class Trial(FolderIngests):
         return {one.name: points_of(self.store, one.name) for one in self.store.collections()}
 
 
+def anew(folder: Path) -> Path:
+    """An unused folder, always at the same path."""
+    root = folder / "root"
+    if root.exists():
+        root.rename(folder / f"done-{sum(1 for _ in folder.iterdir())}")
+    return root
+
+
 @contextmanager
 def trial(root: Path, models: Models) -> Iterator[Trial]:
     """A folder that was ingested, always at the same path, and a store of its own."""
@@ -113,14 +122,7 @@ def test_an_ingest_that_is_killed_at_any_step_is_completed_by_the_next(
 ) -> None:
     monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 2)
     monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
-    root = tmp_path / "root"
-
-    def anew() -> Path:
-        if root.exists():
-            root.rename(tmp_path / f"done-{sum(1 for _ in tmp_path.iterdir())}")
-        return root
-
-    with trial(anew(), models) as clean:
+    with trial(anew(tmp_path), models) as clean:
         before = clean.points()
         clean.change()
         with killed_at(None) as steps:
@@ -129,7 +131,7 @@ def test_an_ingest_that_is_killed_at_any_step_is_completed_by_the_next(
     assert {*steps} == {name for names in STEPS.values() for name in names}
 
     for moment in range(len(steps)):
-        with trial(anew(), models) as killed:
+        with trial(anew(tmp_path), models) as killed:
             killed.change()
             with killed_at(moment), pytest.raises(KilledError):
                 killed.run()
@@ -143,3 +145,32 @@ def test_an_ingest_that_is_killed_at_any_step_is_completed_by_the_next(
             assert killed.points() == (before if is_back else wanted), (moment, steps[moment])
             assert not kept & {*embedding.texts}, "what is stored is not paid for again"
             assert set(states(killed.run())) == {"unchanged"}, (moment, steps[moment])
+
+
+def test_an_ingest_from_the_store_that_is_killed_at_any_step_is_completed_by_the_next(
+    tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.pipeline.run.MOST_FILES", 2)
+    monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
+    embedding = CountingEmbedding(embed_batch_size=1000)
+    other = replace(models, embedding=embedding, embedding_name="other")
+
+    def run(made: Trial) -> IngestReport:
+        return ingest_from_store(made.parsers, made.store, models=other, ledger=made.place)
+
+    with trial(anew(tmp_path), models) as clean, killed_at(None) as steps:
+        run(clean)
+        wanted = clean.points()
+
+    for moment in range(len(steps)):
+        with trial(anew(tmp_path), models) as killed:
+            with killed_at(moment), pytest.raises(KilledError):
+                run(killed)
+            kept = killed.embedded() if len(killed.points()) == len(wanted) else set()
+            embedding.texts.clear()
+
+            run(killed)
+
+            assert killed.points() == wanted, (moment, steps[moment])
+            assert not kept & {*embedding.texts}, "what is stored is not paid for again"
+            assert set(states(run(killed))) == {"unchanged"}, (moment, steps[moment])

@@ -109,15 +109,18 @@ class SplittingColumn(Generic[Owner]):
             return
         current_interrupt().check(f"{self.name}: {made.label}")
         with self.failures_noted(made):
-            nodes = self._nodes(document, parse)
-            made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
-            counts = counts_of(nodes)
-            self.taken(made, nodes, counts)
-            self._tell("parse", self.name, counts.chunks, 0)
-            self._reuse_vectors(nodes, made)
-            if ready := sum(map(is_ready, nodes)):
-                self._tell("embed", self.name, ready, 0)
-            self.waiting += [(node, made) for node in nodes]
+            self.take(made, self._nodes(document, parse))
+
+    def take(self, made: Owner, nodes: list[BaseNode]) -> None:
+        """Have the nodes of a document, parents first, wait for vectors that are not known yet."""
+        made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
+        counts = counts_of(nodes)
+        self.taken(made, nodes, counts)
+        self._tell("parse", self.name, counts.chunks, 0)
+        self._reuse_vectors(nodes, made)
+        if ready := sum(map(is_ready, nodes)):
+            self._tell("embed", self.name, ready, 0)
+        self.waiting += [(node, made) for node in nodes]
 
     def _nodes(self, document: Document, parse: Parse | None) -> list[BaseNode]:
         """Return the nodes of a document, each parent before its children.

@@ -18,6 +18,7 @@ from rag_nodes.operations.places import (
     check_there,
     concluded,
     exists,
+    must_exist,
     reasons_of,
 )
 from rag_nodes.operations.run import Doing, Run
@@ -77,8 +78,12 @@ class IngestRequest(Working):
     its chunks.
     """
 
-    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")]
+    paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")] = Field(
+        default_factory=list
+    )
     """Files, and folders to walk; crawls are named."""
+    from_store: bool = False
+    """Embed the chunks in the store with another model; no file is opened, nothing is split."""
     parsers: Annotated[
         list[Parser],
         as_parsers((DEFAULT_PARSER,)),
@@ -116,8 +121,39 @@ class Ingested(Result):
         return [*reasons_of(self.report.files), *of_parsers]
 
 
+_BY_FILES = {"text", "exclude"}
+"""Settings that an ingest of files alone heeds."""
+_BY_STORE = {"from_store", "parsers", "dry_run", *Working.model_fields}
+"""Fields of a request that an ingest from the store heeds."""
+
+
+def _check_asked(request: IngestRequest, run: Run) -> None:
+    """Refuse a request without documents, and options that chunks of a store are too late for.
+
+    Raises:
+        ConfigurationError: see above.
+    """
+    if not request.from_store:
+        if not request.paths:
+            raise ConfigurationError(
+                "nothing to ingest: name files or folders, or embed what is stored with another "
+                "model: --from-store --embedding MODEL"
+            )
+        return
+    must_exist(run.settings.store)
+    surplus = (request.model_fields_set - _BY_STORE) | (_BY_FILES & {*run.typed})
+    if surplus:
+        flags = {"paths": "PATH", "assigned": "--set"}
+        named = sorted(flags.get(one, f"--{one.replace('_', '-')}") for one in surplus)
+        raise ConfigurationError(
+            f"--from-store takes chunks as they are stored, and {', '.join(named)} would change "
+            "which chunks these are; leave that out, or ingest the files"
+        )
+
+
 def ingest(request: IngestRequest, run: Run) -> Ingested:
     """Store what is new."""
+    _check_asked(request, run)
     if not request.prune:  # which says itself what a folder that is not there means
         check_there(request.paths)
     if request.dry_run and not exists(run.settings.store):
@@ -132,6 +168,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     executor = executor_of(request)
     run.emit(Doing("Loading parsers and models"))
     from rag_nodes.pipeline import ingest as ingested
+    from rag_nodes.pipeline import ingest_from_store
 
     settings = run.settings
     models = run.models(answers=settings.text == "summary", check=not request.dry_run)
@@ -140,25 +177,31 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     store = run.session.store
     if request.ray_address is not None and "://" not in store.location:
         run.note("One process writes a folder; Ray pays where the store is a server.")
-    report = ingested(
-        request.paths,
-        parsers,
-        store,
-        models=models,
-        text=settings.text,
-        embed_metadata=request.embed_metadata,
-        metadata=own,
-        corpus=settings.corpus,
-        limits=limits,
-        progress=_rehearsed(run.emit) if request.dry_run else run.emit,
-        prices=settings.answering().get("prices", {}),
-        ledger=settings.ledger,
-        ttl=request.ttl,
-        exclude=settings.exclude,
-        prune=request.prune,
-        dry_run=request.dry_run,
-        executor=executor,
-    )
+    options: dict[str, Any] = {
+        "models": models,
+        "corpus": settings.corpus,
+        "progress": _rehearsed(run.emit) if request.dry_run else run.emit,
+        "prices": settings.answering().get("prices", {}),
+        "ledger": settings.ledger,
+        "dry_run": request.dry_run,
+        "executor": executor,
+    }
+    if request.from_store:
+        report = ingest_from_store(parsers, store, **options)
+    else:
+        report = ingested(
+            request.paths,
+            parsers,
+            store,
+            text=settings.text,
+            embed_metadata=request.embed_metadata,
+            metadata=own,
+            limits=limits,
+            ttl=request.ttl,
+            exclude=settings.exclude,
+            prune=request.prune,
+            **options,
+        )
     if request.prune and report.pruned is None and not request.dry_run:
         run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
         aingest_documents,
         ingest,
         ingest_documents,
+        ingest_from_store,
     )
 
 __all__ = [
@@ -27,6 +28,7 @@ __all__ = [
     "aingest_documents",
     "ingest",
     "ingest_documents",
+    "ingest_from_store",
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
@@ -34,6 +36,12 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
         __name__,
         {
             "assigned": ["FileMetadata"],
-            "ingesting": ["aingest", "aingest_documents", "ingest", "ingest_documents"],
+            "ingesting": [
+                "aingest",
+                "aingest_documents",
+                "ingest",
+                "ingest_documents",
+                "ingest_from_store",
+            ],
         },
     )

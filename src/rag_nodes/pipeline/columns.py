@@ -62,6 +62,11 @@ class IngestColumn:
     # What is stored.
 
     @property
+    def row(self) -> CollectionRow:
+        """Row of the collection in the ledger."""
+        return self._row
+
+    @property
     def dimension(self) -> int | None:
         """Length of the vectors in it; None where there are none, or nobody knows."""
         with self._failing((), "looking up what is stored"):

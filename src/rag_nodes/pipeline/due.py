@@ -170,6 +170,8 @@ class DueFiles:
             ids += file.twins
             if file.document:
                 ids.append(file.document.id_)
+            if file.stored:
+                ids.append(file.stored.row.id)
             if file.file:
                 ids.append(document_id(Path(file.file.place)))
                 is_crawl = file.file.path.suffix.lower() in COLLECTIONS

@@ -247,3 +247,72 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         parse=parse,
     ) as run:
         return run.execute(DueFile(at, document=one) for at, one in enumerate(given))
+
+
+def ingest_from_store(  # noqa: PLR0913 - options of one call, all but two with defaults
+    parsers: Mapping[str, object],
+    store: Store,
+    *,
+    models: Models | None = None,
+    embed_model: BaseEmbedding | str | None = None,
+    corpus: str = "default",
+    progress: Callable[[Progress], None] | None = None,
+    prices: Prices = MappingProxyType({}),
+    ledger: Ledger | str | Path | None = None,
+    dry_run: bool = False,
+    executor: Executor | None = None,
+) -> IngestReport:
+    """Embed the stored chunks of a corpus with another model: no file is opened, nothing is split.
+
+    Store and ledger are then as after an ingest of the same files with that model, and the next
+    ingest of unchanged files does nothing. Chunks keep their ids, metadata, summaries and the text
+    that is embedded. A run that was killed goes on when it is run again, and pays for nothing
+    twice. Collections of other models stay.
+
+    Args:
+        parsers: parsers whose chunks are embedded, by the name they have in the report.
+        store: holds the chunks, and gets them.
+        models: as for `ingest`, like all that follow.
+        embed_model: instead of `models`.
+        corpus: name of the document set.
+        progress: called after every step.
+        prices: US dollars per million tokens, over the built-in table.
+        ledger: of the store.
+        dry_run: only count and price what would be done.
+        executor: does it with several processes.
+
+    Returns:
+        One row per document and one per parser. A document that no collection holds whole is
+        incomplete, and so is every document of a splitter of your own whose code changed: ingest
+        its file.
+
+    Raises:
+        ConfigurationError: as `ingest`; or no chunks of a parser are stored, as far as the ledger
+            knows.
+        LedgerError: as `ingest`.
+        StoreError: the stored chunks cannot be read.
+
+    Examples:
+        >>> from rag_nodes import get_parser, ingest, ingest_from_store, open_store
+        >>> column = {"heading": get_parser("heading")}
+        >>> with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
+        ...     _ = ingest("examples/corpus/manual.md", column, store, embed_model="lexical")
+        ...     report = ingest_from_store(column, store, embed_model="lexical-96")
+        >>> report.files[0].status
+        'read'
+    """
+    with IngestRun(
+        parsers,
+        store,
+        settled(models, embed_model),
+        (),
+        ledger,
+        text="heading",
+        embed_metadata=(),
+        own=FileMetadata(),
+        corpus=corpus,
+        prices=prices,
+        progress=progress,
+        dry_run=dry_run,
+    ) as run:
+        return run.execute(run.due_from_store(), executor=None if dry_run else executor)

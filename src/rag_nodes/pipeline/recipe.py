@@ -11,6 +11,7 @@ import json
 import secrets
 from dataclasses import dataclass, replace
 from importlib.metadata import version
+from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.code_identity import code_of
@@ -21,7 +22,13 @@ from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.parsers.media import has_media
-from rag_nodes.pipeline.ledger import FILE_NAME, CollectionRow, version_of
+from rag_nodes.pipeline.ledger import (
+    FILE_NAME,
+    CollectionRow,
+    model_of,
+    source_hash_of,
+    version_of,
+)
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
 
@@ -84,12 +91,29 @@ class Origins(NamedTuple):
     column by name, see `rag_nodes.pipeline.ledger.version_of`: "" if all of it belongs to this
     package.
     Code whose changes cannot be detected counts as changed in every run; `unhashable` says why, a
-    clause for each.
+    clause for each. `splitters` are the codes of the splitters alone, by column.
     """
 
     steps: Sequence[str]
     codes: Mapping[str, str]
     unhashable: tuple[str, ...] = ()
+    splitters: Mapping[str, str] = MappingProxyType({})
+
+    def reembedded(self, name: str, stored: str) -> str:
+        """Return the version of a document in a column once its stored chunks are embedded here.
+
+        Args:
+            name: of the column.
+            stored: version of the chunks, by whatever embedding model.
+
+        Returns:
+            "" if other code of the splitter may have made the chunks.
+        """
+        splitter, model = self.splitters[name], model_of(stored)
+        code = stored.rpartition(":")[0]
+        if not stored or (splitter and code != _code(splitter, model, is_own=bool(model))):
+            return ""
+        return version_of(source_hash_of(stored), self.codes[name])
 
     @classmethod
     def of(
@@ -117,16 +141,19 @@ class Origins(NamedTuple):
             name: digest(one.splitter if isinstance(one, ForeignNodeParser) else one)
             for name, one in parsers.items()
         }
-        embedding, codes = digest(model), {}
-        own = f"-{embedding}" if code_of(model).is_own else ""
-        for name, one in cutting.items():
-            both = hashlib.sha256(f"{one}/{embedding}".encode()).hexdigest()[:16]
-            codes[name] = (both if one or embedding else "") + own
+        embedding, is_own = digest(model), code_of(model).is_own
+        codes = {name: _code(one, embedding, is_own=is_own) for name, one in cutting.items()}
         steps = [version("rag-nodes")]
         for step in UserTransformations(transformations).steps:
             is_hashable = not code_of(step).unhashable
             steps.append(identity_of(step) + ("" if is_hashable else digest(step)))
-        return cls(steps, codes, tuple(unhashable))
+        return cls(steps, codes, tuple(unhashable), cutting)
+
+
+def _code(splitter: str, embedding: str, *, is_own: bool) -> str:
+    """Return the code of a column by the digests of its splitter and of its embedding model."""
+    both = hashlib.sha256(f"{splitter}/{embedding}".encode()).hexdigest()[:16]
+    return (both if splitter or embedding else "") + (f"-{embedding}" if is_own else "")
 
 
 def kept_beside(ledger: Path | None) -> KeptAnswers | None:
@@ -186,18 +213,8 @@ def hashed(document: Document, steps: Sequence[str]) -> Document:
     facts = sorted((key, value) for key, value in document.metadata.items() if key not in ignored)
     media = [document.hash] if has_media(document) else []
     content = json.dumps([document.text, facts, *media, *steps], default=str, skipkeys=True)
-    return _with_hash(document, hashlib.sha256(content.encode()).hexdigest())
-
-
-def made_by(code: str, document: Document) -> Document:
-    """The document with its version in the column of that code."""
-    if not code:
-        return document
-    return _with_hash(document, version_of(str(document.metadata[SOURCE_HASH]), code))
-
-
-def _with_hash(document: Document, version: str) -> Document:
+    digest = hashlib.sha256(content.encode()).hexdigest()
     keys = {one: [*dict.fromkeys((*getattr(document, one), SOURCE_HASH))] for one in _HIDDEN}
     return document.model_copy(
-        update={"metadata": {**document.metadata, SOURCE_HASH: version}, **keys}
+        update={"metadata": {**document.metadata, SOURCE_HASH: digest}, **keys}
     )

@@ -20,6 +20,7 @@ from rag_nodes.models.executors import Inline, LostUnit
 from rag_nodes.parsers import as_parser
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.due import DueFiles
+from rag_nodes.pipeline.from_store import StoredDocuments
 from rag_nodes.pipeline.ledger import WEB_HOURS, Ledger, ledger_path
 from rag_nodes.pipeline.recipe import (
     IngestRecipe,
@@ -94,6 +95,7 @@ class IngestRun:
         names = collections_of(made, corpus, models)
         place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
         self._corpus, self._models, self._dry_run, self._names = corpus, models, dry_run, names
+        self._store = store
         self._estimated: tuple[str, ...] = ()
         self._pending: list[tuple[DueFile, Sequence[DocumentRead], UnitResult]] = []
         self._stopped: dict[str, str] = {}
@@ -149,6 +151,15 @@ class IngestRun:
     def due(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
         """Yield the files that are to be opened; the others are counted."""
         return self._due.of(files)
+
+    def due_from_store(self) -> Iterator[DueFile]:
+        """Yield the documents whose stored chunks are to be embedded; the others are counted.
+
+        Raises:
+            ConfigurationError: no chunks of a parser are stored.
+        """
+        parts = self._store, self.ledger, self._columns, self._tally, self._corpus, self._origins
+        return StoredDocuments(*parts).due()
 
     def execute(
         self, files: Iterable[DueFile], *, ttl: float = WEB_HOURS, executor: Executor | None = None

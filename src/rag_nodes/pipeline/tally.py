@@ -59,6 +59,10 @@ class Tally:
         self._documents = 0
         self._started = time.perf_counter()
 
+    def expect(self, documents: int) -> None:
+        """Note how many documents there are, for the time that is left."""
+        self._total = documents
+
     def tell(self, stage: Stage, name: str, chunks: int, tokens: int) -> None:
         """Tell whoever watches that so many more chunks passed a stage, or a file was read."""
         if stage == "read":

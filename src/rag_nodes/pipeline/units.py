@@ -16,7 +16,7 @@ from rag_nodes.readers import blank_page, blank_pages
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from llama_index.core.schema import Document
+    from llama_index.core.schema import BaseNode, Document
 
     from rag_nodes.core.own_metadata import Value
     from rag_nodes.embedding import Stage
@@ -28,11 +28,24 @@ LONGEST = 1000
 """Characters of an error that a ledger keeps."""
 
 
+class StoredChunks(NamedTuple):
+    """A document that is stored, and the nodes that a column is to embed again.
+
+    `versions` are those that the document gets in each column, and `nodes` their nodes, without
+    vectors: none in a column where the document is whole in that version, or cannot be had.
+    """
+
+    row: DocumentRow
+    versions: Sequence[str]
+    nodes: Sequence[Sequence[BaseNode]]
+
+
 class DueFile(NamedTuple):
     """A file that is to be opened, or a document that was read already, by its place in the run.
 
     `row` is for the ledger, None where the file cannot be known there; `twins` are ids of documents
     of other files with the same bytes; `own` are metadata keys and values that its documents get.
+    `stored` is a document whose chunks are taken from the store, and no file is opened.
     """
 
     position: int
@@ -41,10 +54,13 @@ class DueFile(NamedTuple):
     row: FileRow | None = None
     twins: tuple[str, ...] = ()
     own: tuple[tuple[str, Value], ...] = ()
+    stored: StoredChunks | None = None
 
     @property
     def size(self) -> int:
         """In bytes or characters."""
+        if self.stored:
+            return sum(len(node.get_content()) for own in self.stored.nodes for node in own)
         if self.document is not None:
             return len(self.document.text)
         return (self.file.size if self.file else 0) or 0
@@ -52,6 +68,9 @@ class DueFile(NamedTuple):
     @property
     def path(self) -> str:
         """For people."""
+        if self.stored:
+            row = self.stored.row
+            return row.path or row.source or row.id
         if self.file is not None:
             return str(self.file.path)
         if self.document is None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from llama_index.core.schema import Document
 
-from rag_nodes.core.errors import DimensionError, ModelError
+from rag_nodes.core.errors import DimensionError, ModelError, ParseError
 from rag_nodes.core.metadata import SOURCE_HASH, SUMMARY_ERROR, page_name
 from rag_nodes.embedding import SectionSummary
 from rag_nodes.embedding.build import is_ready
@@ -20,8 +20,8 @@ from rag_nodes.embedding.failures import said, without_text
 from rag_nodes.embedding.requests import embed
 from rag_nodes.models.executors import working_on
 from rag_nodes.parsers.parent_child import is_leaf
-from rag_nodes.pipeline.ledger import StoredDocument
-from rag_nodes.pipeline.recipe import hashed, made_by
+from rag_nodes.pipeline.ledger import StoredDocument, version_of
+from rag_nodes.pipeline.recipe import hashed
 from rag_nodes.pipeline.units import (
     ColumnResult,
     DocumentRead,
@@ -40,11 +40,16 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.report import Counts
     from rag_nodes.embedding.requests import Embedded
     from rag_nodes.pipeline.recipe import IngestRecipe
-    from rag_nodes.pipeline.units import DueFile, FileUnit
+    from rag_nodes.pipeline.units import DueFile, FileUnit, StoredChunks
     from rag_nodes.store.engine import Point
 
     Waiting = list[tuple[BaseNode, DocumentResult]]
     """Nodes that are to be stored, each with the document it belongs to."""
+
+_NO_CHUNKS = (
+    "no collection of this parser holds it whole, or its splitter's code may have changed; ingest "
+    "its file"
+)
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
@@ -77,7 +82,12 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
 def _reads(
     file: DueFile, columns: Sequence[ColumnWork], recipe: IngestRecipe, tell: Tell
 ) -> Iterator[DocumentRead]:
-    """Read a file and have every column cut its documents."""
+    """Read a file and have every column cut its documents; stored chunks are neither."""
+    if file.stored:
+        for column in columns:
+            column.add_stored(file.stored)
+        tell("read", file.path, 0, 0)
+        yield DocumentRead(file.stored.row)
     for document, error, seconds in _documents(file, recipe):
         tell("read", file.path, 0, 0)
         whole = hashed(document, recipe.origins.steps) if document else None
@@ -131,24 +141,43 @@ class ColumnWork(SplittingColumn[DocumentResult]):
 
         It replaces another version of the same document, of which nothing is embedded.
         """
-        document = made_by(self._recipe.origins.codes[self.name], document)
-        version = str(document.metadata[SOURCE_HASH])
+        code = self._recipe.origins.codes[self.name]
+        version = version_of(str(document.metadata[SOURCE_HASH]), code)
         former = self.result.documents.get(document.id_)
         if former and former.stored.version == version:
             return
         if former:
             self.waiting = [(node, of) for node, of in self.waiting if of is not former]
-        label = page_name(document.metadata) or document.id_
-        row = self._unit.documents.get((self._number, document.id_))
+        if made := self._begun(document.id_, page_name(document.metadata), version):
+            self.split(document, made, self._recipe.parse)
+
+    def add_stored(self, stored: StoredChunks) -> None:
+        """Have the stored chunks of a document wait for vectors, unless it is stored whole."""
+        version, nodes = stored.versions[self._number], list(stored.nodes[self._number])
+        made = self._begun(stored.row.id, stored.row.name, version)
+        if made and self.log.stopped:
+            made.fail(self.log.stopped)
+        elif made:
+            with self.failures_noted(made):
+                if not nodes:
+                    raise ParseError(_NO_CHUNKS)
+                self.take(made, nodes)
+
+    def _begun(self, document_id: str, name: str, version: str) -> DocumentResult | None:
+        """Note the result of a document; None if it is stored whole in this version."""
+        label = name or document_id
+        row = self._unit.documents.get((self._number, document_id))
         if row and row.version == version:
-            self.result.documents[document.id_] = DocumentResult.known(label, row)
-            return
-        made = DocumentResult(label, StoredDocument("", document.id_, version))
-        self.result.documents[document.id_] = made
-        self.split(document, made, self._recipe.parse)
+            self.result.documents[document_id] = DocumentResult.known(label, row)
+            return None
+        made = DocumentResult(label, StoredDocument("", document_id, version))
+        self.result.documents[document_id] = made
+        return made
 
     def taken(self, made: DocumentResult, nodes: list[BaseNode], counts: Counts) -> None:
-        """Keep the ids of the nodes, and their counts for the ledger."""
+        """Give the nodes their version, and keep their ids, and their counts for the ledger."""
+        for node in nodes:
+            node.metadata[SOURCE_HASH] = made.stored.version
         self._note_missing_summaries(nodes, made)
         made.stored = made.stored._replace(**counts._asdict())
         made.ids = tuple(node.node_id for node in nodes)
