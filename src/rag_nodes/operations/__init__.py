@@ -100,7 +100,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "ingest docs/ --embedding openai --dry-run",
             "ingest --from-store --embedding openai --dry-run",
         ),
-        usual=("parsers", "store", "corpus", "prune", "dry_run", "from_store"),
+        usual=("parsers", "store", "corpus", "prune", "dry_run"),
         settings=("text", "exclude", "encoding", *STORE, "ledger", "corpus", *MODELS),
         interrupted=_COMPLETED,
     ),

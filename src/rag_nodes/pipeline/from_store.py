@@ -93,7 +93,7 @@ class StoredDocuments:
             ]
             for position, document_id in enumerate(block, start=first):
                 each = [own.get(document_id) for own in held]
-                own_nodes = [own.get(document_id, ()) for own in nodes]
+                own_nodes = [own.get(document_id) for own in nodes]
                 row = self._row(document_id, each, own_nodes)
                 versions = [one.version if one else "" for one in each]
                 file = DueFile(position, stored=StoredChunks(row, versions, own_nodes))
@@ -157,7 +157,7 @@ class StoredDocuments:
     ) -> dict[str, Sequence[BaseNode]]:
         """Return the nodes of documents that a column is to embed.
 
-        Documents that it has, and those that another process changed meanwhile, have none.
+        Documents that it has, and those that another process changed meanwhile, are left out.
         """
         due = {key: one for key, one in held.items() if one.version and not one.is_in(column)}
         found: dict[str, list[BaseNode]] = {key: [] for key in due}
@@ -167,20 +167,23 @@ class StoredDocuments:
             for point in self._store.select(name, Condition(DOCUMENT_ID, "in", own), None):
                 node = node_in(point.payload, point.node_id, place)
                 found[str(point.payload[DOCUMENT_ID])].append(node)
-        for key, nodes in found.items():
-            stored = due[key].stored
-            is_of_it = all(node.metadata.get(SOURCE_HASH) == stored.version for node in nodes)
-            if not is_of_it or len(nodes) != stored.nodes:
-                nodes.clear()
-        return {key: parents_first(nodes) for key, nodes in found.items()}
+        return {
+            key: parents_first(nodes)
+            for key, nodes in found.items()
+            if len(nodes) == due[key].stored.nodes
+            and {node.metadata.get(SOURCE_HASH) for node in nodes} <= {due[key].stored.version}
+        }
 
     def _row(
-        self, document_id: str, held: Sequence[_Held | None], nodes: Sequence[Sequence[BaseNode]]
+        self,
+        document_id: str,
+        held: Sequence[_Held | None],
+        nodes: Sequence[Sequence[BaseNode] | None],
     ) -> DocumentRow:
         """Return the row of a document in the ledger, or what its nodes say of it."""
         if rows := self._known.get(document_id):
             return rows[-1]
-        metadata = next((node.metadata for own in nodes for node in own), {})
+        metadata = next((node.metadata for own in nodes for node in own or ()), {})
         version = next((one.version for one in held if one), "")
         facts = DocumentFacts.of(Document(id_=document_id, metadata=metadata))
         return DocumentRow(self._corpus, "", document_id, source_hash_of(version), *facts[1:])

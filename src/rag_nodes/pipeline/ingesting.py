@@ -291,15 +291,6 @@ def ingest_from_store(  # noqa: PLR0913 - options of one call, all but two with 
             knows.
         LedgerError: as `ingest`.
         StoreError: the stored chunks cannot be read.
-
-    Examples:
-        >>> from rag_nodes import get_parser, ingest, ingest_from_store, open_store
-        >>> column = {"heading": get_parser("heading")}
-        >>> with tempfile.TemporaryDirectory() as folder, open_store(folder) as store:
-        ...     _ = ingest("examples/corpus/manual.md", column, store, embed_model="lexical")
-        ...     report = ingest_from_store(column, store, embed_model="lexical-96")
-        >>> report.files[0].status
-        'read'
     """
     with IngestRun(
         parsers,

@@ -32,12 +32,12 @@ class StoredChunks(NamedTuple):
     """A document that is stored, and the nodes that a column is to embed again.
 
     `versions` are those that the document gets in each column, and `nodes` their nodes, without
-    vectors: none in a column where the document is whole in that version, or cannot be had.
+    vectors: None in a column that has the document in that version, and if they cannot be had.
     """
 
     row: DocumentRow
     versions: Sequence[str]
-    nodes: Sequence[Sequence[BaseNode]]
+    nodes: Sequence[Sequence[BaseNode] | None]
 
 
 class DueFile(NamedTuple):
@@ -60,7 +60,7 @@ class DueFile(NamedTuple):
     def size(self) -> int:
         """In bytes or characters."""
         if self.stored:
-            return sum(len(node.get_content()) for own in self.stored.nodes for node in own)
+            return sum(len(node.get_content()) for own in self.stored.nodes for node in own or ())
         if self.document is not None:
             return len(self.document.text)
         return (self.file.size if self.file else 0) or 0

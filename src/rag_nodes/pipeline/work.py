@@ -153,15 +153,15 @@ class ColumnWork(SplittingColumn[DocumentResult]):
 
     def add_stored(self, stored: StoredChunks) -> None:
         """Have the stored chunks of a document wait for vectors, unless it is stored whole."""
-        version, nodes = stored.versions[self._number], list(stored.nodes[self._number])
+        version, nodes = stored.versions[self._number], stored.nodes[self._number]
         made = self._begun(stored.row.id, stored.row.name, version)
         if made and self.log.stopped:
             made.fail(self.log.stopped)
         elif made:
             with self.failures_noted(made):
-                if not nodes:
+                if nodes is None:
                     raise ParseError(_NO_CHUNKS)
-                self.take(made, nodes)
+                self.take(made, [*nodes])
 
     def _begun(self, document_id: str, name: str, version: str) -> DocumentResult | None:
         """Note the result of a document; None if it is stored whole in this version."""
