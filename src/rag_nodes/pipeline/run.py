@@ -13,6 +13,8 @@ from itertools import repeat
 from pathlib import Path
 from typing import TYPE_CHECKING, Self
 
+from llama_index.core import instrumentation
+
 from rag_nodes.core.errors import ConfigurationError, ReaderCrashedError
 from rag_nodes.core.several import several
 from rag_nodes.embedding import FileColumn, UserTransformations, embedded_as
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers import ListedFile
     from rag_nodes.store import Store
 
+dispatcher = instrumentation.get_dispatcher(__name__)  # type: ignore[attr-defined] # re-exported
 MOST_FILES = 32
 """Files of a unit."""
 MOST_BYTES = 1_000_000
@@ -161,6 +164,7 @@ class IngestRun:
         parts = self._store, self.ledger, self._columns, self._tally, self._corpus, self._origins
         return StoredDocuments(*parts).due()
 
+    @dispatcher.span
     def execute(
         self, files: Iterable[DueFile], *, ttl: float = WEB_HOURS, executor: Executor | None = None
     ) -> IngestReport:
@@ -216,7 +220,7 @@ class IngestRun:
                     self._lose(unit, result)
                     continue
                 self._tally.add(result)
-                self._apply(unit, result)
+                self.store(unit, result)
                 if result.broken:
                     raise result.broken
         finally:
@@ -277,7 +281,8 @@ class IngestRun:
             self._tally.tell("read", file.path, 0, 0)
             self._pending.append((file, [read], UnitResult([])))
 
-    def _apply(self, unit: FileUnit, result: UnitResult) -> None:
+    @dispatcher.span
+    def store(self, unit: FileUnit, result: UnitResult) -> None:
         """Store what came of a unit."""
         work = list(zip(self._columns, result.columns, strict=True))
         paths = {one.row.id: one.row.path for of in result.reads for one in of if one.row}

@@ -9,6 +9,11 @@ from __future__ import annotations
 from array import array
 from typing import TYPE_CHECKING
 
+from llama_index.core import instrumentation
+from llama_index.core.instrumentation.dispatcher import (  # type: ignore[attr-defined] # re-exported
+    active_instrument_tags,
+    instrument_tags,
+)
 from llama_index.core.schema import Document
 
 from rag_nodes.core.errors import DimensionError, ModelError, ParseError
@@ -28,7 +33,7 @@ from rag_nodes.pipeline.units import (
     DocumentResult,
     UnitResult,
 )
-from rag_nodes.readers import read_listed
+from rag_nodes.readers import COLLECTIONS, read_listed
 from rag_nodes.store.payload import points_of
 
 if TYPE_CHECKING:
@@ -41,6 +46,7 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.requests import Embedded
     from rag_nodes.pipeline.recipe import IngestRecipe
     from rag_nodes.pipeline.units import DueFile, FileUnit, StoredChunks
+    from rag_nodes.readers import ReadResult
     from rag_nodes.store.engine import Point
 
     Waiting = list[tuple[BaseNode, DocumentResult]]
@@ -50,6 +56,9 @@ _NO_CHUNKS = (
     "no collection of this parser holds it whole, or its splitter's code may have changed; ingest "
     "its file"
 )
+
+
+dispatcher = instrumentation.get_dispatcher(__name__)  # type: ignore[attr-defined] # re-exported
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
@@ -66,8 +75,9 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
         for number, file in enumerate(unit.files):
             working_on(number)
             result.reads.append([])
-            for read in _reads(file, columns, recipe, tell):
-                result.reads[-1].append(read)
+            with instrument_tags({**active_instrument_tags.get(), "file": file.path}):
+                for read in _reads(file, columns, recipe, tell):
+                    result.reads[-1].append(read)
         working_on(None)
         recipe.has_embedded = embed(columns, recipe.models, has_answered=recipe.has_embedded)
     except BaseException as error:
@@ -97,6 +107,12 @@ def _reads(
         yield DocumentRead.of(file, whole, seconds, error)
 
 
+@dispatcher.span
+def read_document(results: Iterator[ReadResult]) -> ReadResult | None:
+    """Read the next document of a file; None at its end. It is a span of a trace."""
+    return next(results, None)
+
+
 def _documents(
     file: DueFile, recipe: IngestRecipe
 ) -> Iterator[tuple[Document | None, Exception | None, float]]:
@@ -110,10 +126,13 @@ def _documents(
         blank = Document(id_=document.id_, metadata=document.metadata)
         yield blank, without_text(document, file.path), 0.0
     elif file.file is not None:
-        for one in read_listed(file.file, limits=recipe.limits):
+        results = read_listed(file.file, limits=recipe.limits)
+        while one := read_document(results):
             if one.document:
                 one.document.metadata.update(file.own)
             yield one.document, one.error, one.seconds
+            if file.file.path.suffix.lower() not in COLLECTIONS:
+                break  # a look for another document would be a span, too
 
 
 class ColumnWork(SplittingColumn[DocumentResult]):
