@@ -9,9 +9,10 @@ from llama_index.core import Document
 from llama_index.core.schema import TextNode
 
 from rag_nodes import FileMetadata, Filter, build_pipeline
+from rag_nodes.core import metadata
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import EMBEDDED_METADATA
-from rag_nodes.core.own_metadata import MAX_KEYS, own_metadata, typed_metadata
+from rag_nodes.core.own_metadata import MAX_KEYS, is_own_key, own_metadata, typed_metadata
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest, ingest_documents
@@ -164,6 +165,15 @@ def test_front_matter_gives_keys_except_those_with_names_of_ours(
     (tmp_path / "a.md").write_text(f"---\n{matter}\n---\nText.")
     ingest([tmp_path], PARSERS, store, models=models)
     assert stored(store) == {"a.md": {"dept": "hr", "tags": ["a", 2]}}
+
+
+def test_no_key_that_nodes_have_of_ours_is_an_own_key() -> None:
+    texts = {value for name, value in vars(metadata).items() if name.isupper()}
+    ours = {text for text in texts if isinstance(text, str)}
+    assert {metadata.TABLE, metadata.BREADCRUMB, metadata.TITLE} <= ours
+    assert [key for key in ours if is_own_key(key)] == []
+    with pytest.raises(ConfigurationError, match="uses the key 'Table' itself"):
+        typed_metadata(["Table=5"], "--set")
 
 
 def document() -> Document:

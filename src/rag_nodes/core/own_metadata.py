@@ -42,7 +42,7 @@ _READ = frozenset({keys.FILE_PATH, keys.PAGE_LABEL, "url", "URL"})
 """Keys of other readers by which sources are cited."""
 _TYPED = frozenset({"file", "page"})
 """Names of other conditions of `--filter`."""
-_OURS = frozenset({*keys.BOOKKEEPING, keys.BREADCRUMB})
+_OURS = frozenset({*keys.BOOKKEEPING, keys.BREADCRUMB, keys.TABLE})
 _DESCRIBING = (keys.TITLE, keys.DESCRIPTION, keys.FILE_NAME, keys.SOURCE, keys.LANGUAGE)
 """Keys of ours that may be embedded."""
 _RESERVED = _OURS | _STORED | _READ | _TYPED
