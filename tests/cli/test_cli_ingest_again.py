@@ -170,3 +170,12 @@ def test_an_ingest_without_documents_or_with_too_many_is_refused(
     assert ended.code == ExitCode.USAGE
     assert said in ended.stderr
     assert not Path("nowhere").exists()
+
+
+def test_rows_of_metadata_that_belong_to_no_file_are_named(command: Command, folder: Path) -> None:
+    table = folder.parent / "keys.csv"
+    table.write_text("path,dept\nteas/green.md,a\nteas/blue.md,b\nteas/gone.md,c\n")
+    ended = command("ingest", folder, *KEPT, "--metadata", table)
+    assert ended.code == ExitCode.DONE
+    said = " ".join(ended.stderr.split())
+    assert "no file of this ingest is 'teas/blue.md' (line 3) and 1 more" in said

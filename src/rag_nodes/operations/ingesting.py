@@ -202,6 +202,8 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
             prune=request.prune,
             **options,
         )
+    if words := own.unmatched():
+        run.warn(words)
     if request.prune and report.pruned is None and not request.dry_run:
         run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
