@@ -65,6 +65,17 @@ def test_rows_patterns_and_keys_of_all_files_reach_the_chunks(
     assert stored(store, {"year": {"<": 2023}}).keys() == {"plan.md"}
 
 
+def test_a_path_with_the_signs_of_patterns_is_that_file_as_well(
+    store: Store, models: Models, folder: Path
+) -> None:
+    for name in ("pay[1].txt", "pay1.txt"):
+        (folder / "hr" / name).write_text("Pay day is Monday.")
+    own = FileMetadata(csv=csv_in(folder, "path,dept\nhr/pay[1].txt,a\npay[1].txt,b\n"))
+    ingest([folder / "hr"], PARSERS, store, models=models, metadata=own)
+    assert stored(store)["pay[1].txt"] == stored(store)["pay1.txt"] == {"dept": "b"}
+    assert own.unmatched() == ""
+
+
 def test_a_changed_value_is_stored_and_nothing_is_embedded_again(
     store: Store, models: Models, embedding: Any, folder: Path
 ) -> None:

@@ -77,10 +77,10 @@ class FileMetadata:
         self._unmatched = set(range(len(self._rows)))
         for number, row in enumerate(self._rows):
             pattern = Pattern.of(row.path)
+            # A file may be called "report[1].pdf", which no pattern of that text matches.
+            self._literal[pattern.parts, pattern.is_anchored].append(number)
             if any(sign in row.path for sign in "*?["):
                 self._wild.append((number, Exclusion(row.path)))
-            else:
-                self._literal[pattern.parts, pattern.is_anchored].append(number)
         if len(self._wild) > MAX_PATTERNS:
             raise ConfigurationError(
                 f"{self._csv}: {len(self._wild):,} rows have patterns, and at most "
