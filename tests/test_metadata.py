@@ -26,7 +26,7 @@ def test_every_key_is_bookkeeping_but_heading_table_and_those_of_llama_index() -
 def test_whatever_is_a_key_is_seen_by_no_model_and_only_what_may_be_is_inherited() -> None:
     # A chunk of some pipeline before ours, which may have any key of ours.
     chunk = TextNode(text="The pump starts.", metadata=dict.fromkeys(BOOKKEEPING, "canary"))
-    chunk.metadata[metadata.PAGE_STARTS] = [0]
+    chunk.metadata |= {metadata.PAGE_STARTS: [0], metadata.HEADING_PATH: ["Pumps"]}
     [node] = get_parser("fixed")([chunk])
     for mode in (MetadataMode.EMBED, MetadataMode.LLM):
         assert "canary" not in node.get_content(mode)

@@ -15,6 +15,7 @@ from llama_index.core.schema import (
 from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.metadata import (
     BLOCKS,
     BREADCRUMB,
@@ -106,7 +107,7 @@ class EmbeddingGuard(TransformComponent):
         cut_documents: set[str | None] = set()
         for node in nodes:
             if isinstance(node, TextNode) and is_leaf(node) and self._is_too_long(node):
-                guarded.extend(self._pieces(node))
+                guarded.extend(self._pieces(usable(node)))
                 cut_documents.add(node.ref_doc_id)
             else:
                 guarded.append(node)

@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from llama_index.core.schema import BaseNode
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import PageMap, Span
@@ -183,6 +184,7 @@ _OF_NOTHING_BUT_SIZE = _OF_THE_FULL_TEXT | _OF_BLOCKS
 
 def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
     """Return the location of each node in its document, if it is certain."""
+    nodes = [usable(node) for node in nodes]
     relative = _count_from_their_parent(nodes)
     bases = [_base_of(node, relative=relative) for node in nodes]
     doubtful = _contradicting(nodes, bases) | _chained(nodes)

@@ -11,6 +11,7 @@ from llama_index.core.schema import QueryBundle, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 from rag_nodes.core.errors import ConfigurationError, RagNodesError, StoreError
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keys import kind_of
 from rag_nodes.query.reranking import in_order, rescored
 from rag_nodes.store import Hit
@@ -183,7 +184,7 @@ def _hits(found: Sequence[NodeWithScore], *, is_cosine: bool) -> list[Hit]:
     """Return retrieved nodes as hits; scores of any scale become 0 to 1."""
     hits = [
         Hit(
-            each.node,  # type: ignore[arg-type] # only text is searched
+            usable(each.node),  # type: ignore[arg-type] # only text is searched
             rank,
             1 - (rank - 1) / len(found),
             similarity=each.score if is_cosine else None,

@@ -70,8 +70,8 @@ def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | No
         page = keys.page_number(node.metadata.get(keys.PAGE_LABEL))  # of LlamaIndex's readers
         return page, page
     if node.start_char_idx is None:
-        first = int(node.metadata[keys.PAGE_START])
-        return first, int(node.metadata.get(keys.PAGE_END) or first)
+        first = node.metadata.get(keys.PAGE_START)  # a document that is read whole has none
+        return first, node.metadata.get(keys.PAGE_END) or first
     found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
     return found[keys.PAGE_START], found[keys.PAGE_END]
 

@@ -10,6 +10,7 @@ from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.reading import expanded, with_neighbours
@@ -84,7 +85,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
             )
         others = [node for node in nodes if not _has_text(node.node)]
         hits = [
-            Hit(node=one.node, rank=rank, score=one.score or 0.0)
+            Hit(node=usable(one.node), rank=rank, score=one.score or 0.0)
             for rank, one in enumerate(nodes, start=1)
             if isinstance(one.node, TextNode) and _has_text(one.node)
         ]

@@ -8,6 +8,7 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
 
 from rag_nodes.core.errors import ConfigurationError, StoreError
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.metadata import EMBEDDED_METADATA, SCORES, TABLE
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
@@ -81,7 +82,7 @@ def node_in(payload: Mapping[str, Any], point: str, where: str) -> BaseNode:
     """
     check_version(payload, where)
     try:
-        return metadata_dict_to_node(dict(payload))
+        return usable(metadata_dict_to_node(dict(payload)))
     except ValueError as error:
         held = ", ".join(map(repr, payload)) or "nothing"
         raise ConfigurationError(
