@@ -217,6 +217,11 @@ def test_without_text_nothing_is_written() -> None:
         ),
         ({"similarity_top_k": 3, "options": QueryOptions(top_k=2)}, "give it once"),
         ({"embed_model": "lexical", "vector_store": SimpleVectorStore()}, "alone"),
+        (
+            {"filters": Filter(where={"dept": "hr"})},
+            r"not Filter; use options=QueryOptions\(filter",
+        ),
+        ({"filters": {"dept": "hr"}}, "MetadataFilters of LlamaIndex, not dict"),
     ],
 )
 def test_what_cannot_be_honoured_is_refused_with_what_to_use(

@@ -11,6 +11,7 @@ from llama_index.core.postprocessor import (
 )
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.response_synthesizers import ResponseMode
+from llama_index.core.vector_stores.types import MetadataFilters
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.query.options import QueryOptions
@@ -107,6 +108,19 @@ def refuse(owner: str, unknown: Mapping[str, Any]) -> None:
     for name in unknown:
         remedy = f"use {INSTEAD[name]}" if name in INSTEAD else f"see help(rag_nodes.{owner})"
         raise ConfigurationError(f"{owner} takes no {name!r}: {remedy}")
+
+
+def check_filters(filters: object) -> None:
+    """Refuse filters that are none of LlamaIndex's, which would fail at the first question.
+
+    Raises:
+        ConfigurationError: they are something else.
+    """
+    if filters is not None and not isinstance(filters, MetadataFilters):
+        raise ConfigurationError(
+            f"filters must be MetadataFilters of LlamaIndex, not {type(filters).__name__}; use "
+            'options=QueryOptions(filter=Filter(where={"dept": "hr"})) for a filter of ours'
+        )
 
 
 def _check_free(keyword: str, option: str, value: object) -> None:

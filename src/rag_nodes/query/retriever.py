@@ -17,7 +17,7 @@ from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
-from rag_nodes.query.keywords import options_with, refuse
+from rag_nodes.query.keywords import check_filters, options_with, refuse
 from rag_nodes.query.locations import tokens_of
 from rag_nodes.query.missing_keys import check_keys
 from rag_nodes.query.options import CANDIDATES, QueryOptions
@@ -113,6 +113,7 @@ class RagNodesRetriever(BaseRetriever):
         **unknown: Never,
     ) -> None:
         refuse(type(self).__name__, unknown)
+        check_filters(filters)
         super().__init__(callback_manager=callback_manager or Settings.callback_manager)
         self.models = settled(models, embed_model)
         if vector_store is not None and store is None and collection is None and parser is None:
