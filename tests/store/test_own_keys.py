@@ -3,6 +3,7 @@
 import logging
 import uuid
 from collections.abc import Iterator
+from datetime import UTC, date, datetime
 from typing import Any
 
 import pytest
@@ -77,6 +78,8 @@ CASES: list[tuple[Any, set[int]]] = [
     ({"!=": "hr"}, {2, 3, 4, 5, 6}),
     ({">=": 2, "<": 2021}, {2, 3}),
     ({">": "2024-01-01"}, {6}),
+    ({">": date(2024, 1, 1), "<=": datetime(2024, 5, 1, tzinfo=UTC)}, {6}),
+    ([date(2024, 5, 1), True], {4, 6}),
     ("", set()),
 ]
 VALUES = ["hr", ["legal", "hr"], 2020, 2020.0, True, 1, "2024-05-01", None]

@@ -50,8 +50,9 @@ class Filter:
             the same text was found, or the path of a file.
         where: conditions on metadata keys of your own, all of them: a value, a list of which any is
             enough, None for a key that is absent, or values by operator (`==`, `!=`, `<`, `<=`,
-            `>`, `>=`). Ranges compare numbers, and texts as dates. Text, numbers and truth values
-            never equal each other; a chunk without the key passes only its absence.
+            `>`, `>=`). Ranges compare numbers, and texts as dates; a `date` or `datetime` of Python
+            is its ISO text. Text, numbers and truth values never equal each other; a chunk without
+            the key passes only its absence.
         filters: LlamaIndex's metadata filters, which must hold as well.
 
     Raises:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping, Sequence
+from datetime import date
 from typing import Any
 
 from rag_nodes.core.errors import ConfigurationError
@@ -102,6 +103,7 @@ def _operand(key: object, how: object, value: object) -> Any:
         return _several(key, value)
     if how not in _RANGES:
         raise _refused(key, {how: value}, f"operators are {', '.join(OPERATORS)}")
+    value = _plain(value)
     is_number = isinstance(value, int | float) and not isinstance(value, bool) and is_scalar(value)
     if is_number or (isinstance(value, str) and time_in(value)):
         return value
@@ -110,9 +112,15 @@ def _operand(key: object, how: object, value: object) -> Any:
 
 def _several(key: object, value: object) -> tuple[Any, ...]:
     values = list(value) if isinstance(value, Sequence) and not isinstance(value, str) else [value]
+    values = list(map(_plain, values))
     if is_value(values):
         return tuple(values)
     raise _refused(key, value, "compare with a text, a number, true or false, or a list of these")
+
+
+def _plain(value: object) -> Any:
+    """Return a date or time of Python as the text that is stored of it."""
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _refused(key: object, value: object, remedy: str) -> ConfigurationError:
