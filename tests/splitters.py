@@ -62,3 +62,10 @@ class Given:
 
     def split_text(self, text: str) -> Sequence[object]:
         return self.pieces(text) if callable(self.pieces) else self.pieces
+
+
+class NeedsPackage:
+    """A splitter of a package that is not installed whole."""
+
+    def __init__(self) -> None:
+        raise ImportError("the secret is canary")

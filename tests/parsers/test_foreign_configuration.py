@@ -90,7 +90,8 @@ def test_a_splitter_that_fails_or_ends_the_program_is_an_error_that_names_it(
     [
         ("no_such_module:Splitter()", "cannot be imported"),
         ("llama_index.core.node_parser:NoSplitter()", "has no 'NoSplitter'"),
-        ("llama_index.core.node_parser:SentenceSplitter(chunk_size=0)", "cannot be made"),
+        ("llama_index.core.node_parser:SentenceSplitter(chunk_size=0)", "check its options, or"),
+        ("splitters:NeedsPackage()", "NeedsPackage cannot be made .* install what it needs, or"),
         ("splitters:WindowSplitter(40)", "every option has a name"),
         ("splitters:WindowSplitter(chunk_size=print(1))", "plain values"),
         ("splitters:WindowSplitter(chunk_size=", "is no import path"),

@@ -84,8 +84,10 @@ def load(
     except RagNodesError:
         raise
     except (Exception, SystemExit) as error:
+        remedy = "install what it needs" if isinstance(error, ImportError) else "check its options"
         raise ConfigurationError(
-            f"{match['name']} cannot be made from {path!r}: {_words(error)}"
+            f"{match['name']} cannot be made from {path!r}: {_words(error)}; {remedy}, or make it "
+            "in Python to see why"
         ) from error
 
 
