@@ -30,7 +30,7 @@ ifneq ($(INDEX),)
 export UV_DEFAULT_INDEX := $(INDEX)
 endif
 INSTALL := $(BIN)/uv pip install --quiet --python $(BIN)/python --constraint constraints.txt
-RUNTIME := pdf,docx,html,firecrawl,qdrant,openai,evaluate,fast
+RUNTIME := pdfium,docx,html,firecrawl,qdrant,openai,evaluate,fast
 PINS := pyproject.toml constraints.txt
 
 .DEFAULT_GOAL := help

@@ -3,6 +3,7 @@
 import re
 import runpy
 import tomllib
+from collections.abc import Iterable
 from importlib import import_module, metadata
 from pathlib import Path
 from typing import Any
@@ -94,7 +95,8 @@ def test_the_app_brings_what_opens_a_file_and_keeps_its_chunks() -> None:
     project = _project(ROOT)["project"]
     wanted = " ".join(project["optional-dependencies"]["app"])
     (ours,) = re.findall(r"rag-nodes\[(.+?)\]", wanted)
-    assert {"pdf", "docx", "html", "qdrant"} <= set(ours.split(","))
+    assert {"docx", "html", "qdrant"} <= set(ours.split(","))
+    assert {"pdf", "pdfium"}.isdisjoint(ours.split(","))  # the licence decides which one
 
 
 def test_one_version_stands_in_all_that_is_published() -> None:
@@ -176,32 +178,50 @@ def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() 
     assert [one for one in with_owner if f"`{one}`" not in said] == []
 
 
-def test_only_the_reader_of_pdfs_has_a_licence_that_binds_what_is_built_with_it() -> None:
-    bound = {name for name in _brought_by_all() if "GPL" in _licence(name) or not _licence(name)}
-    # These two are parts of PyMuPDF, and of the last the licence is in a file only.
+def test_only_pymupdf_has_a_licence_that_binds_what_is_built_with_it() -> None:
+    brought = _brought_by(_extras())
+    bound = {name for name in brought if "GPL" in _licence(name) or not _licence(name)}
+    # PyMuPDF 2.0 has two parts; the licence of the last is in a file only.
     assert bound == {"pymupdf", "pymupdf4llm", "pymupdf-layout", "py-rust-stemmers"} & bound
     assert "pymupdf" in bound
+
+
+def test_pdfs_are_read_searched_and_shown_without_agpl_and_onnxruntime() -> None:
+    brought = _brought_by(["pdfium", "qdrant", "evaluate", "app"])
+    assert {"pypdfium2", "gradio", "qdrant-client", "openpyxl", "lxml"} <= brought
+    assert [
+        name for name in brought if "AGPL" in _licence(name) or "Affero" in _licence(name)
+    ] == []
+    assert {"onnxruntime", "pymupdf"}.isdisjoint(brought)
+    assert [name for name in brought - {"py-rust-stemmers"} if not _licence(name)] == []
+
+
+def _extras() -> list[str]:
+    """Return our extras as they are in this checkout, not as they were installed."""
+    return sorted(_project(ROOT)["project"]["optional-dependencies"])
 
 
 def _project(folder: Path) -> dict[str, Any]:
     return tomllib.loads((folder / "pyproject.toml").read_text(encoding="utf-8"))
 
 
-def _brought_by_all() -> set[str]:
-    """All distributions of `rag-nodes[all]` that are installed."""
-    ours = metadata.metadata("rag-nodes").get_all("Provides-Extra") or []
-    left = {("rag-nodes", extra) for extra in ("", *ours)}
+def _brought_by(extras: Iterable[str]) -> set[str]:
+    """Return what installs with some of our extras, as far as it is installed here."""
+    left = {("rag-nodes", extra) for extra in ("", *extras)}
     seen: set[tuple[str, str]] = set()
     while left:
         seen.add(one := left.pop())
-        for wanted in map(Requirement, _requires(one[0])):
+        for wanted in map(Requirement, _requires(*one)):
             if wanted.marker is None or wanted.marker.evaluate({"extra": one[1]}):
                 left |= {(canonicalize_name(wanted.name), of) for of in ("", *wanted.extras)}
         left -= seen
     return {name for name, _ in seen if _is_installed(name)}
 
 
-def _requires(name: str) -> list[str]:
+def _requires(name: str, extra: str) -> list[str]:
+    if name == "rag-nodes":
+        project = _project(ROOT)["project"]
+        return list(project["optional-dependencies"][extra] if extra else project["dependencies"])
     return list(metadata.requires(name) or []) if _is_installed(name) else []
 
 

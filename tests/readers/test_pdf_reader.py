@@ -14,8 +14,8 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits
 from rag_nodes.readers import read as read_any
 from rag_nodes.readers.pdf import outline
-from rag_nodes.readers.pdf.engines import UnreadableError
 from rag_nodes.readers.pdf.engines.pdfium.document import PDFiumPage
+from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.text.spans import PageMap
 
 pytestmark = pytest.mark.usefixtures("pdf_engine")

@@ -37,6 +37,8 @@ SOURCE_HASH = _hidden("source_hash")
 together, and decides re-ingest."""
 FILE_HASH = _hidden("file_hash")
 """SHA-256 of the bytes of a PDF, hex (str): places on its pages are those of this file only."""
+PDF_ENGINE = _hidden("pdf_engine")
+"""Library that read a PDF file, of `PdfEngineName` (str)."""
 TITLE = _hidden("title")
 """Title of the document, where the file states one (str)."""
 DESCRIPTION = _hidden("description")
@@ -166,6 +168,8 @@ FILE_PATH = "file_path"
 PAGE_LABEL = "page_label"
 """Of LlamaIndex's readers: the page as printed, read where there are no pages of ours (str)."""
 
+PdfEngineName = Literal["auto", "pymupdf", "pdfium"]
+"""Names of what reads PDF files; "auto" is the first that is installed."""
 EmbeddedAs = Literal["plain", "heading", "summary"]
 EMBEDDED_TEXTS = get_args(EmbeddedAs)
 """What of a chunk is embedded: its text alone, with the headings above it, or with these and a

@@ -55,7 +55,7 @@ OPERATIONS: tuple[Operation, ...] = (
             'compare --store rag_nodes_data --ask "What does it cost?"',
         ),
         usual=("question", "parsers", "budget", "filter"),
-        settings=("exclude", "encoding", *STORE, "corpus", *ANSWERS, *MODELS),
+        settings=("exclude", "encoding", "pdf_engine", *STORE, "corpus", *ANSWERS, *MODELS),
         defaults=(("store", ":memory:"),),
         surfaces=SERVED,
     ),
@@ -71,7 +71,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "evaluate docs/ --questions q.json --baseline run.json",
         ),
         usual=("file", "parsers", "budgets", "sizes", "html"),
-        settings=("exclude", "encoding", *STORE, *MODELS),
+        settings=("exclude", "encoding", "pdf_engine", *STORE, *MODELS),
         interrupted=_CACHED,
     ),
     Operation(
@@ -85,7 +85,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "recommend manual.pdf --answers paragraph --cache .recommend",
         ),
         usual=("file", "answers", "parsers", "sizes", "export"),
-        settings=("exclude", "encoding", *MODELS),
+        settings=("exclude", "encoding", "pdf_engine", *MODELS),
         interrupted=_CACHED,
     ),
     Operation(
@@ -101,7 +101,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "ingest --from-store --embedding openai --dry-run",
         ),
         usual=("parsers", "store", "corpus", "prune", "dry_run"),
-        settings=("text", "exclude", "encoding", *STORE, "ledger", "corpus", *MODELS),
+        settings=("text", "exclude", "encoding", "pdf_engine", *STORE, "ledger", "corpus", *MODELS),
         interrupted=_COMPLETED,
     ),
     Operation(
@@ -181,7 +181,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show what was read from documents: pages, headings, tables, links, warnings.",
         examples=("read report.pdf", "read report.pdf --markdown"),
         usual=("markdown",),
-        settings=("exclude", "encoding"),
+        settings=("exclude", "encoding", "pdf_engine"),
     ),
     Operation(
         "chunk",
@@ -193,7 +193,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "chunk report.pdf -p semantic --json | jq .chunks[].tokens",
         ),
         usual=("parser", "full"),
-        settings=("encoding", *MODELS),
+        settings=("encoding", "pdf_engine", *MODELS),
         surfaces=SERVED,
     ),
     Operation(
@@ -202,6 +202,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show where a PDF prints a text: a box for each line, in points from the upper left.",
         examples=('locate report.pdf --page 3 --text "The chief engineer approves a change."',),
         usual=("page", "text", "within"),
+        settings=("pdf_engine",),
     ),
     Operation(
         "docs",
@@ -230,7 +231,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "questions draft docs/ --llm openai --answers paragraph -o drafts.json",
         ),
         usual=("output", "count", "llm", "answers"),
-        settings=("exclude", "encoding", "llm_model", "llm_options", "api_base", "retry_seconds"),
+        settings=("exclude", "encoding", "pdf_engine", "llm_model", "llm_options", "api_base", "retry_seconds"),
         interrupted=_RESUMED,
     ),
     Operation(
@@ -238,7 +239,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "labelled:check",
         "Look for what is wrong with questions before anything is measured with them.",
         examples=("questions check questions.csv docs/",),
-        settings=("exclude", "encoding"),
+        settings=("exclude", "encoding", "pdf_engine"),
     ),
     Operation(
         "store push",

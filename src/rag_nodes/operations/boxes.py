@@ -79,7 +79,8 @@ def locate(request: LocateRequest, run: Run) -> Located:
 
     check_there([request.file])
     run.emit(Doing("Looking at the page"))
-    boxes = located(request.file, request.page, request.text, within=request.within)
+    engine = run.settings.pdf_engine
+    boxes = located(request.file, request.page, request.text, within=request.within, engine=engine)
     if not boxes:
         run.warn(
             f"Page {request.page} does not show this text; check the number of the page, or name "

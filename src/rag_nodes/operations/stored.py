@@ -106,12 +106,14 @@ class Stored(Result):
     """Contents of a store, files that could not be read, and collections of other programs.
 
     `duplicates` are stored files with the same bytes.
+    `pdf_engines` says how many PDF files each engine has read, such as {"pdfium 5": 12}.
     """
 
     store: str
     collections: Sequence[CollectionStatus]
     unread: Sequence[Unread]
     foreign: Sequence[str]
+    pdf_engines: Mapping[str, int]
     duplicates: Sequence[Duplicates] = ()
 
 
@@ -158,12 +160,14 @@ class Gone(Result):
 class Examined(Result):
     """Findings in a store; it is `sound` if nothing is wrong.
 
+    `pdf_engines` has the version of each PDF engine that is installed, the preferred one first.
     If languages were tested instead, the result of each language, by the name of the `embedding`.
     """
 
     store: str
     sound: bool
     findings: Sequence[Trouble]
+    pdf_engines: Mapping[str, str] = field(default_factory=dict)
     embedding: str = ""
     languages: Mapping[str, Answered] = field(default_factory=dict)
 
@@ -181,6 +185,7 @@ def status(request: StatusRequest, run: Run) -> Stored:
         unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
         foreign=held.store.foreign(),
         duplicates=[Duplicates(*copies) for copies in held.ledger.copies(request.corpus or "")],
+        pdf_engines=held.ledger.pdf_engines(request.corpus or ""),
     )
 
 
@@ -259,6 +264,7 @@ def clear(request: ClearRequest, run: Run) -> Gone:
 def doctor(request: DoctorRequest, run: Run) -> Examined:
     """Check everything in the store, or the languages of the embedding model."""
     from rag_nodes.pipeline.upkeep import examined
+    from rag_nodes.readers import pdf_engines
 
     store = run.settings.store
     if request.languages:
@@ -271,7 +277,9 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
         findings.append(one)
     sound = not any(finding.is_wrong for finding in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
-    return Examined(outcome=outcome, store=store, sound=sound, findings=findings)
+    return Examined(
+        outcome=outcome, store=store, sound=sound, findings=findings, pdf_engines=pdf_engines()
+    )
 
 
 def _languages(run: Run) -> Examined:

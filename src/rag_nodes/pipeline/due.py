@@ -16,7 +16,7 @@ from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.ledger import FileRow, version_of
 from rag_nodes.pipeline.tally import Tally
 from rag_nodes.pipeline.units import DocumentResult, DueFile, in_brief
-from rag_nodes.readers import COLLECTIONS, document_id, read_listed
+from rag_nodes.readers import COLLECTIONS, document_id, pdf_engines, read_listed
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -52,10 +52,11 @@ class DueFiles:
         self._corpus, self._limits, self._own = corpus, limits, own
         # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
         # it gives way to others decides nothing.
-        apart = {"encoding", "share"}
+        apart = {"encoding", "pdf_engine", "share"}
         bounds = {name: value for name, value in asdict(limits).items() if name not in apart}
         self._decisive = [bounds, *steps]
         self._reading = _digest(self._decisive)
+        self._pdf_engine = _engine_of(limits)
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
         """Yield the files that are to be opened, in their order; the others are counted.
@@ -78,6 +79,7 @@ class DueFiles:
                 unchanged = self._unchanged(file, row, there) if row and is_as_long else []
                 due = self._seen(position, file, file.size, row, touched, is_same=bool(unchanged))
                 if due:
+                    self._count_engine(row, due)
                     yield due
                 for one, whole in () if due else unchanged:
                     columns = zip(self._columns, whole, strict=True)
@@ -114,11 +116,19 @@ class DueFiles:
         row = FileRow(self._corpus, file.place, size, mtime, content, reading, "read", 0)
         return DueFile(position, file, row=row, twins=tuple(twins), own=own)
 
+    def _count_engine(self, known: KnownFile | None, due: DueFile) -> None:
+        """Count a file that another PDF engine has read before."""
+        before = known.file.pdf_engine if known else ""
+        if before and due.row and before != due.row.pdf_engine:
+            self._tally.other_engine += 1
+
     def _reading_of(self, file: ListedFile) -> str:
         """Return the hash of what decides what becomes of the bytes of a file."""
         own, encoding = self._own.of(file), self._limits.encoding_of(file.path)
         facts = [fact for fact in (own, encoding) if fact]
-        return _digest([self._decisive, *facts]) if facts else self._reading
+        digest = _digest([self._decisive, *facts]) if facts else self._reading
+        is_pdf = file.path.suffix.lower() == ".pdf"
+        return f"{self._pdf_engine}:{digest}" if is_pdf else digest
 
     def _unchanged(
         self, listed: ListedFile, known: KnownFile, stored: Stored
@@ -192,6 +202,13 @@ class DueFiles:
         }
         rows = list(documents.values())
         self._ledger.record(_concluded(file, rows, reads), rows)
+
+
+def _engine_of(limits: Limits) -> str:
+    """Return PDF engine and its major version; another one may read other text."""
+    installed = pdf_engines()
+    name = limits.pdf_engine if limits.pdf_engine != "auto" else next(iter(installed), "none")
+    return f"{name} {installed.get(name, '0').partition('.')[0]}"
 
 
 def _digest(facts: object) -> str:

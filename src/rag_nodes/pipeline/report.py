@@ -42,6 +42,8 @@ class IngestReport(DocumentsReport):
     `excluded` files and folders that match a pattern of `exclude`. `blank_pages` names the pages
     without text of files that were read, such as "report.pdf, page 7": nothing is stored of them.
 
+    `other_engine` counts the PDF files that were read again because another engine had read them.
+
     Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
     be stored, `estimated` are parsers whose embedding model would decide where to cut, and words
     were compared in its place.
@@ -58,6 +60,7 @@ class IngestReport(DocumentsReport):
     unhashable: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
     excluded: int = 0
+    other_engine: int = 0
 
     @property
     def documents(self) -> int:

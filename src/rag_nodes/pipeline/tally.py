@@ -31,7 +31,7 @@ class Tally:
     """Counts what a run does, for its report and for whoever watches; used by one thread.
 
     `collections` are by label of the parser. `due` documents are those of which something is stored
-    by this run, or lacks.
+    by this run, or lacks. `other_engine` counts the files that another PDF engine has read before.
     """
 
     def __init__(
@@ -53,6 +53,7 @@ class Tally:
         self._steps = {name: StepCounts(name, self._cost) for name in collections}
         self._rows: list[tuple[int, int, FileOutcome]] = []
         self._omitted = 0
+        self.other_engine = 0
         self._blank: list[str] = []
         self._given: dict[str, Counter[bool]] = {}
         self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
@@ -182,6 +183,7 @@ class Tally:
             models=models,
             corpus=corpus,
             omitted=self._omitted,
+            other_engine=self.other_engine,
             blank_pages=tuple(self._blank),
             **facts,
         )

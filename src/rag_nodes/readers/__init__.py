@@ -1,7 +1,7 @@
 """Files in, LlamaIndex documents out: one `Document` per file, or per page of a crawl.
 
 `read` reads one file and raises a typed error; `read_all` reads many, walks folders, and reports
-each document as a row, so that one bad file never stops the rest. PyMuPDF, lxml and the other
+each document as a row, so that one bad file never stops the rest. PDF engines, lxml and the other
 libraries of single formats are imported only when the first such file is read, LlamaIndex only
 when the first document is built.
 """
@@ -38,6 +38,7 @@ from rag_nodes.readers.files import (
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.lines import Lines, has_lines, lines_of, node_lines
 from rag_nodes.readers.locating import locate, node_boxes
+from rag_nodes.readers.pdf.engines import versions as pdf_engines
 from rag_nodes.readers.pdf.quotes import PlacedBox
 from rag_nodes.readers.walk import ListedFile, Skipped
 
@@ -71,6 +72,7 @@ __all__ = [
     "node_boxes",
     "node_lines",
     "pages_of_one_file",
+    "pdf_engines",
     "read",
     "read_all",
     "read_listed",

@@ -21,8 +21,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-PdfEngineName = Literal["auto", "pymupdf", "pdfium"]
-"""Names of what reads PDF files."""
 TITLE_LENGTH = 300
 """Characters of a title or description that are kept; the rest is not a title any more."""
 
@@ -62,11 +60,11 @@ class Limits:
     characters: int = 100_000_000
     seconds: float = 120.0
     memory_bytes: int = 2 * 1024**3
-    pdf_engine: PdfEngineName = "auto"
+    pdf_engine: keys.PdfEngineName = "auto"
     encoding: str | Sequence[str] = ()
 
     def __post_init__(self) -> None:
-        if self.pdf_engine not in (names := get_args(PdfEngineName)):
+        if self.pdf_engine not in (names := get_args(keys.PdfEngineName)):
             raise ConfigurationError(
                 f"pdf_engine: there is none called {self.pdf_engine!r}; choose one of: "
                 f"{', '.join(names)}"

@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.core.metadata import PdfEngineName
     from rag_nodes.readers.kinds import Outcomes
 
 DEFAULT_LIMITS = Limits()
@@ -68,6 +69,7 @@ def read(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
+    engine: PdfEngineName | None = None,
 ) -> Document:
     """Read one file into one document.
 
@@ -76,6 +78,7 @@ def read(
         limits: how large the file may be, and what reading it may take.
         isolate: read in a child process whatever a third-party parser reads, so that a crash, a
             hang or a bomb is a `ReadError`; see `rag_nodes.readers.isolation`.
+        engine: library that reads a PDF, "pymupdf" or "pdfium"; None for that of the limits.
 
     Returns:
         The full text with `source`, `file_name`, `source_hash` and, where the file has them,
@@ -94,6 +97,7 @@ def read(
             "split them with `rag-nodes docs` or look at them with `rag-nodes read`; in Python, "
             "read them with read_all",
         )
+    limits = with_engine(limits, engine)
     outcome = next(readings(path, limits=limits, isolate=isolate))
     if isinstance(outcome, ReadError):
         raise outcome
@@ -139,6 +143,7 @@ def read_all(
     *,
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
+    engine: PdfEngineName | None = None,
     exclude: str | Iterable[str] = (),
     skipped: Skipped | None = None,
 ) -> Iterator[ReadResult]:
@@ -151,6 +156,7 @@ def read_all(
         paths: files and folders; a single path is one of them.
         limits: how large each file may be.
         isolate: see `read`.
+        engine: see `read`.
         exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
             `drafts/*.md`.
         skipped: counts the files that are left out, complete after the last row; None to log them.
@@ -160,6 +166,7 @@ def read_all(
         a row with its error. A crawl that breaks off gives its good pages, then the error.
     """
     left_out = Skipped() if skipped is None else skipped
+    limits = with_engine(limits, engine)
     for file in listed(paths, exclude=Exclusion(exclude), skipped=left_out):
         yield from read_listed(file, limits=limits, isolate=isolate)
     if skipped is None and left_out:
@@ -252,6 +259,11 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
         failure = UnsupportedFileError(path, *str(error).split(". ", maxsplit=1))
         failure.__cause__ = error
         yield failure
+
+
+def with_engine(limits: Limits, engine: PdfEngineName | None) -> Limits:
+    """Return limits with another PDF engine; None keeps theirs."""
+    return limits if engine is None else replace(limits, pdf_engine=engine)
 
 
 def checked_size(path: Path, limits: Limits) -> int:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
     from pathlib import Path
 
-    from rag_nodes.readers.base import PdfEngineName
+    from rag_nodes.core.metadata import PdfEngineName
 
     Outcomes = Iterator[Reading | ReadError]
 

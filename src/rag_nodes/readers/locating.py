@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError, UnsupportedFileError
-from rag_nodes.readers.files import checked_size
+from rag_nodes.readers.files import checked_size, with_engine
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import typed_errors
+from rag_nodes.readers.pdf.engines import versions
 from rag_nodes.readers.pdf.picture import LIMITS
 from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox
 from rag_nodes.text.spans import PageMap, Span
@@ -24,11 +25,21 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.core.metadata import PdfEngineName
+    from rag_nodes.readers.base import Limits
+
 MARGIN = 400
 """Characters around a quote that tell its place from others that say the same."""
 
 
-def locate(path: str | Path, page: int, quote: str, *, within: str = "") -> list[PlacedBox]:
+def locate(
+    path: str | Path,
+    page: int,
+    quote: str,
+    *,
+    within: str = "",
+    engine: PdfEngineName | None = None,
+) -> list[PlacedBox]:
     """Return a box for each printed line of a quote on a page of a PDF.
 
     Args:
@@ -38,6 +49,7 @@ def locate(path: str | Path, page: int, quote: str, *, within: str = "") -> list
             ligatures and Markdown may differ from the page.
         within: text around the quote, such as that of its node. It tells the quote from others of
             the same words; if it holds the quote more than once, the first counts.
+        engine: library that opens the PDF, "pymupdf" or "pdfium"; None for the first installed.
 
     Returns:
         Boxes in PDF points with the origin at the upper left corner, in the order of the page.
@@ -51,7 +63,7 @@ def locate(path: str | Path, page: int, quote: str, *, within: str = "") -> list
         PageMissingError: it has no such page.
         EncryptedFileError: it asks for a password.
         ReadError: it cannot be read for another reason.
-        MissingExtraError: PyMuPDF is not installed.
+        MissingExtraError: no PDF engine is installed.
 
     Examples:
         >>> from rag_nodes import locate
@@ -64,7 +76,9 @@ def locate(path: str | Path, page: int, quote: str, *, within: str = "") -> list
         raise ConfigurationError(
             "`within` does not hold the quote; pass the text it was taken from"
         )
-    return _located(Path(path), page, within or quote, Span(start, start + len(quote)), None)
+    limits = with_engine(LIMITS, engine)
+    span = Span(start, start + len(quote))
+    return _located(Path(path), page, within or quote, span, None, limits)
 
 
 def node_boxes(
@@ -86,17 +100,24 @@ def node_boxes(
     Raises:
         FileChangedError: the file is not the one that was read.
         ReadError: see `locate`.
-        MissingExtraError: PyMuPDF is not installed.
+        MissingExtraError: no PDF engine is installed.
     """
     metadata = node.metadata
     file = Path(path or metadata.get(keys.SOURCE) or metadata.get(keys.FILE_PATH) or "")
     file_hash = metadata.get(keys.FILE_HASH)
+    reader = metadata.get(keys.PDF_ENGINE)
+    limits = with_engine(LIMITS, reader if reader in versions() else None)
     return [
         box
         for page, part in _pages(node)
         if (shared := Span(max(start, part.start), min(end, part.end))).length > 0
         for box in _located(
-            file, page, part.of(node.text), Span(*(at - part.start for at in shared)), file_hash
+            file,
+            page,
+            part.of(node.text),
+            Span(*(at - part.start for at in shared)),
+            file_hash,
+            limits,
         )
     ]
 
@@ -117,7 +138,7 @@ def _pages(node: TextNode) -> Iterator[tuple[int, Span]]:
 
 
 def _located(
-    path: Path, page: int, text: str, span: Span, file_hash: str | None
+    path: Path, page: int, text: str, span: Span, file_hash: str | None, limits: Limits
 ) -> list[PlacedBox]:
     """Return the boxes of a span of the text of a page, of which only its surroundings are sent."""
     with typed_errors(path):
@@ -125,7 +146,7 @@ def _located(
             raise UnsupportedFileError(
                 path, "only a PDF has printed pages", "name a PDF, or cite by the offsets"
             )
-        checked_size(path, LIMITS)
+        checked_size(path, limits)
         first, last = max(0, span.start - MARGIN), span.end + MARGIN
         quote = PageQuote(text[first:last], span.start - first, span.end - first)
-        return pool.locate(path, page, quote, file_hash, LIMITS)
+        return pool.locate(path, page, quote, file_hash, limits)

@@ -117,7 +117,7 @@ class PageSession(Session):
         self.using = ""
         self.is_lost = False
         self.reviewed = ""
-        self.kept = KeptPages(pool.draw)
+        self.kept = KeptPages(pool.draw, settings.pdf_engine)
         self.columns = Columns.first(offer_of() if offer is None else offer, own)
         self.context = ColumnsRequest(budget=settings.budget, top_k=settings.top_k)
         self.talk = Conversation(self, lambda number: changed(f"turn {number}"), answers)

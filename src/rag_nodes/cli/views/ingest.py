@@ -87,6 +87,9 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
     for reason in report.unhashable:
         again = "so every ingest processes its documents again."
         yield plain(f"{one_line(reason)}, {again}", "yellow")
+    if report.other_engine:
+        files = counted(report.other_engine, "PDF file")
+        yield plain(f"Read again because another PDF engine had read it: {files}.", "dim")
     if report.embedding_cache_hit_rate:
         cost = f" · {dollars(report.saved_cost)}" if report.saved_cost else ""
         tokens = counted(report.saved_tokens, "token")

@@ -71,6 +71,9 @@ def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[Renderab
         yield plain(f"{corpus}: duplicates: {names}. To keep fewer: {remove}", "yellow")
     if (rest := len(stored.duplicates) - _MOST_DUPLICATES) > 0:
         yield plain(f"and {counted(rest, 'other file')} stored more than once", "yellow")
+    if stored.pdf_engines:
+        read = (f"{engine} ({counted(n, 'file')})" for engine, n in stored.pdf_engines.items())
+        yield plain(f"PDF files were read by {', '.join(read)}", "dim")
     sizes = [one.size for one in found if one.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     chunks = counted(sum(collection.chunks for collection in found), "chunk")
@@ -178,6 +181,8 @@ def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[Rende
         yield plain(f"{found.embedding} {verb} {language}: {count}")
     if found.languages:
         return
+    engines = [f"{name} {version}" for name, version in found.pdf_engines.items()]
+    yield plain(f"PDF engines: {', '.join(engines) or 'none is installed'}", "dim")
     wrong = sum(finding.is_wrong for finding in found.findings)
     yield plain(f"{near(found.store)}: {f'{wrong} wrong' if wrong else 'nothing is wrong'}", "dim")
 

@@ -30,7 +30,7 @@ from pydantic_settings import (
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keys import MASK
-from rag_nodes.core.metadata import EmbeddedAs
+from rag_nodes.core.metadata import EmbeddedAs, PdfEngineName
 from rag_nodes.core.settings.answers import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM_PROMPT,
@@ -172,6 +172,8 @@ class Settings(BaseSettings):
     """Files and folders to leave out, as in .gitignore: '*.tmp', 'drafts/*'; repeatable."""
     encoding: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()
     """Encoding of text files that are not Unicode, as cp1250 or '*.csv=cp850'; else guessed."""
+    pdf_engine: PdfEngineName = "auto"
+    """Library that reads PDF files: pymupdf, pdfium, or auto (default): the first installed."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)
@@ -284,6 +286,7 @@ class Settings(BaseSettings):
             "pages": self.read_pages,
             "characters": self.read_characters,
             "encoding": self.encoding,
+            "pdf_engine": self.pdf_engine,
         }
 
     def answering(self) -> dict[str, Any]:

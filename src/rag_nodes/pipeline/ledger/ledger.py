@@ -188,6 +188,12 @@ class Ledger(LedgerDatabase):
         query = "SELECT * FROM files WHERE ? IN (corpus, '') AND error IS NOT NULL ORDER BY 1, 2"
         return [FileRow(*row) for row in self._read(query, corpus)]
 
+    def pdf_engines(self, corpus: str = "") -> dict[str, int]:
+        """Return how many PDF files each engine has read; of all corpora for ""."""
+        engine = "substr(reading, 1, instr(reading, ':') - 1)"
+        query = f"SELECT {engine}, count(*) FROM files WHERE ? IN (corpus, '') "  # noqa: S608
+        return dict(self._read(f"{query} AND reading LIKE '%:%' GROUP BY 1 ORDER BY 1", corpus))
+
     def documents(
         self, corpus: str, document_ids: str | Sequence[str] | None = None
     ) -> dict[str, list[DocumentRow]]:

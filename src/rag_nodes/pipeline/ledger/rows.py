@@ -20,8 +20,9 @@ class FileRow(NamedTuple):
 
     `mtime_ns` is 0 where it may change again without its time telling; `content_hash` the SHA-256
     of its bytes, "" where it could not be read to the end; `reading` changes with whatever decides
-    what becomes of the same bytes. `documents` says how many it became, `error` why it, or one in
-    it, could not be read, and `failed_at` since when, in seconds since 1970.
+    what becomes of the same bytes, and begins with the engine of a PDF. `documents` says how many
+    it became, `error` why it, or one in it, could not be read, and `failed_at` since when, in
+    seconds since 1970.
     """
 
     corpus: str
@@ -34,6 +35,11 @@ class FileRow(NamedTuple):
     documents: int
     error: str | None = None
     failed_at: float | None = None
+
+    @property
+    def pdf_engine(self) -> str:
+        """Engine and major version that a PDF was read with, such as "pdfium 5"; else ""."""
+        return self.reading.rpartition(":")[0]
 
 
 class DocumentRow(NamedTuple):

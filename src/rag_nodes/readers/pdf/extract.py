@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import CorruptFileError, EmptyFileError, NoTextLayerError
 from rag_nodes.core.processes import tell_share
-from rag_nodes.readers.pdf.engines import UnreadableError, opened
+from rag_nodes.readers.pdf.engines import opened
+from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line

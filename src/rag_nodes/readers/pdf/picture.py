@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import threading
 from collections import OrderedDict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.readers.base import Limits
@@ -17,6 +18,8 @@ from rag_nodes.text.alignment import align
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
     from pathlib import Path
+
+    from rag_nodes.core.metadata import PdfEngineName
 
 MOST_PIXELS = 2_000
 """Pixels of the longer side of a page, whatever is asked for."""
@@ -95,8 +98,11 @@ def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -
 class KeptPages:
     """The last pages of one visitor, drawn as by `ReaderPool.draw`; for any number of threads."""
 
-    def __init__(self, draw: Callable[..., PagePicture]) -> None:
+    def __init__(
+        self, draw: Callable[..., PagePicture], pdf_engine: PdfEngineName = "auto"
+    ) -> None:
         self._draw = draw
+        self._limits = replace(LIMITS, pdf_engine=pdf_engine)
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[Any, ...], PagePicture] = OrderedDict()
 
@@ -107,7 +113,7 @@ class KeptPages:
             if found := self._kept.get(key):
                 self._kept.move_to_end(key)
                 return found
-        drawn = self._draw(path, number, text, LIMITS, dpi)
+        drawn = self._draw(path, number, text, self._limits, dpi)
         with self._lock:
             self._kept[key] = drawn
             while len(self._kept) > KEPT:

@@ -10,7 +10,8 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import CorruptFileError, PageMissingError
-from rag_nodes.readers.pdf.engines import UnreadableError, opened
+from rag_nodes.readers.pdf.engines import opened
+from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.lines import LIGATURES, SYMBOL_BULLETS
 
 if TYPE_CHECKING:

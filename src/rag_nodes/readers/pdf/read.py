@@ -13,8 +13,9 @@ from rag_nodes.core.errors import (
     EmptyFileError,
     MisnamedFileError,
 )
-from rag_nodes.core.metadata import BLANK_PAGES, FILE_HASH
+from rag_nodes.core.metadata import BLANK_PAGES, FILE_HASH, PDF_ENGINE
 from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.readers.pdf.fonts import font_headings
 from rag_nodes.readers.pdf.furniture import without_furniture
@@ -55,7 +56,11 @@ def read_pdf(path: str | Path, limits: Limits) -> Reading:
     path = Path(path)
     check_header(path)
     reading = _doubted(compose(extract(path, limits)))
-    return replace(reading, facts={**reading.facts, FILE_HASH: hash_of(path)})
+    return replace(reading, facts={**reading.facts, **_origin(path, limits)})
+
+
+def _origin(path: Path, limits: Limits) -> dict[str, str]:
+    return {FILE_HASH: hash_of(path), PDF_ENGINE: engine_name(limits.pdf_engine)}
 
 
 def compose(extracted: Extracted) -> Reading:

@@ -2,30 +2,29 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.core.errors import MissingPdfEngineError
 from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFEngine
 from rag_nodes.readers.pdf.engines.pdfium import PDFiumEngine
-from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from rag_nodes.readers.base import Limits, PdfEngineName
+    from rag_nodes.core.metadata import PdfEngineName
+    from rag_nodes.readers.base import Limits
     from rag_nodes.readers.pdf.engines.protocol import EngineDocument, PdfEngine
 
     EngineName = Literal["pymupdf", "pdfium"]
 
-__all__ = ["ENGINES", "LIBRARIES", "UnreadableError", "engine_name", "opened"]
-
 ENGINES: Mapping[EngineName, PdfEngine] = {"pymupdf": PyMuPDFEngine(), "pdfium": PDFiumEngine()}
 """Engines by their names."""
 LIBRARIES: Mapping[EngineName, str] = {"pymupdf": "pymupdf", "pdfium": "pypdfium2"}
-"""Module that each engine imports; "auto" takes the first that is installed."""
+"""Module, and distribution, of each engine; "auto" takes the first that is installed."""
 
 
 def engine_name(asked: PdfEngineName) -> EngineName:
@@ -40,6 +39,11 @@ def engine_name(asked: PdfEngineName) -> EngineName:
         if find_spec(library):
             return name
     raise MissingPdfEngineError
+
+
+def versions() -> dict[str, str]:
+    """Return the engines that are installed, that of "auto" first, with their versions."""
+    return {name: version(library) for name, library in LIBRARIES.items() if find_spec(library)}
 
 
 def opened(path: Path, limits: Limits) -> AbstractContextManager[EngineDocument]:
