@@ -5,12 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from dataclasses import dataclass, replace
-from itertools import accumulate
+from itertools import accumulate, chain
 from operator import itemgetter
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.engines.shapes import THIN
+from rag_nodes.readers.pdf.engines.protocol import THIN
 from rag_nodes.readers.pdf.nearby import ByBand, ByHeight
 
 if TYPE_CHECKING:
@@ -122,12 +122,21 @@ def _with_ends(borders: tuple[float, ...], rulings: Sequence[Ruling]) -> tuple[f
 def _rulings(edges: Iterable[Box]) -> tuple[list[Ruling], list[Ruling]]:
     horizontal: list[Ruling] = []
     vertical: list[Ruling] = []
-    for left, top, right, bottom in edges:
+    for left, top, right, bottom in chain.from_iterable(map(_sides, edges)):
         if bottom - top <= THIN and right - left >= SHORTEST:
             horizontal.append((left, right, (top + bottom) / 2))
         elif right - left <= THIN and bottom - top >= SHORTEST:
             vertical.append((top, bottom, (left + right) / 2))
     return _merged(horizontal), _merged(vertical)
+
+
+def _sides(box: Box) -> Sequence[Box]:
+    """Return a line as it is, and the four sides of a rectangle."""
+    left, top, right, bottom = box
+    if min(right - left, bottom - top) <= THIN:
+        return (box,)
+    across = (left, top, right, top), (left, bottom, right, bottom)
+    return *across, (left, top, left, bottom), (right, top, right, bottom)
 
 
 def _merged(rulings: list[Ruling]) -> list[Ruling]:

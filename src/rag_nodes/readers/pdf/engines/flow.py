@@ -6,12 +6,13 @@ the order of the file, and a block is a group of lines at one pitch.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
+from operator import sub
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.engines.geometry import TURNS, inverse, moved, moved_box
+from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box
 from rag_nodes.readers.pdf.engines.protocol import FontRun, Glyph, TextLine
 
 if TYPE_CHECKING:
@@ -74,6 +75,12 @@ class GlyphRun:
     quarter: int = 0
     begins_line: bool | None = None
 
+    def add(self, letter: str, start: float, end: float) -> None:
+        """Add a glyph at the end."""
+        self.letters.append(letter)
+        self.starts.append(start)
+        self.ends.append(end)
+
 
 @dataclass(slots=True)
 class FlowLine:
@@ -88,19 +95,9 @@ class FlowLine:
         return self.runs[0].quarter
 
     @property
-    def length(self) -> int:
-        """Number of glyphs."""
-        return sum(len(run.letters) for run in self.runs)
-
-    @property
-    def size(self) -> float:
-        """Font size of the longest run."""
-        return max(self.runs, key=lambda run: len(run.letters)).font.size
-
-    @property
-    def baseline(self) -> float:
-        """Baseline of the longest run."""
-        return max(self.runs, key=lambda run: len(run.letters)).baseline
+    def main(self) -> GlyphRun:
+        """The longest run, whose size and baseline are the line's."""
+        return max(self.runs, key=lambda run: len(run.letters))
 
     @property
     def start(self) -> float:
@@ -130,33 +127,21 @@ def flow(runs: Iterable[GlyphRun]) -> list[FlowLine]:
 
 def _pieces(run: GlyphRun) -> Iterator[GlyphRun]:
     """Yield the parts of a run between wide gaps, with blanks in the narrow ones."""
-    if run.begins_line is not None:
+    narrow, wide = BLANK * run.font.size, BREAK * run.font.size
+    gaps = map(sub, run.starts[1:], run.ends)
+    if run.begins_line is not None or all(-wide <= gap <= narrow for gap in gaps):
         yield run
         return
-    narrow, wide = BLANK * run.font.size, BREAK * run.font.size
-    first, end = 0, run.starts[0]
-    letters, starts, ends = run.letters, run.starts, run.ends
-    at = 0
-    while at < len(letters):
-        gap = starts[at] - end
-        if gap > wide or gap < -wide:
-            yield _part(run, first, at)
-            first = at
-        elif gap > narrow and letters[at] != " " and letters[at - 1] != " ":
-            letters.insert(at, " ")
-            starts.insert(at, end)
-            ends.insert(at, starts[at + 1])
-            at += 1
-        end = ends[at]
-        at += 1
-    yield _part(run, first, len(letters))
-
-
-def _part(run: GlyphRun, first: int, last: int) -> GlyphRun:
-    if last - first == len(run.letters):
-        return run
-    letters, starts, ends = run.letters[first:last], run.starts[first:last], run.ends[first:last]
-    return GlyphRun(letters, starts, ends, run.font, run.baseline, run.top, run.bottom, run.quarter)
+    piece = replace(run, letters=[], starts=[], ends=[])
+    for letter, start, end in zip(run.letters, run.starts, run.ends, strict=True):
+        gap = start - piece.ends[-1] if piece.ends else 0.0
+        if abs(gap) > wide:
+            yield piece
+            piece = replace(run, letters=[], starts=[], ends=[])
+        elif gap > narrow and " " not in {letter, piece.letters[-1]}:
+            piece.add(" ", piece.ends[-1], start)
+        piece.add(letter, start, end)
+    yield piece
 
 
 def _goes_on(before: GlyphRun, run: GlyphRun) -> bool:
@@ -174,25 +159,21 @@ def _goes_on(before: GlyphRun, run: GlyphRun) -> bool:
 
 def _put_blank(before: GlyphRun, run: GlyphRun) -> None:
     """Put a blank at the end of a run if there is one before the next run."""
-    gap = run.starts[0] - before.ends[-1]
-    is_parted = before.letters[-1] == " " or run.letters[0] == " "
-    if not is_parted and gap > BLANK * max(before.font.size, run.font.size):
-        before.letters.append(" ")
-        before.starts.append(before.ends[-1])
-        before.ends.append(run.starts[0])
+    end, start = before.ends[-1], run.starts[0]
+    is_wide = start - end > BLANK * max(before.font.size, run.font.size)
+    if is_wide and " " not in {before.letters[-1], run.letters[0]}:
+        before.add(" ", end, start)
 
 
 def _number_blocks(lines: Sequence[FlowLine]) -> None:
     """Give lines the same block that follow each other at the pitch of the page."""
     most = min(LOOSE * _pitch(lines), WIDEST)
     block, left, right = -1, 0.0, 0.0
-    above: FlowLine | None = None
-    for line in lines:
+    for above, line in zip((None, *lines), lines, strict=False):
         if above is None or not _is_same_block(above, line, left, right, most):
             block, left, right = block + 1, line.start, line.end
         line.block = block
         left, right = min(left, line.start), max(right, line.end)
-        above = line
 
 
 def _pitch(lines: Sequence[FlowLine]) -> float:
@@ -202,7 +183,7 @@ def _pitch(lines: Sequence[FlowLine]) -> float:
     """
     longest = max((line.end - line.start for line in lines), default=0.0)
     steps = [
-        (below.baseline - above.baseline) / below.size
+        (below.main.baseline - above.main.baseline) / below.main.font.size
         for above, below in pairwise(lines)
         if above.end - above.start > LONG * longest and above.quarter == below.quarter
     ]
@@ -212,23 +193,19 @@ def _pitch(lines: Sequence[FlowLine]) -> float:
 
 def _is_same_block(above: FlowLine, line: FlowLine, left: float, right: float, most: float) -> bool:
     """Return True if a line goes on in the block of the line above, from `left` to `right`."""
-    size, step = min(above.size, line.size), line.baseline - above.baseline
+    one, other = above.main, line.main
+    small, large = sorted((one.font.size, other.font.size))
+    step = other.baseline - one.baseline
     if above.quarter != line.quarter:
         return False
-    if abs(step) <= RAISED * max(above.size, line.size):  # pieces of a row
-        return line.start >= above.end - size
-    if _is_resized(above, line):
+    if abs(step) <= RAISED * large:  # pieces of a row
+        return line.start >= above.end - small
+    is_marker = min(len(one.letters), len(other.letters)) <= MARKER
+    if large >= RESIZED * small and not is_marker:
         return False
-    if line.start - above.start > INDENT * size and line.end - above.end > INDENT * size:
+    if line.start - above.start > INDENT * small and line.end - above.end > INDENT * small:
         return False  # a paragraph below the short end of another, a description below its term
-    return line.start < right and left < line.end and 0 < step <= most * size
-
-
-def _is_resized(above: FlowLine, line: FlowLine) -> bool:
-    """Return True if two lines differ in size, as headings do; a bullet says nothing of it."""
-    is_marker = min(above.length, line.length) <= MARKER
-    ratio = max(above.size, line.size) / min(above.size, line.size)
-    return not is_marker and ratio >= RESIZED
+    return line.start < right and left < line.end and 0 < step <= most * small
 
 
 def text_lines(lines: Iterable[FlowLine]) -> list[TextLine]:
@@ -267,7 +244,7 @@ def glyph_lines(lines: Iterable[FlowLine]) -> Iterator[list[Glyph]]:
 
 def _height(run: GlyphRun) -> float:
     """Return y of the point on the page at which the baseline of a run begins."""
-    return moved(inverse(TURNS[run.quarter]), run.starts[0], run.baseline)[1]
+    return moved(TURNS[-run.quarter % 4], run.starts[0], run.baseline)[1]
 
 
 def _glyphs(line: FlowLine) -> Iterator[tuple[str, Box]]:
@@ -285,4 +262,4 @@ def _around(line: FlowLine) -> Box:
 
 def _turned(box: Box, quarter: int) -> Box:
     """Return a box of the frame of a run on the page."""
-    return box if quarter == 0 else moved_box(inverse(TURNS[quarter]), box)
+    return box if quarter == 0 else moved_box(TURNS[-quarter % 4], box)

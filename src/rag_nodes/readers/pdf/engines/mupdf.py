@@ -18,8 +18,14 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
-from rag_nodes.readers.pdf.engines.protocol import Font, FontRun, Glyph, TextLine, UnreadableError
-from rag_nodes.readers.pdf.engines.shapes import sides_of
+from rag_nodes.readers.pdf.engines.protocol import (
+    THIN,
+    Font,
+    FontRun,
+    Glyph,
+    TextLine,
+    UnreadableError,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,14 +132,15 @@ class PyMuPDFPage:
                 yield [Glyph(char["c"], char["bbox"]) for char in chars]
 
     def edges(self) -> Iterator[Box]:
-        """Yield what vector graphics draw straight."""
+        """Yield lines across and down, and rectangles, of vector graphics."""
         for drawing in self._page.get_cdrawings():
             for kind, *shape in drawing["items"]:
                 if kind == "l":
                     (x1, y1), (x2, y2) = shape[:2]
-                    yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+                    if min(abs(x1 - x2), abs(y1 - y2)) <= THIN:
+                        yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
                 elif kind == "re":
-                    yield from sides_of(*shape[0])
+                    yield tuple(shape[0])
 
     def links(self) -> Iterator[Area]:
         """Yield the links to other addresses."""

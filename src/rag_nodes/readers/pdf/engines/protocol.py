@@ -28,6 +28,10 @@ Bookmark = tuple[int, str, int]
 """Level of an entry of the outline from 1, its title, and its page from 0; -1 if it has none."""
 
 
+THIN = 2.0
+"""Points up to which a box is a line."""
+
+
 class UnreadableError(Exception):
     """A page or the outline cannot be read; the message is one line without codes of a library."""
 
@@ -96,7 +100,7 @@ class EnginePage(Protocol):
         """Return the glyphs of each line, blanks included, in the order of `lines`."""
 
     def edges(self) -> Iterable[Box]:
-        """Return straight lines, and the sides of rectangles, that are drawn; thin boxes."""
+        """Return lines across and down the page, and rectangles, that are drawn."""
 
     def links(self) -> Iterator[Area]:
         """Yield the links to other addresses."""

@@ -15,15 +15,14 @@ from pypdfium2 import raw
 
 from rag_nodes.readers.pdf.engines.flow import BLANK, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import (
-    DIRECTIONS,
+    FLIP,
     TURNS,
-    holds,
-    middle,
+    around,
     moved,
     moved_box,
     product,
-    quarter_of,
-    reading_frame,
+    shared,
+    turned,
 )
 from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
 from rag_nodes.readers.pdf.engines.pdfium.native import matrix_from, pdfium, text_from
@@ -54,8 +53,8 @@ _SUPPOSED = " \r\n"
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 
-class FontLook(NamedTuple):
-    """Looks of a font of the document, and what is known of its characters.
+class _FontLook(NamedTuple):
+    """Looks of a font, and what is known of its characters.
 
     `is_drawn` is True for a font whose glyphs are drawings in the file (Type 3): PDFium flags all
     of its characters, and reads them right. `mapped` and `unmapped` are the others seen so far.
@@ -82,7 +81,7 @@ class _Style(NamedTuple):
 
     handle: int
     font: Font
-    look: FontLook
+    look: _FontLook
     quarter: int
     is_straight: bool
 
@@ -117,7 +116,7 @@ class PageText:
 
 
 def glyph_runs(
-    text: PageText, objects: Sequence[PageObject], page: Box, fonts: dict[int, FontLook]
+    text: PageText, objects: Sequence[PageObject], page: Box
 ) -> tuple[list[GlyphRun], int]:
     """Make runs of the characters of a page.
 
@@ -125,7 +124,6 @@ def glyph_runs(
         text: its characters.
         objects: its objects in the order of the file.
         page: left, bottom, right and top, y upwards.
-        fonts: what is known of the fonts of the document, by their handles; it is added to.
 
     Returns:
         The runs in the order of the file, and the quarter turns of most of its text.
@@ -136,7 +134,8 @@ def glyph_runs(
     else:
         places = {handle: number for number, handle in enumerate(items)}
         segments = sorted(_segments(text, items), key=lambda one: places[one.item.handle])
-    styles = [_style(text, segment, fonts) for segment in segments]
+    looks: dict[int, _FontLook] = {}  # of this page: PDFium may give a handle to another font later
+    styles = [_style(text, segment, looks) for segment in segments]
     counts = Counter[int]()
     for segment, style in zip(segments, styles, strict=True):
         counts[style.quarter] += segment.last - segment.first
@@ -182,25 +181,26 @@ def _told_segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Se
         is_new = "\n" in between
 
 
-def _style(text: PageText, segment: _Segment, fonts: dict[int, FontLook]) -> _Style:
+def _style(text: PageText, segment: _Segment, looks: dict[int, _FontLook]) -> _Style:
     handle = pdfium.FPDFTextObj_GetFont(segment.item.handle) or 0
-    if handle not in fonts:
-        fonts[handle] = _look(handle)
-    look = fonts[handle]
+    if handle not in looks:
+        looks[handle] = _look(handle)
+    look = looks[handle]
     a, b, c, d, *_ = matrix_from(pdfium.FPDFText_GetMatrix, text.handle, segment.first)
-    # A mirrored matrix with a mirrored size is neither.
-    given = pdfium.FPDFText_GetFontSize(text.handle, segment.first)
-    size, sign = abs(given) * abs(a * d - b * c) ** 0.5, -1 if given < 0 else 1
-    quarter = quarter_of(sign * a, sign * b)
-    x, y = DIRECTIONS[quarter]
-    cosine = sign * (a * x + b * y) / (hypot(a, b) or 1)
+    size = pdfium.FPDFText_GetFontSize(text.handle, segment.first)
+    if size < 0:  # a mirrored matrix with a mirrored size is neither
+        a, b = -a, -b
+    size = abs(size) * abs(a * d - b * c) ** 0.5
+    is_across = abs(a) >= abs(b)
+    quarter = (0 if a >= 0 else 2) if is_across else (1 if b > 0 else 3)
+    is_straight = max(abs(a), abs(b)) >= STRAIGHT * hypot(a, b)
     font = Font(max(size, SMALLEST), look.bold, look.mono)
-    return _Style(handle, font, look, quarter, cosine >= STRAIGHT)
+    return _Style(handle, font, look, quarter, is_straight)
 
 
-def _look(font: int) -> FontLook:
+def _look(font: int) -> _FontLook:
     if not font:
-        return FontLook(bold=False, mono=False, is_drawn=False, mapped=set(), unmapped=set())
+        return _FontLook(bold=False, mono=False, is_drawn=False, mapped=set(), unmapped=set())
     name = text_from(pdfium.FPDFFont_GetBaseFontName, font, encoding="utf-8")
     flags = max(0, pdfium.FPDFFont_GetFlags(font))
     is_heavy = bool(flags & _FORCE_BOLD) or pdfium.FPDFFont_GetWeight(font) >= BOLD_WEIGHT
@@ -208,14 +208,14 @@ def _look(font: int) -> FontLook:
     mono = bool(flags & _FIXED_PITCH) or is_mono_name(name)
     size = ctypes.c_size_t()
     pdfium.FPDFFont_GetFontData(font, None, 0, ctypes.addressof(size))
-    return FontLook(bold, mono, not size.value, set(), set())
+    return _FontLook(bold, mono, not size.value, set(), set())
 
 
 class _Frame:
     """Places of all characters along the direction of some text; see `GlyphRun`."""
 
     def __init__(self, text: PageText, page: Box, quarter: int, turns: int) -> None:
-        self.matrix = a, _, c, _, e, _ = product(reading_frame(quarter, page), TURNS[turns])
+        self.matrix = a, _, c, _, e, _ = product(turned(quarter, page, FLIP), TURNS[turns])
         if a:
             low, high = text.lefts, text.rights
         else:
@@ -250,12 +250,9 @@ class _RunMaker:
             letters, starts, ends = map(list, zip(*glyphs, strict=True))
         shown = next(at for at in range(first, last) if not self._text.is_supposed(at))
         _, top, _, bottom = moved_box(frame.matrix, self._text.box(shown))
-        if not style.is_straight:
-            begins_line = True
         baseline = moved(frame.matrix, *self._origin(shown))[1]
-        return GlyphRun(
-            letters, starts, ends, style.font, baseline, top, bottom, turns, begins_line
-        )
+        told = begins_line if style.is_straight else True
+        return GlyphRun(letters, starts, ends, style.font, baseline, top, bottom, turns, told)
 
     def _origin(self, at: int) -> tuple[float, float]:
         x, y = ctypes.c_double(), ctypes.c_double()
@@ -264,7 +261,7 @@ class _RunMaker:
         )
         return x.value, y.value
 
-    def _mapped(self, segment: _Segment, look: FontLook) -> list[str]:
+    def _mapped(self, segment: _Segment, look: _FontLook) -> list[str]:
         """Return the letters of a segment, U+FFFD for each that the font has no Unicode value of.
 
         PDFium shows the code in its place. Once for each letter of a font it is asked.
@@ -286,14 +283,11 @@ class _RunMaker:
         """Return the characters of a segment whose middles lie outside its clip path or page."""
         text, (first, last, item, _) = self._text, segment
         clip = clip_of(item)
-        if (
-            clip[0] <= min(text.lefts[first:last])
-            and clip[1] <= min(text.bottoms[first:last])
-            and clip[2] >= max(text.rights[first:last])
-            and clip[3] >= max(text.tops[first:last])
-        ):
+        ends = text.box(first), text.box(last - 1)
+        whole = around(corner for box in ends for corner in (box[:2], box[2:]))
+        if shared(clip, whole) == whole:
             return set()
-        return {at for at in range(first, last) if not holds(clip, *middle(text.box(at)))}
+        return {at for at in range(first, last) if not _is_inside(text.box(at), clip)}
 
     def _glyphs(
         self,
@@ -345,6 +339,12 @@ class _RunMaker:
         pdfium.FPDFFont_GetGlyphWidth(style.handle, code, size, ctypes.addressof(width))
         origin = moved(frame.matrix, *self._origin(at - 1))[0]
         return frame.starts[at] - origin - width.value > TRUE_BLANK * size
+
+
+def _is_inside(box: Box, clip: Box) -> bool:
+    """Return True if the middle of a box is in a clip."""
+    left, bottom, right, top = shared(box, clip)
+    return 2 * (right - left) > box[2] - box[0] and 2 * (top - bottom) > box[3] - box[1]
 
 
 def _has_equals(starts: Sequence[float]) -> bool:

@@ -17,7 +17,7 @@ from rag_nodes.core.errors import (
     ReadMemoryError,
 )
 from rag_nodes.readers.pdf.engines import flow
-from rag_nodes.readers.pdf.engines.geometry import inverse, moved_box, product, reading_frame
+from rag_nodes.readers.pdf.engines.geometry import FLIP, moved_box, turned
 from rag_nodes.readers.pdf.engines.pdfium.characters import PageText, glyph_runs
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
 from rag_nodes.readers.pdf.engines.pdfium.objects import edges_of, objects_of
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 
     from rag_nodes.readers.base import Limits
     from rag_nodes.readers.pdf.engines.flow import FlowLine
-    from rag_nodes.readers.pdf.engines.pdfium.characters import FontLook
     from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
     from rag_nodes.readers.pdf.engines.protocol import (
         Area,
@@ -84,7 +83,6 @@ class PDFiumDocument:
 
     def __init__(self, handle: int, path: Path, page_count: int) -> None:
         self._handle, self._path = handle, path
-        self._fonts: dict[int, FontLook] = {}
         self.page_count = page_count
         self.title = text_from(pdfium.FPDF_GetMetaText, handle, b"Title")
 
@@ -93,7 +91,7 @@ class PDFiumDocument:
         """Open a page as `EngineDocument.page` says."""
         page: PDFiumPage | None = None
         try:
-            page = PDFiumPage(self._handle, index, self._fonts)
+            page = PDFiumPage(self._handle, index)
             yield page
         except (ReadError, UnreadableError):
             raise
@@ -138,8 +136,8 @@ class PDFiumDocument:
 class PDFiumPage:
     """A page of PDFium, turned so that most of its text runs from left to right."""
 
-    def __init__(self, document: int, index: int, fonts: dict[int, FontLook]) -> None:
-        self._document, self._index, self._fonts = document, index, fonts
+    def __init__(self, document: int, index: int) -> None:
+        self._document, self._index = document, index
         self._page = self._load()
         self._links = list(self._found_links())
         if self._has_fields() and pdfium.FPDFPage_Flatten(self._page, raw.FLAT_NORMALDISPLAY) == 1:
@@ -148,6 +146,8 @@ class PDFiumPage:
         box = rectangle_from(pdfium.FPDF_GetPageBoundingBox, self._page)
         self._box: Box = box or (0.0, 0.0, 612.0, 792.0)
         self._rotation = max(0, pdfium.FPDFPage_GetRotation(self._page)) % 4
+        sides = self._box[2] - self._box[0], self._box[3] - self._box[1]
+        self.width, self.height = sides if self._rotation % 2 == 0 else sides[::-1]
 
     def close(self) -> None:
         """Free what PDFium keeps of the page."""
@@ -169,21 +169,6 @@ class PDFiumPage:
                 return True
         return False
 
-    @property
-    def width(self) -> float:
-        """Width of the page as it is shown."""
-        return self._size[self._rotation % 2]
-
-    @property
-    def height(self) -> float:
-        """Height of the page as it is shown."""
-        return self._size[1 - self._rotation % 2]
-
-    @property
-    def _size(self) -> tuple[float, float]:
-        left, bottom, right, top = self._box
-        return right - left, top - bottom
-
     @cached_property
     def _objects(self) -> list[PageObject]:
         return objects_of(self._page, self._box)
@@ -196,19 +181,20 @@ class PDFiumPage:
             raise UnreadableError("PDFium cannot load its text")
         try:
             text = PageText(text_page)
-            runs, quarter = glyph_runs(text, self._objects, self._box, self._fonts)
+            runs, quarter = glyph_runs(text, self._objects, self._box)
             return flow.flow(runs), quarter
         finally:
             pdfium.FPDFText_ClosePage(text_page)
 
     @property
     def _frame(self) -> Matrix:
-        return reading_frame(self._flow[1], self._box)
+        """From the page of the file to the page as it is read."""
+        return turned(self._flow[1], self._box, FLIP)
 
     @property
     def turn(self) -> Matrix:
         """From the page as it is read to the page as it is shown."""
-        return product(inverse(self._frame), reading_frame(self._rotation, self._box))
+        return turned(self._rotation - self._flow[1], moved_box(self._frame, self._box))
 
     def lines(self) -> list[TextLine]:
         """Return the lines in the order of the file."""

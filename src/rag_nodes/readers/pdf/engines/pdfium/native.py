@@ -42,15 +42,13 @@ def text_from(function: Callable[..., int], *arguments: Any, encoding: str = "ut
 
 def rectangle_from(function: Callable[..., int], *arguments: Any) -> Box | None:
     """Return left, bottom, right and top of the rectangle that a function writes; None for none."""
-    rectangle = raw.FS_RECTF()
-    if not function(*arguments, ctypes.addressof(rectangle)):
-        return None
-    return rectangle.left, rectangle.bottom, rectangle.right, rectangle.top
+    box = raw.FS_RECTF()
+    is_there = function(*arguments, ctypes.addressof(box))
+    return (box.left, box.bottom, box.right, box.top) if is_there else None
 
 
 def matrix_from(function: Callable[..., int], *arguments: Any) -> Matrix:
-    """Return the matrix that a function writes; one that changes nothing if it fails."""
-    matrix = raw.FS_MATRIX()
-    if not function(*arguments, ctypes.addressof(matrix)):
-        return 1.0, 0.0, 0.0, 1.0, 0.0, 0.0
+    """Return the matrix that a function writes."""
+    matrix = raw.FS_MATRIX(1, 0, 0, 1, 0, 0)
+    function(*arguments, ctypes.addressof(matrix))
     return matrix.a, matrix.b, matrix.c, matrix.d, matrix.e, matrix.f

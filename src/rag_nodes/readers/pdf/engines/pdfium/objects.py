@@ -10,7 +10,7 @@ from pypdfium2 import raw
 
 from rag_nodes.readers.pdf.engines.geometry import around, moved, product, shared
 from rag_nodes.readers.pdf.engines.pdfium.native import matrix_from, pdfium
-from rag_nodes.readers.pdf.engines.shapes import sides_of
+from rag_nodes.readers.pdf.engines.protocol import THIN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -23,8 +23,6 @@ MAX_SEGMENTS = 50_000
 """Segments of paths of a page that are looked at."""
 MAX_DEPTH = 12
 """Forms in forms that are opened."""
-STRAIGHT = 0.01
-"""Points by which the sides of a rectangle may be off."""
 
 Point = tuple[float, float]
 
@@ -97,7 +95,7 @@ def clip_of(item: PageObject) -> Box:
 
 
 def edges_of(objects: Sequence[PageObject]) -> Iterator[Box]:
-    """Yield the straight lines of paths, and the sides of their rectangles; y grows upwards."""
+    """Yield the lines across and down, and the rectangles, of paths; y grows upwards."""
     left = MAX_SEGMENTS
     for item in objects:
         if item.kind != raw.FPDF_PAGEOBJ_PATH or not _is_drawn(item.handle):
@@ -108,9 +106,9 @@ def edges_of(objects: Sequence[PageObject]) -> Iterator[Box]:
         matrix = product(matrix_from(pdfium.FPDFPageObj_GetMatrix, item.handle), item.form)
         for points in _straight_runs(item.handle, matrix):
             if _is_rectangle(points):
-                yield from sides_of(*around(points))
+                yield around(points)
             else:
-                yield from (around(pair) for pair in pairwise(points))
+                yield from map(around, filter(_is_straight, pairwise(points)))
 
 
 def _is_drawn(path: int) -> bool:
@@ -141,9 +139,13 @@ def _straight_runs(path: int, matrix: Matrix) -> Iterator[list[Point]]:
 
 def _is_rectangle(points: Sequence[Point]) -> bool:
     is_closed = len(points) == 5 and points[0] == points[-1]  # noqa: PLR2004 - four corners
-    return is_closed and all(
-        min(abs(x - to), abs(y - low)) < STRAIGHT for (x, y), (to, low) in pairwise(points)
-    )
+    return is_closed and all(map(_is_straight, pairwise(points)))
+
+
+def _is_straight(line: tuple[Point, Point]) -> bool:
+    """Return True for a line across or down the page."""
+    (x, y), (to, low) = line
+    return min(abs(x - to), abs(y - low)) <= THIN
 
 
 def _point(segment: int, matrix: Matrix) -> Point:
