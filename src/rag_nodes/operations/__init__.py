@@ -231,7 +231,15 @@ OPERATIONS: tuple[Operation, ...] = (
             "questions draft docs/ --llm openai --answers paragraph -o drafts.json",
         ),
         usual=("output", "count", "llm", "answers"),
-        settings=("exclude", "encoding", "pdf_engine", "llm_model", "llm_options", "api_base", "retry_seconds"),
+        settings=(
+            "exclude",
+            "encoding",
+            "pdf_engine",
+            "llm_model",
+            "llm_options",
+            "api_base",
+            "retry_seconds",
+        ),
         interrupted=_RESUMED,
     ),
     Operation(

@@ -7,7 +7,6 @@ import re
 from array import array
 from collections import Counter, deque
 from itertools import islice, pairwise, repeat
-from math import hypot
 from operator import eq
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -24,47 +23,24 @@ from rag_nodes.readers.pdf.engines.geometry import (
     shared,
     turned,
 )
-from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
-from rag_nodes.readers.pdf.engines.pdfium.native import matrix_from, pdfium, text_from
+from rag_nodes.readers.pdf.engines.pdfium.native import pdfium
 from rag_nodes.readers.pdf.engines.pdfium.objects import clip_of
-from rag_nodes.readers.pdf.engines.protocol import Font
+from rag_nodes.readers.pdf.engines.pdfium.styles import style_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
+    from rag_nodes.readers.pdf.engines.pdfium.styles import FontLook, TextStyle
     from rag_nodes.readers.pdf.engines.protocol import Box
 
 TRUE_BLANK = 0.11
 """Font sizes between two characters from which a blank that PDFium supposes is believed."""
-SMALLEST = 0.1
-"""Points of the smallest font: distances are measured in font sizes."""
-BOLD_WEIGHT = 600
-"""Weight of a font from which it is bold."""
-STRAIGHT = 0.99
-"""Cosine of the angle to a side of the page up to which text is straight."""
-
-_FIXED_PITCH = 1
-_FORCE_BOLD = 1 << 18
 _HYPHENS = frozenset("\x02\ufffe")
 """What PDFium makes of a hyphen at the end of a line, soft ones included, in two functions."""
 _SUPPOSED = " \r\n"
 """Characters that PDFium puts between others, in boxes without width."""
 _RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
-
-
-class _FontLook(NamedTuple):
-    """Looks of a font, and what is known of its characters.
-
-    `is_drawn` is True for a font whose glyphs are drawings in the file (Type 3): PDFium flags all
-    of its characters, and reads them right. `mapped` and `unmapped` are the others seen so far.
-    """
-
-    bold: bool
-    mono: bool
-    is_drawn: bool
-    mapped: set[str]
-    unmapped: set[str]
 
 
 class _Segment(NamedTuple):
@@ -74,16 +50,6 @@ class _Segment(NamedTuple):
     last: int
     item: PageObject
     begins_line: bool | None
-
-
-class _Style(NamedTuple):
-    """Font of a text object, and the quarter turns of its text; `is_straight` if they say all."""
-
-    handle: int
-    font: Font
-    look: _FontLook
-    quarter: int
-    is_straight: bool
 
 
 class PageText:
@@ -134,8 +100,10 @@ def glyph_runs(
     else:
         places = {handle: number for number, handle in enumerate(items)}
         segments = sorted(_segments(text, items), key=lambda one: places[one.item.handle])
-    looks: dict[int, _FontLook] = {}  # of this page: PDFium may give a handle to another font later
-    styles = [_style(text, segment, looks) for segment in segments]
+    looks: dict[int, FontLook] = {}  # of this page: PDFium may give a handle to another font later
+    styles = [
+        style_of(text.handle, segment.first, segment.item.handle, looks) for segment in segments
+    ]
     counts = Counter[int]()
     for segment, style in zip(segments, styles, strict=True):
         counts[style.quarter] += segment.last - segment.first
@@ -181,36 +149,6 @@ def _told_segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Se
         is_new = "\n" in between
 
 
-def _style(text: PageText, segment: _Segment, looks: dict[int, _FontLook]) -> _Style:
-    handle = pdfium.FPDFTextObj_GetFont(segment.item.handle) or 0
-    if handle not in looks:
-        looks[handle] = _look(handle)
-    look = looks[handle]
-    a, b, c, d, *_ = matrix_from(pdfium.FPDFText_GetMatrix, text.handle, segment.first)
-    size = pdfium.FPDFText_GetFontSize(text.handle, segment.first)
-    if size < 0:  # a mirrored matrix with a mirrored size is neither
-        a, b = -a, -b
-    size = abs(size) * abs(a * d - b * c) ** 0.5
-    is_across = abs(a) >= abs(b)
-    quarter = (0 if a >= 0 else 2) if is_across else (1 if b > 0 else 3)
-    is_straight = max(abs(a), abs(b)) >= STRAIGHT * hypot(a, b)
-    font = Font(max(size, SMALLEST), look.bold, look.mono)
-    return _Style(handle, font, look, quarter, is_straight)
-
-
-def _look(font: int) -> _FontLook:
-    if not font:
-        return _FontLook(bold=False, mono=False, is_drawn=False, mapped=set(), unmapped=set())
-    name = text_from(pdfium.FPDFFont_GetBaseFontName, font, encoding="utf-8")
-    flags = max(0, pdfium.FPDFFont_GetFlags(font))
-    is_heavy = bool(flags & _FORCE_BOLD) or pdfium.FPDFFont_GetWeight(font) >= BOLD_WEIGHT
-    bold = is_heavy or is_bold_name(name)
-    mono = bool(flags & _FIXED_PITCH) or is_mono_name(name)
-    size = ctypes.c_size_t()
-    pdfium.FPDFFont_GetFontData(font, None, 0, ctypes.addressof(size))
-    return _FontLook(bold, mono, not size.value, set(), set())
-
-
 class _Frame:
     """Places of all characters along the direction of some text; see `GlyphRun`."""
 
@@ -233,7 +171,7 @@ class _RunMaker:
         self._text, self._page, self._quarter = text, page, quarter
         self._frames: dict[int, _Frame] = {}
 
-    def run(self, segment: _Segment, style: _Style) -> GlyphRun | None:
+    def run(self, segment: _Segment, style: TextStyle) -> GlyphRun | None:
         """Return the run of a segment; None if nothing of it shows."""
         first, last, _, begins_line = segment
         turns = (style.quarter - self._quarter) % 4
@@ -261,7 +199,7 @@ class _RunMaker:
         )
         return x.value, y.value
 
-    def _mapped(self, segment: _Segment, look: _FontLook) -> list[str]:
+    def _mapped(self, segment: _Segment, look: FontLook) -> list[str]:
         """Return the letters of a segment, U+FFFD for each that the font has no Unicode value of.
 
         PDFium shows the code in its place. Once for each letter of a font it is asked.
@@ -292,7 +230,7 @@ class _RunMaker:
     def _glyphs(
         self,
         segment: _Segment,
-        style: _Style,
+        style: TextStyle,
         frame: _Frame,
         letters: Sequence[str],
         hidden: set[int],
@@ -324,7 +262,7 @@ class _RunMaker:
                 glyphs.append((letter, start, end))
         return glyphs
 
-    def _is_blank(self, at: int, segment: _Segment, style: _Style, frame: _Frame) -> bool:
+    def _is_blank(self, at: int, segment: _Segment, style: TextStyle, frame: _Frame) -> bool:
         """Return True if a blank that PDFium supposes is one, and too narrow for `flow` to see."""
         if segment.begins_line is not None or not style.is_straight:
             return self._text.letters[at] == " "

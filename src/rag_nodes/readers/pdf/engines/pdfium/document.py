@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import os
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -44,7 +45,7 @@ if TYPE_CHECKING:
 MAX_BOOKMARKS = 20_000
 """Bookmarks that are looked at."""
 MAX_LINKS = 2_000
-"""Links of a page that are looked at, those within the document included."""
+"""Links and other annotations of a page that are looked at."""
 
 _REMEDY = (
     "export or download it again, or have PyMuPDF repair it: pip install 'rag-nodes[pdf]', and "
@@ -52,14 +53,14 @@ _REMEDY = (
 )
 _ADDRESS = 3
 """PDFium's number for an action that opens an address."""
-_DRAWN_LATER = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}
+_WITHOUT_TEXT = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}
 """Annotations without text of their own."""
 
 
 @contextmanager
 def opened_document(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
     """Open a document as `PdfEngine.opened` says; the caller holds the lock."""
-    handle = pdfium.FPDF_LoadDocument(str(path).encode() + b"\0", None)
+    handle = pdfium.FPDF_LoadDocument(os.fsencode(path) + b"\0", None)
     if not handle:
         raise _refusal(path)
     try:
@@ -73,7 +74,7 @@ def opened_document(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
 
 
 def _refusal(path: Path) -> ReadError:
-    if pdfium.FPDF_GetLastError() == raw.FPDF_ERR_PASSWORD:
+    if pdfium.FPDF_GetLastError() in {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}:
         return EncryptedFileError(path)
     return CorruptFileError(path, "the file is damaged, and PDFium does not repair it", _REMEDY)
 
@@ -161,11 +162,11 @@ class PDFiumPage:
 
     def _has_fields(self) -> bool:
         """Return True if form fields or annotations show text, which no text page has."""
-        for number in range(pdfium.FPDFPage_GetAnnotCount(self._page)):
+        for number in range(min(pdfium.FPDFPage_GetAnnotCount(self._page), MAX_LINKS)):
             annotation = pdfium.FPDFPage_GetAnnot(self._page, number)
             kind = pdfium.FPDFAnnot_GetSubtype(annotation) if annotation else raw.FPDF_ANNOT_LINK
             pdfium.FPDFPage_CloseAnnot(annotation)
-            if kind not in _DRAWN_LATER:
+            if kind not in _WITHOUT_TEXT:
                 return True
         return False
 
