@@ -159,6 +159,7 @@ def test_what_is_stored_is_embedded_with_another_model(command: Command, folder:
     [
         ((), "name files or folders"),
         (("--from-store", "teas", "--set", "a=b", "--text", "plain"), "--set, --text, PATH would"),
+        (("--from-store", "--encoding", "cp1252"), "--encoding would change"),
         (("--from-store", "--store", "nowhere"), "there is no store here"),
     ],
 )

@@ -121,7 +121,7 @@ class Ingested(Result):
         return [*reasons_of(self.report.files), *of_parsers]
 
 
-_BY_FILES = {"text", "exclude"}
+_BY_FILES = {"text", "exclude", "encoding"}
 """Settings that an ingest of files alone heeds."""
 _BY_STORE = {"from_store", "parsers", "dry_run", *Working.model_fields}
 """Fields of a request that an ingest from the store heeds."""
