@@ -53,13 +53,18 @@ def test_what_the_readme_shows_is_run_before_a_change_is_accepted() -> None:
     assert "make readme\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = runpy.run_path(str(ROOT / "scripts" / "docs" / "run_readme.py"))["blocks_of"](page)
-    assert [kind for kind, _ in blocks] == ["sh", "python", "python", "sh"]
+    assert [kind for kind, _ in blocks] == ["sh", "python", "sh", "py"]
     assert blocks[0][1].startswith("pip install")
 
 
-def test_the_front_page_begins_with_the_commands_of_a_fresh_machine_and_a_cited_answer() -> None:
+def test_the_front_page_begins_with_the_commands_of_a_fresh_machine_and_a_pipeline() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
-    for start, last in (("make demo", 30), ("make test", 30), ("pip install", 30), ("cited =", 50)):
+    for start, last in (
+        ("make demo", 30),
+        ("make test", 30),
+        ("pip install", 30),
+        ("select =", 50),
+    ):
         assert any(line.startswith(start) for line in lines[:last]), start
     assert len(lines) <= 130
 

@@ -2,7 +2,8 @@
 
 `pip install …` is typed in the checkout, with the versions of constraints.txt. Every further block
 of Python or shell runs by itself in a folder outside, which has a copy of `examples`. Lines that
-begin with `make` are left out: CI runs those by themselves.
+begin with `make` are left out: CI runs those by themselves. Python marked as `py` runs only here,
+in a process of its own: Gradio leaves event loops open, which the tests of other blocks refuse.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ import venv
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
-_BLOCK = re.compile(r"^```(sh|python)\n(.*?)^```", re.DOTALL | re.MULTILINE)
+_BLOCK = re.compile(r"^```(sh|python|py)\n(.*?)^```", re.DOTALL | re.MULTILINE)
 _HASHES = re.compile(r" \\$|^ +--hash=.*\n", re.MULTILINE)
 _SECONDS = 900
 """Within which the installation has to end, as each block has to."""
@@ -47,7 +48,7 @@ def main() -> None:
         }
         for kind, text in blocks:
             sys.stderr.write(f"README: {text.splitlines()[0]}\n")
-            command = ["python", "-c", text] if kind == "python" else ["sh", "-ec", text]
+            command = ["sh", "-ec", text] if kind == "sh" else ["python", "-c", text]
             where = ROOT if text.startswith("pip install") else folder
             # The shell finds the environment's own programs by its path.
             program = shutil.which(command[0], path=place["PATH"]) or command[0]
