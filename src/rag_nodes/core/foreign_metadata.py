@@ -52,11 +52,11 @@ def _text(value: Any) -> str | None:
 
 def _texts(value: Any) -> list[str] | None:
     is_list = isinstance(value, list | tuple)
-    return list(value) if is_list and all(isinstance(one, str) for one in value) else None
+    return list(value) if is_list and all(isinstance(text, str) for text in value) else None
 
 
 def _offsets(value: Any) -> list[int] | None:
-    if not isinstance(value, list | tuple) or any(_whole(one) != one for one in value):
+    if not isinstance(value, list | tuple) or any(_whole(number) != number for number in value):
         return None
     return None if any(left > right for left, right in pairwise(value)) else list(value)
 

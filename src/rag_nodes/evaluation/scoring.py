@@ -94,15 +94,15 @@ class ContextRead(NamedTuple):
         Near-equal places are left out: an answer may be what they differ by.
         """
         read = list(zip(self.ranked, self.filled.parts, strict=False))
-        whole = [one for one, parts in read if parts]
+        whole = [chunk for chunk, parts in read if parts]
         if self.filled.cut:
             whole = whole[:-1]
         return [
-            *(Passage(one.document, part) for one, parts in read for part in parts),
+            *(Passage(chunk.document, part) for chunk, parts in read for part in parts),
             *(
                 Passage(repeat.document, repeat.span)
-                for one in whole
-                for repeat in one.repeats
+                for chunk in whole
+                for repeat in chunk.repeats
                 if repeat.is_equal
             ),
         ]

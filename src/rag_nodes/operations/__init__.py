@@ -280,4 +280,4 @@ OPERATIONS: tuple[Operation, ...] = (
 
 def named(name: str) -> Operation:
     """The operation of that name, which there has to be."""
-    return {one.name: one for one in OPERATIONS}[name]
+    return {operation.name: operation for operation in OPERATIONS}[name]

@@ -129,16 +129,21 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
 
 def _list_documents(request: AgentListing, opened: _Opened) -> Documents:
     held, corpus = inventory(opened.run), opened.run.settings.corpus
-    searched = [one for one in held.collections(corpus) if one.info.name == opened.collection]
+    searched = [
+        collection
+        for collection in held.collections(corpus)
+        if collection.info.name == opened.collection
+    ]
     listed = [
         FoundDocument(
-            document=one.id,
-            name=one.name,
-            pages=one.pages,
-            chunks=one.chunks.get(opened.collection, 0),
+            document=document.id,
+            name=document.name,
+            pages=document.pages,
+            chunks=document.chunks.get(opened.collection, 0),
         )
-        for one in held.documents(corpus, searched)
-        if one.chunks.get(opened.collection) and request.name.casefold() in one.name.casefold()
+        for document in held.documents(corpus, searched)
+        if document.chunks.get(opened.collection)
+        and request.name.casefold() in document.name.casefold()
     ]
     page = listed[request.first : request.first + request.limit]
     return Documents(total=len(listed), documents=page)

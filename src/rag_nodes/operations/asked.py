@@ -58,8 +58,8 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
     if request.answers is None:
         texts = {document.id_: document.text for document in documents}
         shown = [
-            f"  --answers {length}, {_begun_and_ended(one.span.of(texts[one.document]))}"
-            for length, one in examples(documents).items()
+            f"  --answers {length}, {_begun_and_ended(example.span.of(texts[example.document]))}"
+            for length, example in examples(documents).items()
         ]
         raise ConfigurationError(
             "no --questions, so say how long what people look for here mostly is:\n"
@@ -100,7 +100,7 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
     if lost := dataset.unplaced:
         run.warn(
             f"{counted(len(lost))} left out, as their answers have no place: "
-            + ", ".join(one.id for one in lost[:_NAMED])
+            + ", ".join(question.id for question in lost[:_NAMED])
             + (", …" if len(lost) > _NAMED else "")
             + f"; the first one: {lost[0].reason} (all: rag-nodes questions check)"
         )

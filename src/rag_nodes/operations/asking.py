@@ -291,7 +291,9 @@ def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:
     read = (hit.node.ref_doc_id for source in answer.sources for hit in source.hits)
     try:
         with Ledger(path) as ledger:
-            rows = ledger.stored(collection, list(dict.fromkeys(one for one in read if one)))
+            rows = ledger.stored(
+                collection, list(dict.fromkeys(document_id for document_id in read if document_id))
+            )
     except LedgerError as error:
         run.warn(str(error))
         return 0

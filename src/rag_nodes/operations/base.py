@@ -95,12 +95,12 @@ def as_plain(value: Any) -> Any:
         value = {item.name: getattr(value, item.name) for item in fields(value)}
     if isinstance(value, Mapping):
         return {
-            name: utc_time(one)
-            if isinstance(one, float) and str(name).endswith(("_at", "_used"))
-            else as_plain(one)
-            for name, one in value.items()
+            name: utc_time(moment)
+            if isinstance(moment, float) and str(name).endswith(("_at", "_used"))
+            else as_plain(moment)
+            for name, moment in value.items()
         }
-    return [as_plain(one) for one in value] if isinstance(value, list | tuple) else value
+    return [as_plain(item) for item in value] if isinstance(value, list | tuple) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,12 +161,12 @@ class Typed(BeforeValidator):
 
 def flag_of(field: FieldInfo) -> Flag:
     """Return the spelling of a field on a command line."""
-    return next((one for one in field.metadata if isinstance(one, Flag)), Flag())
+    return next((mark for mark in field.metadata if isinstance(mark, Flag)), Flag())
 
 
 def has(field: FieldInfo, surface: Surface) -> bool:
     """Return True if a surface has the field."""
-    return all(surface in one.surfaces for one in field.metadata if isinstance(one, Only))
+    return all(surface in mark.surfaces for mark in field.metadata if isinstance(mark, Only))
 
 
 def panel_of(request: type[Request], name: str) -> str:
@@ -190,11 +190,11 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
         if not has(field, surface):
             continue
         # Before validators, which come before what is taken is bounded.
-        bounds = [one.constraint for one in field.metadata if isinstance(one, VisitorBounds)]
+        bounds = [mark.constraint for mark in field.metadata if isinstance(mark, VisitorBounds)]
         # Of two bounds of a kind pydantic keeps the last one.
-        own = {type(bound) for one in bounds for bound in one.metadata}
-        others = (one for one in field.metadata if not isinstance(one, left_out))
-        kept = [*bounds, *(one for one in others if type(one) not in own)]
+        own = {type(mark) for bound in bounds for mark in bound.metadata}
+        others = (mark for mark in field.metadata if not isinstance(mark, left_out))
+        kept = [*bounds, *(other for other in others if type(other) not in own)]
         described: dict[str, Any] = {"description": field.description, "examples": field.examples}
         if field.default_factory is not None:
             described["default_factory"] = field.default_factory

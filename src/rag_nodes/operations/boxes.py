@@ -110,7 +110,11 @@ def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
     with _files_of(citations, run) as files:
         found = [_boxes_of(citation, files) for citation in citations]
     pairs = zip(citations, found, strict=True)
-    errors = {f"No boxes in {one.file_name}: {boxes.error}" for one, boxes in pairs if boxes.error}
+    errors = {
+        f"No boxes in {citation.file_name}: {boxes.error}"
+        for citation, boxes in pairs
+        if boxes.error
+    }
     for words in sorted(errors):
         run.warn(words)
     return found

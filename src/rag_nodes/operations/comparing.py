@@ -218,7 +218,9 @@ def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str,
     must_exist(run.settings.store)
     store, corpus, model = run.stored.store, run.settings.corpus, models.embedding_name
     specs = (
-        request.parsers if _names_parsers(request) else [ParserSpec(name=one) for one in PRESETS]
+        request.parsers
+        if _names_parsers(request)
+        else [ParserSpec(name=preset) for preset in PRESETS]
     )
     labels = {
         parser_collection(corpus, parser, model): label

@@ -127,7 +127,7 @@ def _understood(result: ReadResult, *, with_text: bool) -> Understood:
         text=text if with_text else None,
         headings=[_heading(heading, pages) for heading in HeadingTree(text, blocks).headings],
         tables=sum(block.kind is Kind.TABLE for block in blocks),
-        links=[Link(" ".join(one[1].split()), one[2]) for one in _LINK.finditer(text)],
+        links=[Link(" ".join(match[1].split()), match[2]) for match in _LINK.finditer(text)],
         warnings=list(metadata.get(keys.READ_WARNINGS) or ()),
         seconds=round(result.seconds, 3),
     )
@@ -159,7 +159,7 @@ class ChunkRequest(OfText):
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
-        if sum(one is not None for one in (self.file, self.text, self.document)) != 1:
+        if sum(given is not None for given in (self.file, self.text, self.document)) != 1:
             raise ValueError("give either a text or a document")
         return self
 
@@ -239,7 +239,7 @@ class Chunks(Result):
             "characters": len(self.document.text),
             "total": len(self.nodes),
             "unplaced": sum(node.start_char_idx is None for node in self.nodes),
-            "warnings": [str(one) for one in metadata.get(keys.READ_WARNINGS) or ()],
+            "warnings": [str(warning) for warning in metadata.get(keys.READ_WARNINGS) or ()],
             "chunks": [_plain(node, index) for index, node in numbered],
         }
 

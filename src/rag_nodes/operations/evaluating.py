@@ -62,9 +62,9 @@ class Searches(Request):
         for path in self.rerank:
             made, label = reranker_at(path, llm), label_of(path)
             found |= {
-                f"{name}, {label}" if name else label: replace(one, rerank=made)
-                for name, one in found.items()
-                if not one.rerank
+                f"{name}, {label}" if name else label: replace(search, rerank=made)
+                for name, search in found.items()
+                if not search.rerank
             }
         return found
 
@@ -103,7 +103,7 @@ class Columns(Request):
         as_parsers(COMPARED),
         Field(description=described_parsers("compare", COMPARED)),
         visitors(min_length=1, max_length=MOST_COLUMNS),
-    ] = Field(default_factory=lambda: [ParserSpec(name=one) for one in COMPARED])
+    ] = Field(default_factory=lambda: [ParserSpec(name=name) for name in COMPARED])
     column: Annotated[list[str], OWNER, Flag(metavar="NAME=MODULE:OBJECT")] = Field(
         default_factory=list
     )
@@ -216,7 +216,7 @@ class Gates:
 
         before = self._before
         found = against_baseline(report, before, tolerance=self._tolerance) if before else []
-        return [*found, *(one for limit in self._limits for one in under(report, limit))]
+        return [*found, *(result for limit in self._limits for result in under(report, limit))]
 
 
 class Saved(Request):

@@ -144,7 +144,7 @@ def _check_asked(request: IngestRequest, run: Run) -> None:
     surplus = (request.model_fields_set - _BY_STORE) | (_BY_FILES & {*run.typed})
     if surplus:
         flags = {"paths": "PATH", "assigned": "--set"}
-        named = sorted(flags.get(one, f"--{one.replace('_', '-')}") for one in surplus)
+        named = sorted(flags.get(field, f"--{field.replace('_', '-')}") for field in surplus)
         raise ConfigurationError(
             f"--from-store takes chunks as they are stored, and {', '.join(named)} would change "
             "which chunks these are; leave that out, or ingest the files"

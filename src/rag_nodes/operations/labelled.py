@@ -145,7 +145,7 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
         kept=KeptAnswers(kept),
     )
     kept.unlink()
-    for reason, times in Counter(one.reason for one in dataset.unplaced).most_common():
+    for reason, times in Counter(question.reason for question in dataset.unplaced).most_common():
         run.note(f"refused {times}: {reason}")
     return dataset
 

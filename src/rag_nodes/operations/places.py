@@ -208,10 +208,12 @@ def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollectio
     spec = ParserSpec.model_validate(parser_spec(parser))
     (made,) = make_parsers([spec], lambda: None).values()
 
-    def is_it(one: HeldCollection) -> bool:
-        if one.row:
-            return one.row.fingerprint == made.fingerprint
-        name = collection_name(one.corpus, made.fingerprint, made.class_name(), one.info.embedding)
-        return name == one.info.name
+    def is_it(collection: HeldCollection) -> bool:
+        if collection.row:
+            return collection.row.fingerprint == made.fingerprint
+        name = collection_name(
+            collection.corpus, made.fingerprint, made.class_name(), collection.info.embedding
+        )
+        return name == collection.info.name
 
     return [collection for collection in held if is_it(collection)]

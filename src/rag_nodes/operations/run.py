@@ -138,7 +138,7 @@ class Run:
         """Have what the request says about settings win over them; before anything is opened."""
         self.check()
         told = {name: getattr(request, name) for name in request.configures}
-        self.configure({name: one for name, one in told.items() if one is not None})
+        self.configure({name: value for name, value in told.items() if value is not None})
 
     def configure(self, told: Mapping[str, Any]) -> None:
         """Have these settings instead.
@@ -224,7 +224,9 @@ class Run:
         asked = {name: getattr(request, name, None) for name in _ASKED}
         if isinstance(request, Searching) and (request.budget or request.top_k):
             chosen["step_factor"] = 1.0
-        told = {name: one for name, one in asked.items() if one is not None and one is not False}
+        told = {
+            name: value for name, value in asked.items() if value is not None and value is not False
+        }
         if (conditions := getattr(request, "filter", None)) is not None:
             if not self.is_trusted:
                 conditions.check_no_path()

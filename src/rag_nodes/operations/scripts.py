@@ -152,7 +152,7 @@ def script_for(
     """
     chosen = _models(models)
     asks_openai = "os.environ" in chosen
-    embedder = next((one for one in _EMBEDDERS if getattr(parser, one, None)), None)
+    embedder = next((field for field in _EMBEDDERS if getattr(parser, field, None)), None)
     home = "rag_nodes.parsers"
     if isinstance(parser, ForeignNodeParser):
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})

@@ -182,7 +182,7 @@ def status(request: StatusRequest, run: Run) -> Stored:
         outcome=_opened(collections),
         store=held.store.location,
         collections=[held.status(collection) for collection in collections],
-        unread=[Unread(one.corpus, one.path, one.error, one.failed_at) for one in unread],
+        unread=[Unread(file.corpus, file.path, file.error, file.failed_at) for file in unread],
         foreign=held.store.foreign(),
         duplicates=[Duplicates(*copies) for copies in held.ledger.copies(request.corpus or "")],
         pdf_engines=held.ledger.pdf_engines(request.corpus or ""),
@@ -203,11 +203,16 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
         from rag_nodes.pipeline.pruning import file_loss
 
         is_lost = file_loss()
-        known = [_as_gone(one) if one.path and is_lost(one.path) else one for one in known]
+        known = [
+            _as_gone(document) if document.path and is_lost(document.path) else document
+            for document in known
+        ]
     return Listed(
         outcome=_opened(collections),
         corpus=corpus,
-        documents=[one for one in known if not request.state or one.state in request.state],
+        documents=[
+            document for document in known if not request.state or document.state in request.state
+        ],
         total=len(known),
         collections={collection.info.name: collection.parser for collection in collections},
         foreign=[] if collections else held.store.foreign(),
@@ -230,15 +235,15 @@ def remove(request: RemoveRequest, run: Run) -> Gone:
     collections = held.collections(corpus)
     chosen = documents_named(corpus, request.files, held.documents(corpus, collections))
     if request.dry_run:
-        ids = {one.id for one in chosen}
+        ids = {document.id for document in chosen}
         gone = [held.size_of(collection, ids) for collection in collections]
     else:
         gone = removed(held, corpus, chosen, collections)
-    names = ", ".join(one.name for one in chosen)
+    names = ", ".join(document.name for document in chosen)
     told = names if len(chosen) <= _DOCUMENTS_NAMED else f"{len(chosen):,} documents"
     return Gone(
         title=f"{'Would remove' if request.dry_run else 'Removed'} {told}",
-        collections=[one for one in gone if one.nodes],
+        collections=[collection for collection in gone if collection.nodes],
     )
 
 
@@ -249,9 +254,11 @@ def clear(request: ClearRequest, run: Run) -> Gone:
     held = inventory(run, must_know=True)
     # Messages of an ingest and of `doctor` name a collection, and need not name its corpus.
     known = [*held.collections(), *held.never_stored()]
-    own = [one for one in known if one.info.name == request.parser]
+    own = [collection for collection in known if collection.info.name == request.parser]
     corpus = own[0].corpus if own else run.settings.corpus
-    chosen = own or of_parser([one for one in known if one.is_of(corpus)], request.parser)
+    chosen = own or of_parser(
+        [collection for collection in known if collection.is_of(corpus)], request.parser
+    )
     if not request.yes:
         run.warn("Nothing was deleted; say --yes to do it.")
     return Gone(
@@ -272,9 +279,9 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
     must_exist(store)
     run.emit(Doing("Looking at the store"))
     findings = []
-    for one in examined(store, lambda: opened(run), partial(ledger_of, run)):
+    for finding in examined(store, lambda: opened(run), partial(ledger_of, run)):
         run.check()
-        findings.append(one)
+        findings.append(finding)
     sound = not any(finding.is_wrong for finding in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
     return Examined(

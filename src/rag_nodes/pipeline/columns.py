@@ -79,10 +79,10 @@ class IngestColumn:
         with self._failing((), "looking up what is stored"):
             self._believe()
             rows = self._ledger.stored(self.collection, document_ids)
-            found = {one: row for one, row in rows.items() if row.version}
-            for one in document_ids:
-                if (made := self._pending.get(one)) and made.is_whole:
-                    found[one] = made.stored
+            found = {document_id: row for document_id, row in rows.items() if row.version}
+            for document_id in document_ids:
+                if (made := self._pending.get(document_id)) and made.is_whole:
+                    found[document_id] = made.stored
         return found
 
     def vectors(self, document_ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
@@ -106,7 +106,9 @@ class IngestColumn:
             count = store.count(name)
             found = self._doubted(count)
             if found is not None:
-                self._ledger.adopt(name, (stored_row(name, one, of) for one, of in found.items()))
+                self._ledger.adopt(
+                    name, (stored_row(name, document_id, of) for document_id, of in found.items())
+                )
                 if count:
                     self._use(self._row.dimension or store.dimension(name))
                     self._mark()
@@ -154,69 +156,75 @@ class IngestColumn:
         known = self._ledger.stored(self.collection, [*made.documents])
         for key, row in known.items():
             made.documents[key].former = row.chunks
-        changes = {key: one for key, one in made.documents.items() if one.points or one.is_new}
+        changes = {
+            key: document
+            for key, document in made.documents.items()
+            if document.points or document.is_new
+        }
         if not changes or self.stopped:
             return
         due = list(changes.values())
         with self._failing(due, due[0].label):
             if not self._is_marked:
                 self._mark()
-            vectors = (point.vector for one in due for point in one.points if point.vector)
+            vectors = (point.vector for result in due for point in result.points if point.vector)
             if self._row.dimension is None and (vector := next(vectors, None)):
                 self._use(len(vector))
             self._ledger.open(self.collection, [*changes], paths)
-            for one in due:
-                one.is_open = True
+            for result in due:
+                result.is_open = True
             return
         _refuse(due, due[0].error or "")  # what is not open is not stored
 
     def write(self, made: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
         due = [document for document in made.documents.values() if not document.is_known]
-        stored = self._put([one for one in due if one.is_cut])
-        for one in due:
-            one.points, one.touched = (), True
-        self._replace([one for one in due if one.is_new and one.is_open])
-        for document_id, one in made.documents.items():
-            made.documents[document_id] = self.enqueue(one)
+        stored = self._put([result for result in due if result.is_cut])
+        for result in due:
+            result.points, result.touched = (), True
+        self._replace([result for result in due if result.is_new and result.is_open])
+        for document_id, result in made.documents.items():
+            made.documents[document_id] = self.enqueue(result)
         return stored
 
     def _replace(self, made: Sequence[DocumentResult]) -> None:
         """Delete all but the new points of documents, and see that these are there."""
-        ids = {one.stored.document_id: one.ids for one in made}
+        ids = {result.stored.document_id: result.ids for result in made}
         with self._failing(made, made[0].label if made else ""), self._tally.storing(self.name):
-            former = {one.stored.document_id for one in made if one.former is not None}
+            former = {result.stored.document_id for result in made if result.former is not None}
             if former:
                 self._has_written = True
-                kept = {one: own for one, own in ids.items() if one in former}
+                kept = {
+                    document_id: own for document_id, own in ids.items() if document_id in former
+                }
                 self._store.delete_others(self.collection, kept)
-                for one in made:
-                    one.former = 0
+                for result in made:
+                    result.former = 0
             if self._count(made) == sum(map(len, ids.values())):
                 return
-            for one in made:
-                if self._count([one]) != len(one.ids):
-                    one.fail(_DISTURBED)
+            for result in made:
+                if self._count([result]) != len(result.ids):
+                    result.fail(_DISTURBED)
 
     def _count(self, made: Sequence[DocumentResult]) -> int:
-        ids = [one.stored.document_id for one in made]
+        ids = [result.stored.document_id for result in made]
         return self._store.count_of(self.collection, ids)
 
     def rehearse(self, made: ColumnResult) -> int:
         """Count what `write` would store."""
         points = 0
-        for document_id, one in made.documents.items():
-            one.touched = not one.is_known
-            points += len(one.points)
-            chunks = sum(point.vector is not None for point in one.points)
+        for document_id, result in made.documents.items():
+            result.touched = not result.is_known
+            points += len(result.points)
+            chunks = sum(point.vector is not None for point in result.points)
             self._tally.tell("store", self.name, chunks, 0)
-            one.points = ()
-            made.documents[document_id] = self.enqueue(one)
+            result.points = ()
+            made.documents[document_id] = self.enqueue(result)
         return points
 
     def _put(self, made: Sequence[DocumentResult]) -> int:
         """Store the points of documents; where all are refused, those of each document alone."""
-        points = [point for one in made for point in one.points]
+        points = [point for result in made for point in result.points]
         if not points:
             return 0
         if self.stopped:
@@ -230,7 +238,7 @@ class IngestColumn:
             raise
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
             if not isinstance(error, HOPELESS) and len(made) > 1:
-                return sum(self._put([one]) for one in made)
+                return sum(self._put([result]) for result in made)
             self._note_error(made[0].label, error)
             return _refuse(made, said(error))
         self._has_written = True
@@ -301,8 +309,8 @@ class IngestColumn:
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
             if not self.stopped:
                 self._note_error(what, error)
-            for one in made:
-                one.fail(said(error))
+            for result in made:
+                result.fail(said(error))
 
 
 def stored_row(
@@ -325,9 +333,9 @@ def stored_row(
 
 def _refuse(made: Iterable[DocumentResult], why: str) -> int:
     """Say of documents that points of them are not stored, of which there are none."""
-    for one in made:
-        if one.points:
-            one.missing += sum(point.vector is not None for point in one.points)
-            one.points = ()
-            one.fail(why)
+    for result in made:
+        if result.points:
+            result.missing += sum(point.vector is not None for point in result.points)
+            result.points = ()
+            result.fail(why)
     return 0

@@ -47,7 +47,7 @@ def rehearsal(
             replace(models, embedding=stand_in, offline=True),
             [step for step in steps if _asks_nobody(step)],
             _cut_unasked,
-            tuple(name for name, one in parsers.items() if _names_model(one.to_dict())),
+            tuple(name for name, parser in parsers.items() if _names_model(parser.to_dict())),
         )
 
 

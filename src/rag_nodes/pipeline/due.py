@@ -81,12 +81,13 @@ class DueFiles:
                 if due:
                     self._count_engine(row, due)
                     yield due
-                for one, whole in () if due else unchanged:
+                for stored_row, whole in () if due else unchanged:
                     columns = zip(self._columns, whole, strict=True)
                     made = {
-                        c.name: c.enqueue(DocumentResult.known(one.name, w)) for c, w in columns
+                        c.name: c.enqueue(DocumentResult.known(stored_row.name, w))
+                        for c, w in columns
                     }
-                    self._tally.leave(position, str(file.path), one, made)
+                    self._tally.leave(position, str(file.path), stored_row, made)
             if touched:
                 with self._ledger.transaction():
                     for changed in touched:
@@ -224,8 +225,8 @@ def _concluded(
     if not unread:
         is_partial = any(document.warnings for document in documents)
         return file._replace(state="partial" if is_partial else "read")
-    is_empty = not documents and all(one.is_empty for one in unread)
-    said = in_brief("; ".join(one.error or "" for one in unread))
+    is_empty = not documents and all(result.is_empty for result in unread)
+    said = in_brief("; ".join(result.error or "" for result in unread))
     return file._replace(state="empty" if is_empty else "failed", error=said or "failed")
 
 

@@ -83,7 +83,9 @@ class StoredDocuments:
             ConfigurationError: there is no collection of a parser.
         """
         held = [self._held(column) for column in self._columns]
-        ids = sorted({*chain(*held)}, key=lambda one: (self._path(one), one))
+        ids = sorted(
+            {*chain(*held)}, key=lambda document_id: (self._path(document_id), document_id)
+        )
         self._tally.expect(len(ids))
         for first in range(0, len(ids), _BLOCK):
             block = ids[first : first + _BLOCK]
@@ -95,10 +97,12 @@ class StoredDocuments:
                 each = [own.get(document_id) for own in held]
                 own_nodes = [own.get(document_id) for own in nodes]
                 row = self._row(document_id, each, own_nodes)
-                versions = [one.version if one else "" for one in each]
+                versions = [document.version if document else "" for document in each]
                 file = DueFile(position, stored=StoredChunks(row, versions, own_nodes))
                 pairs = zip(self._columns, each, strict=True)
-                whole = {c: one.stored for c, one in pairs if one and one.is_in(c)}
+                whole = {
+                    c: document.stored for c, document in pairs if document and document.is_in(c)
+                }
                 if len(whole) < len(each):
                     yield file
                     continue
@@ -128,7 +132,7 @@ class StoredDocuments:
             )
             for document_id, row in stored.items():
                 version = self._origins.reembedded(column.name, row.version)
-                hashes = {one.source_hash for one in self._known.get(document_id, ())}
+                hashes = {row.source_hash for row in self._known.get(document_id, ())}
                 is_current = source_hash_of(version) in hashes
                 held = _Held(collection.info.name, row, version, is_current)
                 if document_id not in best or held.rank > best[document_id].rank:
@@ -141,10 +145,13 @@ class StoredDocuments:
         rows = ledger.collections(self._corpus)
         names = [row.name for row in rows if row.fingerprint == wanted.fingerprint]
         names.sort(key=lambda name: name != column.collection)
-        held = {one.info.name: one for one in self._inventory.collections(self._corpus)}
+        held = {
+            collection.info.name: collection
+            for collection in self._inventory.collections(self._corpus)
+        }
         found = [held[name] for name in names if name in held and not held[name].info.trouble]
         if not found:
-            parsers = {one.parser: None for one in held.values()}
+            parsers = {document.parser: None for document in held.values()}
             raise ConfigurationError(
                 f"{self._store.location}: the ledger knows no chunks of {column.name} with these "
                 f"options in corpus {self._corpus!r} (stored: {', '.join(parsers) or 'none'}); "
@@ -159,10 +166,14 @@ class StoredDocuments:
 
         Documents that it has, and those that another process changed meanwhile, are left out.
         """
-        due = {key: one for key, one in held.items() if one.version and not one.is_in(column)}
+        due = {
+            key: document
+            for key, document in held.items()
+            if document.version and not document.is_in(column)
+        }
         found: dict[str, list[BaseNode]] = {key: [] for key in due}
-        for name in {one.collection for one in due.values()}:
-            own = [key for key, one in due.items() if one.collection == name]
+        for name in {document.collection for document in due.values()}:
+            own = [key for key, document in due.items() if document.collection == name]
             place = self._store.engine.place(name)
             for point in self._store.select(name, Condition(DOCUMENT_ID, "in", own), None):
                 node = node_in(point.payload, point.node_id, place)
@@ -184,6 +195,6 @@ class StoredDocuments:
         if rows := self._known.get(document_id):
             return rows[-1]
         metadata = next((node.metadata for own in nodes for node in own or ()), {})
-        version = next((one.version for one in held if one), "")
+        version = next((document.version for document in held if document), "")
         facts = DocumentFacts.of(Document(id_=document_id, metadata=metadata))
         return DocumentRow(self._corpus, "", document_id, source_hash_of(version), *facts[1:])

@@ -246,7 +246,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         progress=progress,
         parse=parse,
     ) as run:
-        return run.execute(DueFile(at, document=one) for at, one in enumerate(given))
+        return run.execute(DueFile(at, document=document) for at, document in enumerate(given))
 
 
 def ingest_from_store(  # noqa: PLR0913 - options of one call, all but two with defaults

@@ -114,18 +114,22 @@ def compared(
     if not prune:
         is_all = is_whole and {*names} <= {column.collection for column in report.columns}
         known = ledger.known(corpus, [*map(now, lost)] if is_all else [])
-        read = {path for path, one in known.items() if one.file.state in {"read", "partial"}}
+        read = {path for path, file in known.items() if file.file.state in {"read", "partial"}}
         files = [path for path in lost if now(path) != path and now(path) in read]
-        chosen = [one for one in gone if one.path in files]
-    removed = taken_out(store, ledger, corpus, [one.id for one in chosen], names) if chosen else []
+        chosen = [document for document in gone if document.path in files]
+    removed = (
+        taken_out(store, ledger, corpus, [document.id for document in chosen], names)
+        if chosen
+        else []
+    )
     ledger.forget_files(corpus, files)
     corpora = {collection.corpus for collection in ledger.collections()} if ledger.moved() else ()
-    if all(now(path) == path for one in corpora for path in ledger.paths(one)):
+    if all(now(path) == path for corpus in corpora for path in ledger.paths(corpus)):
         ledger.stay()
     if not prune:
         return replace(report, gone=len(gone) - len(chosen))
-    documents = tuple(one.source or one.path for one in gone)
-    return replace(report, pruned=Pruned(documents, sum(one.nodes for one in removed)))
+    documents = tuple(document.source or document.path for document in gone)
+    return replace(report, pruned=Pruned(documents, sum(document.nodes for document in removed)))
 
 
 def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
@@ -170,14 +174,14 @@ def _gone(
     rows = [row for row in map(GoneDocument._make, ledger.unheld(corpus, lost)) if here(row.path)]
     left = ledger.known(corpus, list({row.path for row in rows}))
     # A file that is there has lost a document only once it was read without it.
-    read = {path for path, one in left.items() if one.file.state != "failed"}
+    read = {path for path, file in left.items() if file.file.state != "failed"}
     gone = {row.id: row for row in rows if row.path in read or is_lost(row.path)}
     return list(gone.values()), lost
 
 
 def _relocated(ledger: Ledger) -> Callable[[str], str]:
     """Return a function that gives the present path of a file, which moves with the ledger."""
-    old, new = (os.path.join(one, "") for one in ledger.moved() or ("", ""))  # noqa: PTH118
+    old, new = (os.path.join(folder, "") for folder in ledger.moved() or ("", ""))  # noqa: PTH118
 
     def now(path: str) -> str:
         return new + path.removeprefix(old) if old and path.startswith(old) else path

@@ -138,11 +138,13 @@ class Origins(NamedTuple):
             return secrets.token_hex(8)
 
         cutting = {
-            name: digest(one.splitter if isinstance(one, ForeignNodeParser) else one)
-            for name, one in parsers.items()
+            name: digest(parser.splitter if isinstance(parser, ForeignNodeParser) else parser)
+            for name, parser in parsers.items()
         }
         embedding, is_own = digest(model), code_of(model).is_own
-        codes = {name: _code(one, embedding, is_own=is_own) for name, one in cutting.items()}
+        codes = {
+            name: _code(component, embedding, is_own=is_own) for name, component in cutting.items()
+        }
         steps = [version("rag-nodes")]
         for step in UserTransformations(transformations).steps:
             is_hashable = not code_of(step).unhashable
@@ -214,7 +216,9 @@ def hashed(document: Document, steps: Sequence[str]) -> Document:
     media = [document.hash] if has_media(document) else []
     content = json.dumps([document.text, facts, *media, *steps], default=str, skipkeys=True)
     digest = hashlib.sha256(content.encode()).hexdigest()
-    keys = {one: [*dict.fromkeys((*getattr(document, one), SOURCE_HASH))] for one in _HIDDEN}
+    keys = {
+        hidden: [*dict.fromkeys((*getattr(document, hidden), SOURCE_HASH))] for hidden in _HIDDEN
+    }
     return document.model_copy(
         update={"metadata": {**document.metadata, SOURCE_HASH: digest}, **keys}
     )

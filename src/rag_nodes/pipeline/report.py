@@ -95,12 +95,12 @@ class IngestReport(DocumentsReport):
             "saved_cost",
         )
         return {
-            **{key: list(one) if isinstance(one, tuple) else one for key, one in facts},
+            **{key: list(value) if isinstance(value, tuple) else value for key, value in facts},
             "columns": [column.as_dict() for column in self.columns],
             "superseded": [
-                {name: getattr(one, name) for name in _SUPERSEDED}
-                | {"last_used": utc_time(one.last_used)}
-                for one in self.superseded
+                {name: getattr(entry, name) for name in _SUPERSEDED}
+                | {"last_used": utc_time(entry.last_used)}
+                for entry in self.superseded
             ],
             **{name: getattr(self, name) for name in sums},
             "failed": len(self.failed),

@@ -234,26 +234,28 @@ class IngestRun:
         """The files that are due, a few at a time, of so many bytes."""
         files: list[DueFile] = []
         size = 0
-        for one in due:
-            if files and (len(files) == MOST_FILES or size + one.size > most):
+        for file in due:
+            if files and (len(files) == MOST_FILES or size + file.size > most):
                 yield self._unit(files)
                 files, size = [], 0
             if len(self._stopped) == len(self._columns):  # it would fail as the last did
-                self._give_up(one)
+                self._give_up(file)
                 continue
-            files.append(one)
-            size += one.size
+            files.append(file)
+            size += file.size
         if files:
             yield self._unit(files)
 
     def _unit(self, files: Sequence[DueFile]) -> FileUnit:
         """A unit with all that is known of its documents: who does it cannot ask."""
-        dimensions = [one.dimension for one in self._columns]
+        dimensions = [column.dimension for column in self._columns]
         ids = self._due.document_ids(files, is_read=any(dimensions))
         documents: dict[tuple[int, str], StoredDocument] = {}
         vectors: dict[int, Mapping[str, Sequence[float]]] = {}
         for number, column in enumerate(self._columns):
-            documents |= {(number, one): row for one, row in column.stored_whole(ids).items()}
+            documents |= {
+                (number, document_id): row for document_id, row in column.stored_whole(ids).items()
+            }
             found = column.vectors(ids)
             vectors[number] = {text: array("f", of) for text, of in found.items()}
             if column.stopped:
@@ -285,7 +287,7 @@ class IngestRun:
     def store(self, unit: FileUnit, result: UnitResult) -> None:
         """Store what came of a unit."""
         work = list(zip(self._columns, result.columns, strict=True))
-        paths = {one.row.id: one.row.path for of in result.reads for one in of if one.row}
+        paths = {file.row.id: file.row.path for of in result.reads for file in of if file.row}
         if not self._dry_run:
             with self.ledger.transaction():
                 for column, made in work:

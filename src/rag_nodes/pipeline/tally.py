@@ -87,12 +87,12 @@ class Tally:
         """Add what a unit took, before anything of it is stored."""
         for step in result.steps:
             self.tell(*step)
-        for one, made in zip(self.columns.values(), result.columns, strict=True):
+        for column, made in zip(self.columns.values(), result.columns, strict=True):
             for error in made.errors:
-                self.fail(one.parser, error)
-            one.embedding_tokens += made.embedded
+                self.fail(column.parser, error)
+            column.embedding_tokens += made.embedded
             for stage, seconds in made.seconds.items():
-                one.seconds[stage] += seconds
+                column.seconds[stage] += seconds
 
     def storing(self, name: str) -> AbstractContextManager[None]:
         """Add the time of the block to the time that storing took."""
@@ -105,15 +105,15 @@ class Tally:
 
     def count(self, name: str, made: DocumentResult) -> None:
         """Add what a column has of a document, each version once; all that say so agree."""
-        row, one = made.stored, self.columns[name]
+        row, column = made.stored, self.columns[name]
         key = hash((name, row.document_id, row.version))
         if (touched := self._counted.get(key)) is not None:
             made.touched = touched
             return
         self._counted[key] = made.touched
-        one.add(row.counts)
-        one.unchanged += row.chunks if made.is_known else 0
-        one.saved_tokens += made.saved
+        column.add(row.counts)
+        column.unchanged += row.chunks if made.is_known else 0
+        column.saved_tokens += made.saved
 
     def leave(
         self,
@@ -123,8 +123,8 @@ class Tally:
         columns: Mapping[str, DocumentResult],
     ) -> None:
         """Count a document of a file that is not opened, and what each column has of it."""
-        for name, one in columns.items():
-            self.count(name, one)
+        for name, result in columns.items():
+            self.count(name, result)
         self.tell("read", path, 0, 0)
         self.document(position, path, row, columns)
 
@@ -137,7 +137,7 @@ class Tally:
         seconds: float = 0.0,
     ) -> None:
         """Add the row of a document of the file at a position, read in so many seconds."""
-        made = {name: _outcome(one) for name, one in columns.items()}
+        made = {name: _outcome(column) for name, column in columns.items()}
         self._add(position, row.facts.outcome(path, made, seconds))
 
     def failed(
@@ -171,13 +171,13 @@ class Tally:
 
     def report(self, models: str, corpus: str, **facts: Any) -> IngestReport:
         """Return the report: counts, prices and further facts; once, at the end."""
-        for name, one in self.columns.items():
-            one.conclude(self._errors[name], self._cost)
+        for name, column in self.columns.items():
+            column.conclude(self._errors[name], self._cost)
         for path, pages in self._given.items():
             if pages[True] and not pages[False]:
                 self._add(self._documents, _without_text(path, pages[True]))
         return IngestReport(
-            files=tuple(row for _, _, row in sorted(self._rows, key=lambda one: one[:2])),
+            files=tuple(row for _, _, row in sorted(self._rows, key=lambda entry: entry[:2])),
             columns=tuple(self.columns.values()),
             seconds=time.perf_counter() - self._started,
             models=models,

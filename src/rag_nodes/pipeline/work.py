@@ -84,8 +84,8 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
         if not is_here:  # another process has nothing to keep
             raise
         result.broken = error
-    for one in columns:
-        one.finish(is_packed=not is_here)
+    for column in columns:
+        column.finish(is_packed=not is_here)
     return result
 
 
@@ -127,10 +127,10 @@ def _documents(
         yield blank, without_text(document, file.path), 0.0
     elif file.file is not None:
         results = read_listed(file.file, limits=recipe.limits)
-        while one := read_document(results):
-            if one.document:
-                one.document.metadata.update(file.own)
-            yield one.document, one.error, one.seconds
+        while result := read_document(results):
+            if result.document:
+                result.document.metadata.update(file.own)
+            yield result.document, result.error, result.seconds
             if file.file.path.suffix.lower() not in COLLECTIONS:
                 break  # a look for another document would be a span, too
 

@@ -51,7 +51,7 @@ def check_texts(name: str, value: object) -> None:
     if not (
         isinstance(value, Collection)
         and not isinstance(value, str | bytes)
-        and all(isinstance(one, str) for one in value)
+        and all(isinstance(text, str) for text in value)
     ):
         raise ConfigurationError(f"{name} must be a list of texts, not {value!r}")
 
@@ -75,7 +75,7 @@ def check_prices(value: object) -> None:
 def check_type(name: str, value: object, *wanted: type) -> None:
     """An object of one of some classes, or None."""
     if value is not None and not isinstance(value, wanted):
-        names = " or ".join(one.__name__ for one in wanted)
+        names = " or ".join(kind.__name__ for kind in wanted)
         raise ConfigurationError(f"{name} must be a {names}, not {value!r}")
 
 

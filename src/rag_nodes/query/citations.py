@@ -252,14 +252,16 @@ def cite_quote(hit: Hit, start: int, end: int, sources: Sequence[Source]) -> Cit
 
     And of the hit that found it; one of the sources holds `hit`.
     """
-    holding = [source for source in sources if any(one is hit for one in source.hits)]
+    holding = [source for source in sources if any(member is hit for member in source.hits)]
     base = hit.read.start_char_idx
     if base is None:
         return cite_passage(holding[0].number, hit, start, end)
     quote = Span(base + start, base + end)
-    source = next((one for one in holding if _holds(one, quote.start)), holding[0])
-    finders = (one for one in source.hits if _found(one, quote))
-    finder = min(finders, key=lambda one: one.rank, default=hit)
+    source = next(
+        (candidate for candidate in holding if _holds(candidate, quote.start)), holding[0]
+    )
+    finders = (candidate for candidate in source.hits if _found(candidate, quote))
+    finder = min(finders, key=lambda candidate: candidate.rank, default=hit)
     shift = base - (finder.read.start_char_idx or 0)
     return cite_passage(source.number, finder, start + shift, end + shift)
 

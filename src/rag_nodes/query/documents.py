@@ -152,7 +152,9 @@ def _unchanged(name: str, known: Indexed) -> tuple[ParserOutcome, Mapping[str, F
         embedding_tokens=0,
         embedding_cost=0.0,
     )
-    return outcome, {key: replace(one, status="unchanged") for key, one in known.documents.items()}
+    return outcome, {
+        key: replace(document, status="unchanged") for key, document in known.documents.items()
+    }
 
 
 def _row(document: Document, columns: dict[str, FileColumn]) -> FileOutcome:

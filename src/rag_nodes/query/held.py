@@ -63,13 +63,13 @@ class HeldText:
         self._leads: dict[TextRun, tuple[Lead, ...]] = {}
         self.runs = joined_runs(
             TextRun(
-                one.document,
-                one.span.start,
-                one.text + self._white_space_after(one),
+                passage.document,
+                passage.span.start,
+                passage.text + self._white_space_after(passage),
                 headings_of(hit.read, 0),
                 str(hit.read.metadata.get(keys.TABLE_HEADER) or ""),
             )
-            for hit, one in pieces
+            for hit, passage in pieces
         )
 
     def _white_space_after(self, passage: Ranked) -> str:
@@ -105,11 +105,13 @@ class HeldText:
         """
         runs = [self.runs[read.run] for read in reads]
         ranked = [
-            self._passage(run, one.span, one.best) for run, one in zip(runs, reads, strict=True)
+            self._passage(run, read.span, read.best) for run, read in zip(runs, reads, strict=True)
         ]
         found = zip(reads, fill(ranked, budget).parts, strict=False)
         return [
-            one._replace(span=Span(parts[0].start, parts[-1].end)) for one, parts in found if parts
+            read._replace(span=Span(parts[0].start, parts[-1].end))
+            for read, parts in found
+            if parts
         ]
 
     def joined(self, reads: Sequence[Read]) -> list[Read]:
@@ -118,7 +120,7 @@ class HeldText:
         Unless the page is turned there: what an answer cites should be on one page.
         """
         best: list[tuple[int, Read]] = []
-        for rank, read in sorted(enumerate(reads), key=lambda one: (one[1].run, one[1].span)):
+        for rank, read in sorted(enumerate(reads), key=lambda entry: (entry[1].run, entry[1].span)):
             if best and self._continues(best[-1][1], read):
                 first, before = best.pop()
                 span = Span(before.span.start, read.span.end)
@@ -184,14 +186,18 @@ class HeldText:
         best of these.
         """
         span, best = passage.span, passage.core or passage.span
-        own = [one for one in self._by_document[passage.document] if _meet(one.passage.span, span)]
+        own = [
+            excerpt
+            for excerpt in self._by_document[passage.document]
+            if _meet(excerpt.passage.span, span)
+        ]
         piece = max(
             own,
-            key=lambda one: (
-                _overlap(one.hit.node, best),
-                one.passage.span.overlap(span),
-                one.hit.origin == "search",
-                -one.hit.rank,
+            key=lambda excerpt: (
+                _overlap(excerpt.hit.node, best),
+                excerpt.passage.span.overlap(span),
+                excerpt.hit.origin == "search",
+                -excerpt.hit.rank,
             ),
         )
         hit = piece.hit
@@ -201,7 +207,7 @@ class HeldText:
         for node in (hit.node, hit.read):
             if span_of(node) == span:
                 return replace(hit, surroundings=None if node is hit.node else node)
-        nodes = [one.hit.read for one in own]
+        nodes = [excerpt.hit.read for excerpt in own]
         between = [
             gap.node()
             for (document, _), gap in self._gaps.items()
@@ -232,7 +238,7 @@ class HeldText:
         placed = [
             (document_of(hit.read), *span, hit.read) for hit in hits if (span := span_of(hit.read))
         ]
-        for before, after in pairwise(sorted(placed, key=lambda one: one[:3])):
+        for before, after in pairwise(sorted(placed, key=lambda entry: entry[:3])):
             between = Span(before[2], after[1])
             if before[0] == after[0] and self._is_blank(before[0], between):
                 _relate(before[3], NodeRelationship.NEXT, after[3])
@@ -258,9 +264,9 @@ def _relate(node: TextNode, kind: NodeRelationship, other: TextNode) -> None:
         node.relationships[kind] = RelatedNodeInfo(node_id=other.node_id)
 
 
-def _meet(one: Span, other: Span) -> bool:
+def _meet(span: Span, other: Span) -> bool:
     """Return True if both hold a character; called for every chunk and every passage."""
-    return one.start < other.end and other.start < one.end
+    return span.start < other.end and other.start < span.end
 
 
 def _overlap(node: TextNode, span: Span) -> int:

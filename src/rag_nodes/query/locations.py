@@ -151,8 +151,8 @@ def _node(
             "start_char_idx": span.start,
             "end_char_idx": span.end,
             "relationships": {
-                kind: one
-                for kind, one in model.relationships.items()
+                kind: relationship
+                for kind, relationship in model.relationships.items()
                 if kind == NodeRelationship.SOURCE
             },
             "metadata": metadata,

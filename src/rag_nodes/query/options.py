@@ -123,7 +123,7 @@ def asks_for_steps(question: str, step_words: str | Iterable[str] = STEP_WORDS) 
 def _taken_apart(text: str) -> _Phrase:
     first = text.startswith("^")
     parts = text.removeprefix("^").split()
-    found = [one for part in parts for one in ([part.casefold()] if "*" in part else words(part))]
+    found = [word for part in parts for word in ([part.casefold()] if "*" in part else words(part))]
     return first, tuple(found)
 
 

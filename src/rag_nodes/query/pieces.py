@@ -30,14 +30,14 @@ def credible(pieces: Sequence[HitPiece]) -> list[HitPiece]:
     reached: dict[str, Ranked] = {}
     wrong: set[int] = set()
     placed = [piece for piece in pieces if span_of(piece.hit.read)]
-    for piece in sorted(placed, key=lambda one: one.passage.span):
+    for piece in sorted(placed, key=lambda entry: entry.passage.span):
         passage = piece.passage
         before = reached.get(passage.document)
         if before and not _agree(before, passage):
             wrong.add(id(piece))
         elif not before or passage.span.end > before.span.end:
             reached[passage.document] = passage
-    return [_without_place(one.hit) if id(one) in wrong else one for one in pieces]
+    return [_without_place(piece.hit) if id(piece) in wrong else piece for piece in pieces]
 
 
 def _agree(first: Ranked, second: Ranked) -> bool:

@@ -85,13 +85,13 @@ class SentencePostprocessor(BaseNodePostprocessor):
             )
         others = [node for node in nodes if not _has_text(node.node)]
         hits = [
-            Hit(node=usable(one.node), rank=rank, score=one.score or 0.0)
-            for rank, one in enumerate(nodes, start=1)
-            if isinstance(one.node, TextNode) and _has_text(one.node)
+            Hit(node=usable(node.node), rank=rank, score=node.score or 0.0)
+            for rank, node in enumerate(nodes, start=1)
+            if isinstance(node.node, TextNode) and _has_text(node.node)
         ]
         read = expanded(hits, self._read, "auto", limit=len(hits))
         both = with_neighbours(read, self._read)
-        beside = [one for one in both if one.origin == "neighbour"]
+        beside = [hit for hit in both if hit.origin == "neighbour"]
         counted = counted_in({hit.rank: nodes[hit.rank - 1].score for hit in read})
         sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside], counted)
         return [*replaced(sentences.hits(self.budget)), *others]

@@ -106,8 +106,8 @@ def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
         for hit, window in zip(hits, windows, strict=True)
     ]
     return [
-        replace(hit, surroundings=one) if one else hit
-        for hit, one in zip(hits, around, strict=True)
+        replace(hit, surroundings=nodes) if nodes else hit
+        for hit, nodes in zip(hits, around, strict=True)
     ]
 
 
@@ -119,7 +119,7 @@ def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
 def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
     found = {hit.node.node_id: hit.node for hit in hits}
     beside = [(hit, _beside(hit.node)) for hit in hits]
-    wanted = dict.fromkeys(one for _, own in beside for one in own if one not in found)
+    wanted = dict.fromkeys(node_id for _, own in beside for node_id in own if node_id not in found)
     nodes = found | read(list(wanted))
     for hit, own in beside:
         yield hit
@@ -130,7 +130,7 @@ def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
 
 def _beside(node: TextNode) -> list[str]:
     around = (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
-    return [found for found in (related(node, one) for one in around) if found]
+    return [found for found in (related(node, kind) for kind in around) if found]
 
 
 def _brought(hit: Hit, node: TextNode) -> Hit:
@@ -200,7 +200,7 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
     left_out = hits[len(read) :] if all_wanted else []
     sources = _sources(read)
     return Packed(
-        hits=tuple(hits) if all_wanted else tuple(one.hit for one in read),
+        hits=tuple(hits) if all_wanted else tuple(excerpt.hit for excerpt in read),
         sources=sources,
         left_out=len(left_out),
         tokens=sum(source.tokens for source in sources),
@@ -212,8 +212,10 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
 def one_by_one(hits: Sequence[Hit]) -> tuple[Source, ...]:
     """A source for each hit, numbered by its rank, as other engines number what they read."""
     passages = [passage_of(hit) for hit in hits]
-    whole = [_excerpt(hit, one, one.span) for hit, one in zip(hits, passages, strict=True)]
-    return tuple(_source(one.hit.rank, [one], [one.hit], []) for one in whole)
+    whole = [
+        _excerpt(hit, passage, passage.span) for hit, passage in zip(hits, passages, strict=True)
+    ]
+    return tuple(_source(excerpt.hit.rank, [excerpt], [excerpt.hit], []) for excerpt in whole)
 
 
 class _ReadHit(NamedTuple):
@@ -257,27 +259,27 @@ def _sources(read: Sequence[_ReadHit]) -> tuple[Source, ...]:
     held: dict[tuple[str, str], list[Hit]] = defaultdict(list)
     copies: dict[tuple[str, str], list[Hit]] = defaultdict(list)
     places: dict[str, list[tuple[Span, tuple[str, str]]]] = defaultdict(list)
-    for one in read:
-        document, whole = one.passage.document, one.passage.span
-        for part in one.parts:
-            excerpt = _excerpt(one.hit, one.passage, part)
+    for passage in read:
+        document, whole = passage.passage.document, passage.passage.span
+        for part in passage.parts:
+            excerpt = _excerpt(passage.hit, passage.passage, part)
             group = (
-                document_of(one.hit.read),
+                document_of(passage.hit.read),
                 section_of(excerpt.hit.read, excerpt.start, excerpt.end),
             )
             groups[group].append(excerpt)
             places[document].append((part, group))
         touched = (group for part, group in places[document] if part.overlap(whole))
         for group in dict.fromkeys(touched):
-            held[group].append(one.hit)
+            held[group].append(passage.hit)
         repeated = (
             group
-            for repeat in one.passage.repeats
-            for part, group in (() if one.parts else places[repeat.document])
+            for repeat in passage.passage.repeats
+            for part, group in (() if passage.parts else places[repeat.document])
             if part.overlap(repeat.span)
         )
         for group in dict.fromkeys(repeated):
-            copies[group].append(one.hit)
+            copies[group].append(passage.hit)
     return tuple(
         _source(number, excerpts, held[group], copies[group])
         for number, (group, excerpts) in enumerate(groups.items(), start=1)
@@ -292,7 +294,7 @@ def _excerpt(hit: Hit, passage: Ranked, part: Span) -> Excerpt:
 
 
 def _source(number: int, excerpts: list[Excerpt], hits: list[Hit], copies: Sequence[Hit]) -> Source:
-    ordered = _led(sorted(excerpts, key=lambda one: (one.span or (0, 0), one.hit.rank)))
+    ordered = _led(sorted(excerpts, key=lambda excerpt: (excerpt.span or (0, 0), excerpt.hit.rank)))
     return Source(
         number=number,
         hits=tuple(sorted(hits, key=lambda hit: (hit.node.start_char_idx or 0, hit.rank))),
@@ -332,7 +334,9 @@ def _led(excerpts: Sequence[Excerpt]) -> list[Excerpt]:
 def _joined(excerpts: Sequence[Excerpt]) -> str:
     """The texts in document order, gaps marked, names of columns before rows that lost them."""
     between = ["", *(_between(before, after) for before, after in pairwise(excerpts))]
-    texts = (f"{one.lead}\n{one.text}" if one.lead else one.text for one in excerpts)
+    texts = (
+        f"{excerpt.lead}\n{excerpt.text}" if excerpt.lead else excerpt.text for excerpt in excerpts
+    )
     return "".join(gap + text for gap, text in zip(between, texts, strict=True))
 
 
@@ -340,10 +344,10 @@ def _between(before: Excerpt, after: Excerpt) -> str:
     """Return the text that stands for a gap between two excerpts."""
     if before.span and after.span and before.span.end == after.span.start:
         return ""
-    one, other = before.hit.read, after.hit.read
-    whole = before.end == len(one.text) and after.start == 0
+    first, other = before.hit.read, after.hit.read
+    whole = before.end == len(first.text) and after.start == 0
     # Either may be a slice, whose neighbours are slices; those of a stored chunk are chunks.
-    next_id = related(one, NodeRelationship.NEXT)
+    next_id = related(first, NodeRelationship.NEXT)
     previous_id = related(other, NodeRelationship.PREVIOUS)
-    beside = next_id == other.node_id or previous_id == one.node_id
+    beside = next_id == other.node_id or previous_id == first.node_id
     return _BLANK if whole and beside else _GAP

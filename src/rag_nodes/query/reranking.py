@@ -52,7 +52,7 @@ def reranked(hits: Sequence[Hit], question: str, rerank: Rerank) -> list[Hit]:
     nodes = [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
     try:
         found = rerank.postprocess_nodes(nodes, query_str=question)
-        scores = {one.node.node_id: float(one.score or 0.0) for one in found}
+        scores = {node.node.node_id: float(node.score or 0.0) for node in found}
     except RagNodesError:
         raise
     except Exception as error:
@@ -64,7 +64,9 @@ def reranked(hits: Sequence[Hit], question: str, rerank: Rerank) -> list[Hit]:
             f"the reranker {name} returned nodes that it was not given ({len(foreign):,}); "
             "choose one that orders nodes or leaves some out"
         )
-    return rescored([replace(by_id[one], rerank_score=score) for one, score in scores.items()])
+    return rescored(
+        [replace(by_id[node_id], rerank_score=score) for node_id, score in scores.items()]
+    )
 
 
 def rescored(hits: Sequence[Hit]) -> list[Hit]:

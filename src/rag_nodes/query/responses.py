@@ -74,7 +74,7 @@ def _place_in(joined: _Places, node: TextNode) -> tuple[str, Span] | None:
     span, document = span_of(node), document_of(node)
     if span is None:
         return None
-    return next(one for one in joined if one[0] == document and one[1].overlap(span))
+    return next(piece for piece in joined if piece[0] == document and piece[1].overlap(span))
 
 
 def _whole(hit: Hit, parts: Sequence[TextNode]) -> TextNode:

@@ -312,7 +312,7 @@ class RagNodesRetriever(BaseRetriever):
             return list(hits)  # what stands beside them was not compared
         scope = self._scope
         both = with_neighbours(hits, self._fetch)
-        beside = (one for one in both if one.origin == "neighbour" and scope.passes(one.node))
+        beside = (hit for hit in both if hit.origin == "neighbour" and scope.passes(hit.node))
         return [*hits, *beside]
 
     def _fetch(self, node_ids: Sequence[str]) -> dict[str, TextNode]:

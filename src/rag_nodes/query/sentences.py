@@ -49,7 +49,7 @@ class Sentences:
 
     def passages(self, budget: int) -> list[Ranked]:
         """Return the passages to read, best first, disjoint and filling the budget."""
-        return [one.passage for one in self._read(budget)]
+        return [read.passage for read in self._read(budget)]
 
     def hits(self, budget: int) -> list[Hit]:
         """The same as hits, ranks counted anew.
@@ -58,22 +58,22 @@ class Sentences:
         score is the share of the best passage's.
         """
         chosen = [
-            replace(self._text.hit_with_places(one.passage), rank=rank, score=one.score)
-            for rank, one in enumerate(self._read(budget), start=1)
+            replace(self._text.hit_with_places(read.passage), rank=rank, score=read.score)
+            for rank, read in enumerate(self._read(budget), start=1)
         ]
         self._text.link(chosen)
         return chosen
 
     def _read(self, budget: int) -> Iterator[_Found]:
         ranked = list(self._ranked(budget))
-        filled = fill((self._with_repeats(one.passage) for one in ranked), budget)
-        for one, parts in zip(ranked, filled.parts, strict=False):
+        filled = fill((self._with_repeats(read.passage) for read in ranked), budget)
+        for read, parts in zip(ranked, filled.parts, strict=False):
             for part in parts:
-                start = one.passage.span.start
-                text = one.passage.text[part.start - start : part.end - start]
-                core = inside(one.passage.core, part)
-                passage = one.passage._replace(span=part, text=text, core=core)
-                yield _Found(self._with_repeats(passage), one.score)
+                start = read.passage.span.start
+                text = read.passage.text[part.start - start : part.end - start]
+                core = inside(read.passage.core, part)
+                passage = read.passage._replace(span=part, text=text, core=core)
+                yield _Found(self._with_repeats(passage), read.score)
 
     def _with_repeats(self, passage: Ranked) -> Ranked:
         places = self._ranker.repeats.places(passage.document, passage.span)
@@ -86,7 +86,7 @@ class Sentences:
         for read in self._text.joined(self._text.within(reads, budget)):
             least = read.score / reads[0].score
             # The part with the best sentence first: what comes first may be all there is room for.
-            for passage in sorted(self._text.parts(read), key=lambda one: one.core is None):
+            for passage in sorted(self._text.parts(read), key=lambda part: part.core is None):
                 yield _Found(passage, least)
         for hit, passage in self._text.pieces:
             if hit.origin == "search":

@@ -201,7 +201,7 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mark):
         return {**value._asdict(), "numbers": list(value.numbers)}
     if isinstance(value, tuple):
-        return [_plain(one) for one in value]
+        return [_plain(item) for item in value]
     if isinstance(value, dict):
         return dict(value)
     return value.as_dict() if hasattr(value, "as_dict") else value

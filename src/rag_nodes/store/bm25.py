@@ -81,14 +81,16 @@ def query_vectors(texts: Iterable[str]) -> SparseVectors:
         Numbers of the terms, ascending, and their weights: two lists with a list for each text.
     """
     indices = [sorted(set(_asked(text))) for text in texts]
-    return indices, [[1.0] * len(one) for one in indices]
+    return indices, [[1.0] * len(index) for index in indices]
 
 
 def _asked(text: str) -> Iterator[int]:
     languages = question_languages(text)  # perhaps all of them, too many for `_stems_in`
     for word in content_words(text):
         yield term_id(word)
-        yield from (stem_id(stem) for one in languages if (stem := stem_of(word, one)) is not None)
+        yield from (
+            stem_id(stem) for language in languages if (stem := stem_of(word, language)) is not None
+        )
 
 
 def _weighed(
@@ -98,7 +100,9 @@ def _weighed(
     texts, rows = len(found.different), found.rows()
     lengths = np.bincount(rows, found.counts, texts)
     spoken = sorted(set(languages))
-    stems = np.array([[*map(_stems_in(one), found.vocabulary)] for one in spoken], np.int64)
+    stems = np.array(
+        [[*map(_stems_in(language), found.vocabulary)] for language in spoken], np.int64
+    )
     words = np.array(list(map(term_id, found.vocabulary)), np.int64)
     stemmed = stems[np.searchsorted(spoken, languages)[rows], found.words]
     has_stem = stemmed != _NO_STEM

@@ -134,7 +134,7 @@ def copy_collection(
     wanted, there = source.documents(collection), target.documents(collection)
     total, due = sum(map(len, wanted.values())), _unlike(wanted, there)
     alone = {d: nodes.keys() - wanted.get(d, {}).keys() for d, nodes in there.items()}
-    stale = [one for d, ids in alone.items() if prune or d in wanted for one in ids]
+    stale = [node_id for d, ids in alone.items() if prune or d in wanted for node_id in ids]
     if due or stale:
         with target.engine.step(collection):  # no ledger is believed that does not hear of this
             theirs.mark(dict.fromkeys(theirs.marks()))
@@ -164,10 +164,10 @@ def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) 
     What no ingest wrote has no version: it counts as another one, but with `all_versions`.
     """
     return [
-        one
+        node_id
         for document, nodes in wanted.items()
-        for one, node in nodes.items()
-        if not (node.source_hash or all_versions) or there.get(document, {}).get(one) != node
+        for node_id, node in nodes.items()
+        if not (node.source_hash or all_versions) or there.get(document, {}).get(node_id) != node
     ]
 
 

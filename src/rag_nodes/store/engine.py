@@ -74,7 +74,7 @@ class Point(NamedTuple):
 
 def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
     """Return the length of all embeddings of a collection; None for a new collection."""
-    lengths = [len(one.vector) for one in points if one.vector is not None]
+    lengths = [len(point.vector) for point in points if point.vector is not None]
     expected = known or next(iter(lengths), 0)
     if not expected:
         raise ConfigurationError(
@@ -168,7 +168,7 @@ class EngineCollection(ABC):
 
     def delete_where(self, where: Where) -> None:
         """Delete the points that are meant."""
-        self.delete([one.node_id for one in self.select(where, ())])
+        self.delete([point.node_id for point in self.select(where, ())])
 
     def count_where(self, where: Where) -> int:
         """Points that are meant, also those that have no embedding."""

@@ -223,7 +223,7 @@ def best_hits(
     while page := _at_least(query.limit - len(found), ties):
         nodes = fetch([node_id for node_id, _ in page])
         found += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
-    found = sorted(found, key=lambda one: (-one[1], *_place_of(one[0])))[: query.limit]
+    found = sorted(found, key=lambda pair: (-pair[1], *_place_of(pair[0])))[: query.limit]
     return [
         Hit(
             node=node,

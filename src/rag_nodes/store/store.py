@@ -119,7 +119,7 @@ class Store(Catalogue):
             kept: ids of nodes by document.
         """
         for ids in _pages([*kept], _DOCUMENTS):
-            own = [node for one in ids for node in kept[one]]
+            own = [node for document_id in ids for node in kept[document_id]]
             where = all_of(_of(ids), none_of(OneOf(own)) if own else None)
             with self._step(collection) as found:
                 if found and where:
@@ -196,8 +196,8 @@ class Store(Catalogue):
         with self.engine.step(collection):
             points = self._there(collection).read(several(node_ids))
         place = self.engine.place(collection)
-        nodes = {one.node_id: node_in(one.payload, one.node_id, place) for one in points}
-        return {one: node for one, node in nodes.items() if isinstance(node, TextNode)}
+        nodes = {point.node_id: node_in(point.payload, point.node_id, place) for point in points}
+        return {node_id: node for node_id, node in nodes.items() if isinstance(node, TextNode)}
 
     def vectors(
         self, collection: str, node_ids: str | Sequence[str]

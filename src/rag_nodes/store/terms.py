@@ -46,11 +46,12 @@ def where_of(chosen: MetadataFilters | None) -> Where | None:
     if chosen is None or not chosen.filters:
         return None
     each = [
-        where_of(one) if isinstance(one, MetadataFilters) else _where(one) for one in chosen.filters
+        where_of(filter_) if isinstance(filter_, MetadataFilters) else _where(filter_)
+        for filter_ in chosen.filters
     ]
     hows: dict[str, Literal["must", "should", "must_not"]] = {"or": "should", "not": "must_not"}
     how = hows.get(chosen.condition or "and", "must")
-    parts = tuple(one for one in each if one is not None)
+    parts = tuple(condition for condition in each if condition is not None)
     return Together(how, parts) if parts else None
 
 
@@ -63,7 +64,9 @@ def _where(given: MetadataFilter) -> Where:
         case "in" | "any":
             return Condition(key, "in", _listed(value))
         case "all":
-            return Together("must", tuple(Condition(key, "==", one) for one in _listed(value)))
+            return Together(
+                "must", tuple(Condition(key, "==", member) for member in _listed(value))
+            )
         case "!=" | "nin":
             wanted = [value] if how == "!=" else _listed(value)
             none = Condition(key, "in", wanted), Condition(key, "is_empty", None)
@@ -77,9 +80,9 @@ def _where(given: MetadataFilter) -> Where:
 
 def _check_finite(key: str, how: str, value: Any) -> None:
     """Refuse what is equal to nothing, not even to itself, and what JSON cannot hold."""
-    for one in _listed(value):
-        if isinstance(one, float) and not math.isfinite(one):
-            raise _incomparable(key, how, value, f"{one} is no finite number")
+    for member in _listed(value):
+        if isinstance(member, float) and not math.isfinite(member):
+            raise _incomparable(key, how, value, f"{member} is no finite number")
 
 
 def _listed(value: Any) -> list[Any]:
@@ -115,7 +118,7 @@ class Terms(NamedTuple):
 
     def filter(self, *asked: Any) -> Any:
         """A filter by conditions that all have to hold; None where there are none."""
-        must = [one for one in asked if one is not None]
+        must = [condition for condition in asked if condition is not None]
         return self.classes.Filter(must=must) if must else None
 
     def condition(self, where: Where | None) -> Any:
@@ -145,7 +148,7 @@ class Terms(NamedTuple):
             case "in" if are_texts(value):
                 return classes.FieldCondition(key=key, match=classes.MatchAny(any=value))
             case "in":
-                return classes.Filter(should=[self.equal(key, one) for one in value])
+                return classes.Filter(should=[self.equal(key, member) for member in value])
             case "text_match":
                 return classes.FieldCondition(key=key, match=classes.MatchText(text=value))
             case "is_empty":
@@ -164,7 +167,7 @@ class Terms(NamedTuple):
 
     def lacking(self, dense: str, sparse: str, *asked: Any) -> Any:
         """A filter for the points that have an embedding of one name but no BM25 vector."""
-        must = [self.having(dense), *(one for one in asked if one is not None)]
+        must = [self.having(dense), *(condition for condition in asked if condition is not None)]
         return self.classes.Filter(must=must, must_not=[self.having(sparse)])
 
     def rankings(self, layout: Layout, query: Query, chosen: Any) -> dict[str, dict[str, Any]]:
@@ -203,8 +206,8 @@ def scores_in(
     is_whole = len(drawn["dense"]) < SAMPLE
     others = Rest(
         len(behind) if is_whole else every() - len(known),
-        [drawn["dense"][one] for one in behind],
-        [drawn["sparse"].get(one, 0.0) for one in behind],
+        [drawn["dense"][node_id] for node_id in behind],
+        [drawn["sparse"].get(node_id, 0.0) for node_id in behind],
     )
     return Scores(
         None if query.mode == "sparse" else found["dense"],

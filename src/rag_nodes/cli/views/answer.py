@@ -122,7 +122,7 @@ def compared_view(
             yield from _section(*some[0], width, request.chunks)
     yield _statistics(styled)
     if found.loaded:
-        took = [seconds(one.seconds) for one in (found.loaded, report)]
+        took = [seconds(result.seconds) for result in (found.loaded, report)]
         words = "parsers answer at the same time, so their times overlap"
         yield plain(f"Split and embedded in {took[0]}, answered in {took[1]}; {words}.", "dim")
         if spent := embedding_spent(found.loaded):
@@ -153,7 +153,7 @@ def _side_by_side(styled: Sequence[tuple[Column, str]], width: int, shown: int) 
     )
     made.add_row(*titles, end_section=True)
     for part in zip(*(_parts(column, width, shown) for column, _ in styled), strict=True):
-        made.add_row(*(Group(*one) for one in part), end_section=True)
+        made.add_row(*(Group(*lines) for lines in part), end_section=True)
     return made
 
 
@@ -164,7 +164,7 @@ def _section(column: Column, colour: str, width: int, shown: int) -> Iterator[Re
     yield plain(configuration(column.parser), "dim")
     for part in filter(None, _parts(column, width, shown)):
         yield Text("")
-        yield from (Padding(one, (0, 0, 0, 2)) for one in part)
+        yield from (Padding(line, (0, 0, 0, 2)) for line in part)
 
 
 def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType], ...]:
@@ -192,15 +192,15 @@ def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
     return table(
         styled,
         {
-            "Parser": lambda one: Text(one_line(one[0].title), style=one[1]),
-            "Chunks": lambda one: one[0].statistics.chunks,
-            "Tokens mean": lambda one: round(one[0].statistics.mean_tokens) or None,
-            "max": lambda one: one[0].statistics.max_tokens or None,
-            "Context tokens": lambda one: one[0].answer and one[0].answer.context_tokens,
-            "Parse": lambda one: seconds(one[0].statistics.seconds.get("parse")),
-            "Embed": lambda one: seconds(one[0].statistics.seconds.get("embed")),
-            "Store": lambda one: seconds(one[0].statistics.seconds.get("store")),
-            "Answer": lambda one: seconds(one[0].seconds.get("total")),
+            "Parser": lambda pair: Text(one_line(pair[0].title), style=pair[1]),
+            "Chunks": lambda pair: pair[0].statistics.chunks,
+            "Tokens mean": lambda pair: round(pair[0].statistics.mean_tokens) or None,
+            "max": lambda pair: pair[0].statistics.max_tokens or None,
+            "Context tokens": lambda pair: pair[0].answer and pair[0].answer.context_tokens,
+            "Parse": lambda pair: seconds(pair[0].statistics.seconds.get("parse")),
+            "Embed": lambda pair: seconds(pair[0].statistics.seconds.get("embed")),
+            "Store": lambda pair: seconds(pair[0].statistics.seconds.get("store")),
+            "Answer": lambda pair: seconds(pair[0].seconds.get("total")),
         },
         right=("Parse", "Embed", "Store", "Answer"),
     )
@@ -244,7 +244,7 @@ def _remarks(answer: Answer) -> Iterator[RenderableType]:
     if answer.embedding_tokens:
         tokens = counted(answer.embedding_tokens, "token")
         said.append(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}")
-    yield from (plain(one, "dim") for one in said if one)
+    yield from (plain(words, "dim") for words in said if words)
     if answer.unsearched:
         chunks = counted(answer.unsearched, "chunk")
         yield plain(

@@ -74,7 +74,7 @@ def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[Renderab
     if stored.pdf_engines:
         read = (f"{engine} ({counted(n, 'file')})" for engine, n in stored.pdf_engines.items())
         yield plain(f"PDF files were read by {', '.join(read)}", "dim")
-    sizes = [one.size for one in found if one.size is not None]
+    sizes = [collection.size for collection in found if collection.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
     chunks = counted(sum(collection.chunks for collection in found), "chunk")
     what = f"{counted(len(found), 'collection')}, {chunks}{size}"

@@ -290,8 +290,8 @@ class Session:
         """The models of the settings, but those that were given as objects."""
         open_in = {"embed_model": self._settings.embedding, "llm": self._settings.llm}
         given: dict[str, Any] = {
-            name: one or (set_in_llama_index(name) if open_in[name] == "auto" else None)
-            for name, one in self._given_models.items()
+            name: model or (set_in_llama_index(name) if open_in[name] == "auto" else None)
+            for name, model in self._given_models.items()
         }
         if not any(given.values()):
             return models

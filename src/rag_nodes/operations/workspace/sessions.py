@@ -140,7 +140,7 @@ class Sessions(Generic[Mine]):
         for key in [other for other in self._sessions if self._working(other)]:
             self._sessions[key] = (now, self._sessions.pop(key)[1])
         old = [other for other in self._sessions if now > self._ends_at(other)]
-        return [self._sessions.pop(one)[1] for one in old]
+        return [self._sessions.pop(key)[1] for key in old]
 
     def _ends_at(self, key: str) -> float:
         """When a session ends that nobody uses any more."""
@@ -157,8 +157,8 @@ class Sessions(Generic[Mine]):
             self._sessions.pop(newest)
             raise BusyError("every session this server has room for is working; try again later")
         # Whoever only asks for sessions must not cost others their documents.
-        others.sort(key=lambda one: self._sessions[one][1].in_use)
-        return [self._sessions.pop(one)[1] for one in others[:surplus]]
+        others.sort(key=lambda key: self._sessions[key][1].in_use)
+        return [self._sessions.pop(key)[1] for key in others[:surplus]]
 
     def _working(self, key: str) -> bool:
         """Return True if a session is held, loads documents or answers."""

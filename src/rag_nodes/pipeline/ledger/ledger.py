@@ -208,11 +208,11 @@ class Ledger(LedgerDatabase):
     ) -> list[tuple[str, str, str | None]]:
         """Return id, file and source of what may be stored of documents only lost files have."""
         rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(several(lost)))
-        return [(one, path, source) for one, path, source in rows]
+        return [(document_id, path, source) for document_id, path, source in rows]
 
     def twins(self, corpus: str, content_hash: str) -> list[str]:
         """The ids of the documents of files with the same bytes."""
-        return [one for (one,) in self._read(_TWINS, corpus, content_hash)]
+        return [document_id for (document_id,) in self._read(_TWINS, corpus, content_hash)]
 
     def copies(self, corpus: str = "") -> list[tuple[str, list[str]]]:
         """Return corpus and paths of stored files with the same bytes; "" is for all corpora."""
@@ -240,7 +240,9 @@ class Ledger(LedgerDatabase):
         """Delete documents, and the files that are left without one."""
         delete = "DELETE FROM documents WHERE corpus = ? AND id = ?"
         with self.transaction("NORMAL") as connection:
-            connection.executemany(delete, [(corpus, one) for one in several(document_ids)])
+            connection.executemany(
+                delete, [(corpus, document_id) for document_id in several(document_ids)]
+            )
             connection.execute(_FORGET_EMPTIED, {"corpus": corpus})
 
     def forget_files(self, corpus: str, paths: str | Iterable[str]) -> None:
@@ -315,7 +317,10 @@ class Ledger(LedgerDatabase):
         the file of each, as that may be gone before a run that was killed is repeated.
         """
         with self.transaction() as connection:
-            rows = [(collection, one, paths.get(one, "")) for one in several(document_ids)]
+            rows = [
+                (collection, document_id, paths.get(document_id, ""))
+                for document_id in several(document_ids)
+            ]
             connection.executemany(_OPEN, rows)
 
     def settle(self, rows: Iterable[StoredDocument]) -> None:
@@ -343,9 +348,11 @@ class Ledger(LedgerDatabase):
     def fail(self, collection: str, errors: Mapping[str, str]) -> None:
         """Write down why documents are not stored whole, on one line each and without keys."""
         now = self.clock()
-        self._write(_FAIL, [(collection, one, said, now) for one, said in errors.items()])
+        self._write(
+            _FAIL, [(collection, document_id, said, now) for document_id, said in errors.items()]
+        )
 
     def forget_stored(self, collection: str, document_ids: str | Iterable[str]) -> None:
         """Delete the rows of documents of which a collection holds nothing any more."""
         delete = "DELETE FROM stored WHERE collection = ? AND document_id = ?"
-        self._write(delete, [(collection, one) for one in several(document_ids)])
+        self._write(delete, [(collection, document_id) for document_id in several(document_ids)])

@@ -46,7 +46,9 @@ def documents_named(
         AmbiguousDocumentError: one means documents of several files.
     """
     found = {
-        one.id or one.path: one for word in several(words) for one in _meant(corpus, word, listed)
+        document.id or document.path: document
+        for word in several(words)
+        for document in _meant(corpus, word, listed)
     }
     return list(found.values())
 
@@ -63,10 +65,12 @@ def removed(
         StoreError: the store or the ledger failed.
     """
     ledger, chosen = inventory.ledger, list(documents)
-    ids = [one.id for one in chosen if one.id]
+    ids = [document.id for document in chosen if document.id]
     names = [held.info.name for held in collections]
     gone = taken_out(inventory.store, ledger, corpus, ids, names)
-    ledger.forget_files(corpus, [one.path for one in chosen if not one.id and one.path])
+    ledger.forget_files(
+        corpus, [document.path for document in chosen if not document.id and document.path]
+    )
     return gone
 
 
@@ -119,20 +123,27 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
     place = Path(word).expanduser().resolve()
     places = {word, word.rstrip("/"), str(place)}
     for exactly in (
-        [one for one in listed if one.id and one.id == word],
-        [one for one in listed if one.path in places or one.source in places],
+        [document for document in listed if document.id and document.id == word],
+        [document for document in listed if document.path in places or document.source in places],
     ):
         if exactly:
             return exactly
-    named = [one for one in listed if word in _names(one)]
-    if len({one.path or one.source or one.id for one in named}) > 1:
-        shown = [f"{one.path or one.source or one.name} ({one.id})" for one in named[:_CANDIDATES]]
+    named = [document for document in listed if word in _names(document)]
+    if len({document.path or document.source or document.id for document in named}) > 1:
+        shown = [
+            f"{document.path or document.source or document.name} ({document.id})"
+            for document in named[:_CANDIDATES]
+        ]
         more = f"; and {len(named) - _CANDIDATES} more" if len(named) > _CANDIDATES else ""
         raise AmbiguousDocumentError(
             f"{word}: {len(named)} documents of corpus {corpus!r} have this name; name one by its "
             f"path or id: {'; '.join(shown)}{more}"
         )
-    inside = [one for one in listed if one.path and one.path.startswith(os.path.join(place, ""))]  # noqa: PTH118
+    inside = [
+        document
+        for document in listed
+        if document.path and document.path.startswith(os.path.join(place, ""))  # noqa: PTH118
+    ]
     if named or inside:
         return named or inside
     raise DocumentMissingError(
@@ -141,7 +152,10 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
     )
 
 
-def _names(one: ListedDocument) -> set[str]:
+def _names(document: ListedDocument) -> set[str]:
     """Return the names of a document: its own name and that of its file."""
-    places = (one.path, one.source)
-    return {one.name, *(place.replace("\\", "/").rsplit("/", 1)[-1] for place in places if place)}
+    places = (document.path, document.source)
+    return {
+        document.name,
+        *(place.replace("\\", "/").rsplit("/", 1)[-1] for place in places if place),
+    }

@@ -106,13 +106,18 @@ def examined(
             except RagNodesError as error:
                 remedy = _ANEW.format(name) if isinstance(error, StoreDamagedError) else ""
                 yield Trouble.of(error, name, "unreadable", remedy)
-        for one in ledger.collections() if ledger else ():
+        for collection in ledger.collections() if ledger else ():
             # Of a collection that is gone nothing is counted and no error raised.
             with suppress(RagNodesError):
-                if ledger and one.documents and one.name not in names and not store.count(one.name):
+                if (
+                    ledger
+                    and collection.documents
+                    and collection.name not in names
+                    and not store.count(collection.name)
+                ):
                     what = "the ledger knows this collection, and the store has it no more"
                     remedy = "ingest its documents again if it should be there"
-                    yield Trouble("ledger", one.name, what, remedy)
+                    yield Trouble("ledger", collection.name, what, remedy)
 
 
 def _folder(location: str) -> Iterator[Trouble]:
@@ -168,8 +173,11 @@ def _torn(ledger: Ledger | None, name: str, stored: StoredDocuments) -> Iterator
 
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
     """Documents that are whole in another version than a ledger says, or that it lacks."""
-    there = {one: stored_row(name, one, nodes).version for one, nodes in stored.items()}
-    said = {one: row.version for one, row in ledger.stored(name).items()}
+    there = {
+        document_id: stored_row(name, document_id, nodes).version
+        for document_id, nodes in stored.items()
+    }
+    said = {document_id: row.version for document_id, row in ledger.stored(name).items()}
     return [
         key
         for key in dict.fromkeys([*there, *said])

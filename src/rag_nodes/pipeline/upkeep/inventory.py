@@ -130,7 +130,7 @@ class Inventory:
             for row in self.ledger.collections(corpus or "")
             if row.name not in there
             and (info := described(row.name, 0))
-            and any(one.error is not None for one in self.ledger.stored(row.name).values())
+            and any(row.error is not None for row in self.ledger.stored(row.name).values())
         ]
 
     def stored(self, held: HeldCollection) -> dict[str, StoredDocument]:
@@ -144,9 +144,9 @@ class Inventory:
         if held.info.trouble:
             return known
         if self.ledger.covers(name, self.store.marks(name), count):
-            whole = {one: row for one, row in known.items() if row.version}
-            others = {one: row for one, row in known.items() if not row.version}
-            there = {one: self.store.stored(name, one) for one in others}
+            whole = {document_id: row for document_id, row in known.items() if row.version}
+            others = {document_id: row for document_id, row in known.items() if not row.version}
+            there = {other: self.store.stored(name, other) for other in others}
             found = whole | _rows(name, there, others)
             if sum(row.chunks for row in found.values()) == count:
                 return found
@@ -158,7 +158,11 @@ class Inventory:
         """Return the size of some documents of a collection, or of all of it."""
         document_ids = several(document_ids)
         stored = self.stored(held).items()
-        sizes = [row.nodes for one, row in stored if document_ids is None or one in document_ids]
+        sizes = [
+            row.nodes
+            for document_id, row in stored
+            if document_ids is None or document_id in document_ids
+        ]
         return Removed(held.info.name, sum(map(bool, sizes)), sum(sizes))
 
     def unread(self, corpus: str | None = None) -> list[FileRow]:
@@ -170,8 +174,8 @@ class Inventory:
         name, row, trouble = held.info.name, held.row, held.info.trouble
         stored = list(self.stored(held).values())
         known = self.ledger.documents(held.corpus)
-        lacking = [one for one in stored if not _is_whole(one, known.get(one.document_id, ()))]
-        failed = [one for one in lacking if one.error is not None]
+        lacking = [row for row in stored if not _is_whole(row, known.get(row.document_id, ()))]
+        failed = [row for row in lacking if row.error is not None]
         with self.store.engine.step(name):
             found = None if trouble else self.store.engine.collection(name)
             size = found.disk_size() if found else None
@@ -184,11 +188,11 @@ class Inventory:
             model=row.model if row else held.info.embedding,
             dimension=found.layout.size if found else (row and row.dimension) or 0,
             ignored_vectors=self.store.ignored_vectors(name) if found else (),
-            chunks=sum(one.chunks for one in stored) if trouble else held.info.points,
-            parents=sum(one.parents for one in stored),
-            documents=sum(bool(one.nodes) for one in stored),
+            chunks=sum(row.chunks for row in stored) if trouble else held.info.points,
+            parents=sum(row.parents for row in stored),
+            documents=sum(bool(row.nodes) for row in stored),
             incomplete=len(lacking),
-            expired=sum(self._is_expired(known.get(one.document_id, ())) for one in stored),
+            expired=sum(self._is_expired(known.get(row.document_id, ())) for row in stored),
             size=size,
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
@@ -207,24 +211,24 @@ class Inventory:
         found: dict[str, dict[str, StoredDocument]] = {}
         is_all = {*chosen} >= {*self.collections(corpus)}
         for held in [*chosen, *self.never_stored(corpus)] if is_all else chosen:
-            for one, row in self.stored(held).items():
-                found.setdefault(one, {})[held.info.name] = row
+            for document_id, row in self.stored(held).items():
+                found.setdefault(document_id, {})[held.info.name] = row
         if is_all:
-            for one, rows in known.items():
+            for document_id, rows in known.items():
                 if rows[-1].source_hash:
-                    found.setdefault(one, {})
+                    found.setdefault(document_id, {})
         told: dict[str, ListedDocument] = {}
         for held in chosen:
             told |= self._told(corpus, held.info.name, found.keys() - known.keys() - told.keys())
-        unread = {one.path: one for one in self.unread(corpus)}
+        unread = {file.path: file for file in self.unread(corpus)}
         listed = []
-        for one, of in found.items():
-            rows = known.get(one, [])
-            about = told.get(one) or _about(corpus, one, rows)
+        for document_id, of in found.items():
+            rows = known.get(document_id, [])
+            about = told.get(document_id) or _about(corpus, document_id, rows)
             listed.append(self._judged(about, rows, of, unread.get(about.path or "")))
-        listed.sort(key=lambda one: (one.name, one.id))
-        paths = {one.path for one in listed}
-        others = (one for one in unread.values() if one.documents or one.path not in paths)
+        listed.sort(key=lambda document: (document.name, document.id))
+        paths = {document.path for document in listed}
+        others = (file for file in unread.values() if file.documents or file.path not in paths)
         return [*listed, *map(_failed, others)]
 
     def _is_expired(self, rows: Sequence[DocumentRow]) -> bool:
@@ -239,9 +243,9 @@ class Inventory:
         file: FileRow | None,
     ) -> ListedDocument:
         """A document with what is stored of it, and whether that is whole."""
-        lacking = {name: one for name, one in stored.items() if not _is_whole(one, known)}
-        errors = {name: one.error for name, one in lacking.items() if one.error is not None}
-        there = {name: one for name, one in stored.items() if one.error is None or one.nodes}
+        lacking = {name: row for name, row in stored.items() if not _is_whole(row, known)}
+        errors = {name: row.error for name, row in lacking.items() if row.error is not None}
+        there = {name: row for name, row in stored.items() if row.error is None or row.nodes}
         state: DocumentState = "stored"
         error, since = None, _first(lacking.values())
         if file and not file.documents:
@@ -254,8 +258,8 @@ class Inventory:
             state = "expired"
         return replace(
             about,
-            chunks={name: one.chunks for name, one in there.items()},
-            stored_at=max((one.stored_at or 0 for one in there.values()), default=0) or None,
+            chunks={name: row.chunks for name, row in there.items()},
+            stored_at=max((row.stored_at or 0 for row in there.values()), default=0) or None,
             state=state,
             error=error,
             errors=errors,
@@ -267,14 +271,20 @@ class Inventory:
     ) -> dict[str, ListedDocument]:
         """Return the rows of documents that no ledger knows, each by one of its nodes."""
         stored = self.store.documents(collection) if unknown else {}
-        first = {next(iter(stored[one])): one for one in unknown if one in stored}
+        first = {
+            next(iter(stored[document_id])): document_id
+            for document_id in unknown
+            if document_id in stored
+        }
         ids, told = list(first), dict[str, ListedDocument]()
         for start in range(0, len(ids), _PORTION):
             for node, found in self.store.fetch(collection, ids[start : start + _PORTION]).items():
-                facts, one = found.metadata, first[node]
+                facts, document_id = found.metadata, first[node]
                 source = facts.get(SOURCE) or facts.get(FILE_PATH)
-                name, pages = page_name(facts) or one, facts.get(TOTAL_PAGES)
-                told[one] = ListedDocument(one, corpus, name, source=source, pages=pages)
+                name, pages = page_name(facts) or document_id, facts.get(TOTAL_PAGES)
+                told[document_id] = ListedDocument(
+                    document_id, corpus, name, source=source, pages=pages
+                )
         return told
 
 
@@ -307,11 +317,15 @@ def _rows(
     known: Mapping[str, StoredDocument],
 ) -> dict[str, StoredDocument]:
     """Return the rows of stored documents, and the errors that the ledger has of others."""
-    rows = {one: stored_row(name, one, nodes) for one, nodes in stored.items() if nodes}
-    for one, row in known.items():
+    rows = {
+        document_id: stored_row(name, document_id, nodes)
+        for document_id, nodes in stored.items()
+        if nodes
+    }
+    for document_id, row in known.items():
         if row.error is not None:
-            there = rows.get(one, StoredDocument(name, one, ""))
-            rows[one] = there._replace(error=row.error, failed_at=row.failed_at)
+            there = rows.get(document_id, StoredDocument(name, document_id, ""))
+            rows[document_id] = there._replace(error=row.error, failed_at=row.failed_at)
     return rows
 
 
@@ -325,12 +339,12 @@ def _is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
 
 def _first(failed: Iterable[StoredDocument]) -> float | None:
     """Since when the first of them has failed."""
-    return min((one.failed_at for one in failed if one.failed_at is not None), default=None)
+    return min((row.failed_at for row in failed if row.failed_at is not None), default=None)
 
 
 def _lack(lacking: Collection[StoredDocument]) -> str:
     if not lacking:
         return "nothing of it is stored"
-    if all(one.version for one in lacking):
+    if all(row.version for row in lacking):
         return "a former version of it is stored"
     return "not all of its chunks are stored"

@@ -66,7 +66,7 @@ class Repeats:
         for group in groups.values():
             for number in group if 1 < len(group) <= MAX_PLACES else ():
                 document = runs[places[number][0]].document
-                if twins := [one for one in group if runs[places[one][0]].document != document]:
+                if twins := [twin for twin in group if runs[places[twin][0]].document != document]:
                     self._twins[number] = twins
         for number, (at, (start, end)) in enumerate(places if self._twins else ()):
             run = runs[at]
@@ -83,7 +83,9 @@ class Repeats:
     def units(self, document: str, span: Span) -> list[int]:
         """Return the numbers of the units of other documents that repeat some characters."""
         places = self.places(document, span)
-        return [one for repeat in places for one in self._inside(repeat.document, repeat.span)]
+        return [
+            passage for repeat in places for passage in self._inside(repeat.document, repeat.span)
+        ]
 
     def places(self, document: str, span: Span) -> list[Repeat]:
         """Return the places in other documents that repeat characters of a document.
@@ -207,7 +209,9 @@ def are_near_equal(text: str, other: str) -> bool:
     if min(len(text), len(other)) < NEAR_EQUAL * max(len(text), len(other)):
         return False
     first, second = words(text), words(other)
-    if [one for one in first if one[0].isdigit()] != [one for one in second if one[0].isdigit()]:
+    if [word for word in first if word[0].isdigit()] != [
+        word for word in second if word[0].isdigit()
+    ]:
         return False
     shingles, others = _shingles(first), _shingles(second)
     common = len(shingles & others)

@@ -127,7 +127,7 @@ def units_in(packer: Packer) -> Iterator[Span]:
 
 def bodies_in(packer: Packer, units: Iterable[Span]) -> Iterator[Span]:
     """Yield units of a text without the headings above them."""
-    headings = {one.start: one.end for one in packer.blocks if one.kind is Kind.HEADING}
+    headings = {block.start: block.end for block in packer.blocks if block.kind is Kind.HEADING}
     for unit in units:
         start = unit.start
         while headings.get(start, unit.end) < unit.end:
