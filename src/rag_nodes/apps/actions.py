@@ -11,7 +11,8 @@ from pydantic import SecretStr, ValidationError
 
 from rag_nodes.apps.inside_gradio import is_uploaded
 from rag_nodes.apps.panes import decision, pages, review, top
-from rag_nodes.apps.panes.answers import asking_view, turn_view
+from rag_nodes.apps.panes.answers import turn_view
+from rag_nodes.apps.panes.text import asking_view
 from rag_nodes.apps.visitors.columns import ColumnsRequest
 from rag_nodes.apps.visitors.turns import MOST_TURNS, rate
 from rag_nodes.core.errors import ConfigurationError
@@ -118,13 +119,8 @@ def load(session: PageSession, paths: Sequence[Path] = ()) -> None:
     """Load documents, or the loaded ones again as it is chosen now."""
     if paths or session.wanted:
         session.start_loading(paths)
-    show_columns_and_page(session)
-    top.show_loading(session)
-
-
-def show_columns_and_page(session: PageSession) -> None:
-    """Show what is compared, and the page with the chosen column tinted."""
     top.show_columns(session)
+    top.show_loading(session)
     pages.show_page(session)
     decision.show_decision(session)
 
@@ -160,7 +156,8 @@ def _choose(session: PageSession, sent: Payload) -> None:
     if sent.text("value") in session.columns.ticked:
         session.columns.chosen = sent.text("value")
         session.place = session.place._replace(strategy=None, chosen=None)
-        show_columns_and_page(session)
+        top.show_columns(session)
+        pages.show_page(session)
 
 
 def _option(session: PageSession, sent: Payload) -> None:

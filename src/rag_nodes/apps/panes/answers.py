@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from rag_nodes.apps.panes.difference import AnswerSentence, Difference, SharedSentence
-    from rag_nodes.apps.visitors.turns import Asking, Turn
+    from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.evaluation.compare import Column
     from rag_nodes.query import Answer, Citation
 
@@ -170,15 +170,6 @@ def turn_view(turn: Turn, baseline: str = "", *, several: bool = False) -> Marku
         several=several
         or len({place.file for found in compared.places.values() for place in found}) > 1,
     )
-
-
-def asking_view(asking: Asking) -> Markup:
-    """A question that is being answered: its columns as they grow."""
-    texts = [
-        growing_text(one.text, quoted=asking.quoted) if one.text else None for one in asking.growing
-    ]
-    waiting = "" if asking.growing else "Processing documents… The answer will follow."
-    return render("asking", asking=asking, texts=texts, waiting=waiting)
 
 
 def _silent(turn: Turn) -> Iterator[str]:

@@ -68,11 +68,6 @@ class Difference(NamedTuple):
     names: tuple[str, ...]
     headline: str
 
-    @property
-    def shared(self) -> bool:
-        """Whether two answers hold the same sentence."""
-        return any(len(one.said) > 1 for one in self.sentences)
-
 
 def difference(answers: Mapping[str, Answer], edges: Mapping[str, Edges]) -> Difference:
     """Compare answers sentence by sentence, source marks and punctuation aside.

@@ -106,18 +106,6 @@ def show_found(session: PageSession, number: int, column: int, *, cited: int, ra
     show_page(session, place)
 
 
-def show_best(session: PageSession) -> None:
-    """Show the best chunk of the first question's first answer: there was no choice before."""
-    turn = session.turns[-1] if session.turns else None
-    for position, column in enumerate(turn.columns if turn else (), start=1):
-        if turn and column.answer and column.answer.hits:
-            place = _location(session.cuts, column, 1, 1)
-            place = place or _location(session.cuts, column, 0, column.answer.hits[0].rank)
-            if place is not None and position:
-                return show_page(session, place)
-    return show_page(session)
-
-
 def _shown(session: PageSession) -> Shown | None:
     """What of the documents is shown; None while nothing is loaded."""
     cuts, place = session.cuts, session.place

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
-from rag_nodes.apps.markup import part
+from rag_nodes.apps.markup import part, render
 from rag_nodes.apps.view.markdown import render_line, render_markdown, visible
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.citations import marks_of
@@ -16,6 +16,7 @@ from rag_nodes.query.citations import marks_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
+    from rag_nodes.apps.visitors.turns import Asking
     from rag_nodes.query import Mark
 
 _MARK = re.compile("\x02(\\d+)\x03")
@@ -105,3 +106,12 @@ def _written(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Mark
         pieces += [part("chip", one, links.get(one)) for one in marks[int(found[1])].numbers]
         reached = found.end()
     return Markup().join([*pieces, visible(text[reached:])])
+
+
+def asking_view(asking: Asking) -> Markup:
+    """A question that is being answered: its columns as they grow."""
+    texts = [
+        growing_text(one.text, quoted=asking.quoted) if one.text else None for one in asking.growing
+    ]
+    waiting = "" if asking.growing else "Processing documents… The answer will follow."
+    return render("asking", asking=asking, texts=texts, waiting=waiting)

@@ -16,7 +16,7 @@ else {
   try { sessionStorage.setItem('rag_nodes', token); } catch { /* a reload begins again then */ }
 }
 
-let epoch = '', since = 0, looking = false;
+let epoch = '', since = 0, looking = false, wanted = false;
 const seen = new Map(), opened = new Map();
 const numberOf = (name) => Number(name.split(' ').pop());
 
@@ -94,6 +94,7 @@ const take = (reply) => {
 const send = (action, payload = {}) => server.act({token, epoch, since: `${since}`, action, payload});
 // As long as something goes on, ask for what changed; once more after it has ended.
 const look = async (pause) => {
+  wanted = true; // also for a loop that is about to end
   if (looking) return;
   looking = true;
   root.dataset.looking = 'true';
@@ -102,7 +103,8 @@ const look = async (pause) => {
     try {
       const reply = await send('look');
       pause = reply.pause || pause;
-      quiet = reply.busy ? 0 : quiet + 1;
+      quiet = reply.busy || wanted ? 0 : quiet + 1;
+      wanted = false;
       take(reply);
     } catch { await wait(3000); }
   }

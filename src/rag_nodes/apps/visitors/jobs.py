@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from concurrent import futures
 from contextlib import AbstractContextManager, nullcontext
@@ -16,7 +15,7 @@ from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.processes import BackgroundThread, Interrupt, interruptible
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
@@ -44,10 +43,8 @@ class Job(Generic[Stage, Made]):
         self._remedy = remedy
         self._interrupt = Interrupt()
         self._outcome: futures.Future[Made] = futures.Future()
-        self._news = threading.Condition()
         self._started = time.monotonic()
         self.latest: Stage | None = None
-        self._outcome.add_done_callback(lambda _: self._tell())
 
     @property
     def done(self) -> bool:
@@ -76,20 +73,6 @@ class Job(Generic[Stage, Made]):
         """
         BackgroundThread(partial(self._run, work, room), "job", end=self.cancel).start()
 
-    def looks(self, every: float | None = None) -> Iterator[Stage | None]:
-        """The latest stage now and whenever it has changed, the last one included.
-
-        Args:
-            every: seconds after which it is given again unchanged; None for never.
-        """
-        while True:
-            done, seen = self.done, self.latest
-            yield seen
-            if done:
-                return
-            with self._news:
-                self._news.wait_for(lambda: self.done or self.latest is not seen, every)  # noqa: B023
-
     def result(self) -> Made:
         """What came of it; waits for that.
 
@@ -111,7 +94,6 @@ class Job(Generic[Stage, Made]):
         """Say how far it is; ends the work where it was cancelled."""
         self.check()
         self.latest = stage
-        self._tell()
 
     def check(self) -> None:
         """End the work where it was cancelled."""
@@ -133,10 +115,6 @@ class Job(Generic[Stage, Made]):
         A parser that compares sentences may make hundreds of them within one step.
         """
         embedding.callback_manager = CallbackManager([_BeforeRequest(self.check)])
-
-    def _tell(self) -> None:
-        with self._news:
-            self._news.notify_all()
 
     def _run(self, work: Callable[[], Made], room: AbstractContextManager[Any]) -> None:
         try:

@@ -122,6 +122,7 @@ def size_curve(
         measure=f"{report.measure}, %{passages}",
         taken=report.decision.take,
         link=link or (lambda _: ""),
+        has_links=link is not None,  # an image may hold no links for those who hear it
     )  # fmt: skip
     return Markup(plot)  # noqa: S704 -- the template escapes
 
