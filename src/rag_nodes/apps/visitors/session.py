@@ -109,6 +109,7 @@ class PageSession(Session):
         self._files: Mapping[str, FileOutcome] = {}
         self._read: dict[Path, list[ReadResult]] = {}
         self._job: Job[Steps, DocumentsReport] | None = None
+        self._unseen: Job[Steps, DocumentsReport] | None = None
         self._cutting = threading.Lock()
         self._cuts: Cuts | None = None
         self.screen = Screen()
@@ -141,8 +142,8 @@ class PageSession(Session):
 
     @property
     def working(self) -> bool:
-        """True while documents are loaded or a question is answered."""
-        return self.loading or self.talk.is_busy
+        """True while documents are loaded, until the page has them, or a question is answered."""
+        return self.loading or self._unseen is not None or self.talk.is_busy
 
     @property
     def in_use(self) -> bool:
@@ -232,7 +233,8 @@ class PageSession(Session):
             job.step(dict(steps))
             self._changed("loading")
 
-        job.then(lambda: self._changed("loaded"))
+        self._unseen = job
+        job.then(partial(self._show_loaded, job))
         job.start(partial(self._load, wanted, request, job, step), self._loads)
         return job
 
@@ -270,6 +272,12 @@ class PageSession(Session):
         self.talk.stop()
         self.decider.forget()
         super().close()
+
+    def _show_loaded(self, job: Job[Steps, DocumentsReport]) -> None:
+        """Tell the page; until then it keeps asking."""
+        self._changed("loaded")
+        if self._unseen is job:
+            self._unseen = None
 
     def _run(self, request: ColumnsRequest) -> Run:
         """The operation that a visitor's request is part of."""
