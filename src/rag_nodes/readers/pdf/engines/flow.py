@@ -53,7 +53,7 @@ class GlyphRun:
     Coordinates are those of a frame in which the text runs from left to right, y downwards.
 
     Attributes:
-        letters: a character for each glyph, or the characters of a part of a ligature.
+        letters: a character for each glyph, or the characters of a ligature.
         starts: left edge of each glyph.
         ends: right edge of each glyph.
         font: size and looks.
@@ -100,13 +100,33 @@ class FlowLine:
         return max(self.runs, key=lambda run: len(run.letters))
 
     @property
+    def text(self) -> str:
+        """All letters."""
+        return "".join("".join(run.letters) for run in self.runs)
+
+    @property
+    def middle(self) -> float:
+        """Height of the middle of its letters."""
+        return self.main.baseline - self.main.font.size / 3
+
+    @property
+    def left(self) -> float:
+        """Left edge of what is printed furthest to the left."""
+        return min(min(run.starts) for run in self.runs)
+
+    @property
+    def right(self) -> float:
+        """Right edge of what is printed furthest to the right."""
+        return max(max(run.ends) for run in self.runs)
+
+    @property
     def start(self) -> float:
-        """Left edge."""
+        """Left edge of the first glyph."""
         return self.runs[0].starts[0]
 
     @property
     def end(self) -> float:
-        """Right edge."""
+        """Right edge of the last glyph."""
         return self.runs[-1].ends[-1]
 
 
@@ -254,10 +274,8 @@ def _glyphs(line: FlowLine) -> Iterator[tuple[str, Box]]:
 
 
 def _around(line: FlowLine) -> Box:
-    left = min(min(run.starts) for run in line.runs)
-    right = max(max(run.ends) for run in line.runs)
     top, bottom = min(run.top for run in line.runs), max(run.bottom for run in line.runs)
-    return _turned((left, top, right, bottom), line.quarter)
+    return _turned((line.left, top, line.right, bottom), line.quarter)
 
 
 def _turned(box: Box, quarter: int) -> Box:

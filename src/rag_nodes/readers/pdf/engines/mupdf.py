@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import threading
 from contextlib import contextmanager
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import (
@@ -16,8 +17,12 @@ from rag_nodes.core.errors import (
     ReadError,
     ReadMemoryError,
 )
+from rag_nodes.readers.pdf.engines import flow
+from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
+from rag_nodes.readers.pdf.engines.doubles import Strip, are_printed_over
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
+from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, glyph_lines_of
 from rag_nodes.readers.pdf.engines.protocol import (
     THIN,
     Font,
@@ -26,6 +31,7 @@ from rag_nodes.readers.pdf.engines.protocol import (
     TextLine,
     UnreadableError,
 )
+from rag_nodes.readers.pdf.engines.reading import as_read
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -96,9 +102,7 @@ class PyMuPDFPage:
     def __init__(self, page: Any) -> None:
         self._page = page
         self.width, self.height = float(page.rect.width), float(page.rect.height)
-        pymupdf = _load()
-        # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
-        self._flags = int(pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+        self._pymupdf = _load()
 
     @property
     def turn(self) -> Matrix:
@@ -108,7 +112,40 @@ class PyMuPDFPage:
 
     def lines(self) -> list[TextLine]:
         """Return the lines of all blocks of text, without their single characters: that is fast."""
-        blocks = self._page.get_text("dict", flags=self._flags)["blocks"]
+        return flow.text_lines(self._flow) if self._flow is not None else self._told[0]
+
+    def words(self) -> list[Word]:
+        """Return the words as MuPDF parts them."""
+        if self._flow is not None:
+            return list(flow.words(self._flow))
+        return [word[:7] for word in self._page.get_text("words", flags=self._told[1])]
+
+    def glyph_lines(self) -> Iterator[list[Glyph]]:
+        """Yield the characters of each line."""
+        if self._flow is not None:
+            yield from flow.glyph_lines(self._flow)
+            return
+        for block in self._page.get_text("rawdict", flags=self._told[1])["blocks"]:
+            for line in block.get("lines", ()):
+                chars = (char for span in line["spans"] for char in span["chars"])
+                yield [Glyph(char["c"], char["bbox"]) for char in chars]
+
+    @cached_property
+    def _told(self) -> tuple[list[TextLine], int]:
+        """Lines as MuPDF makes them, and the flags for it."""
+        pymupdf = self._pymupdf
+        # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
+        flags = int(pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
+        # What is printed counts, unless the font does not say what that is.
+        printed = self._lines(flags | pymupdf.TEXT_IGNORE_ACTUALTEXT)
+        if missing := _unmapped(printed):
+            lines = self._lines(flags)
+            if _unmapped(lines) < missing:
+                return lines, flags
+        return printed, flags | pymupdf.TEXT_IGNORE_ACTUALTEXT
+
+    def _lines(self, flags: int) -> list[TextLine]:
+        blocks = self._page.get_text("dict", flags=flags)["blocks"]
         return [
             TextLine(
                 [FontRun(span["text"], _font(span), span["origin"][1]) for span in line["spans"]],
@@ -120,16 +157,18 @@ class PyMuPDFPage:
             for line in block.get("lines", ())
         ]
 
-    def words(self) -> list[Word]:
-        """Return the words as MuPDF parts them."""
-        return [word[:7] for word in self._page.get_text("words", flags=self._flags)]
-
-    def glyph_lines(self) -> Iterator[list[Glyph]]:
-        """Yield the characters of each line."""
-        for block in self._page.get_text("rawdict", flags=self._flags)["blocks"]:
-            for line in block.get("lines", ()):
-                chars = (char for span in line["spans"] for char in span["chars"])
-                yield [Glyph(char["c"], char["bbox"]) for char in chars]
+    @cached_property
+    def _flow(self) -> list[flow.FlowLine] | None:
+        """Lines made of single characters; None for a page whose lines do as MuPDF makes them."""
+        lines, flags = self._told
+        fields = list(fields_of(self._page))
+        if not (fields or _has_right_to_left(lines) or are_printed_over(_strips(lines))):
+            return None
+        flags |= self._pymupdf.TEXT_PRESERVE_LIGATURES
+        blocks = self._page.get_text("rawdict", flags=flags)["blocks"]
+        made = glyph_lines_of(blocks, _font)
+        read = as_read(made, fields)
+        return None if read is made else read
 
     def edges(self) -> Iterator[Box]:
         """Yield lines across and down, and rectangles, of vector graphics."""
@@ -160,6 +199,21 @@ class PyMuPDFPage:
         """Draw the page; not by `dpi=`, which knows no fractions."""
         matrix = type(self._page.rotation_matrix)(scale, scale)
         return bytes(self._page.get_pixmap(matrix=matrix, alpha=False).tobytes("png"))
+
+
+def _unmapped(lines: list[TextLine]) -> int:
+    return sum(run.text.count("\ufffd") for line in lines for run in line.runs)
+
+
+def _has_right_to_left(lines: list[TextLine]) -> bool:
+    return any(RIGHT_TO_LEFT.search(run.text) for line in lines for run in line.runs)
+
+
+def _strips(lines: list[TextLine]) -> Iterator[Strip]:
+    for runs, (left, _, right, _), is_upright, _ in lines:
+        if is_upright:
+            longest = max(runs, key=lambda run: len(run.text))
+            yield Strip(0, longest.baseline, left, right, longest.font.size)
 
 
 def _font(span: dict[str, Any]) -> Font:

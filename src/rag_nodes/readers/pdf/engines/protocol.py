@@ -72,6 +72,22 @@ class Glyph(NamedTuple):
     box: Box
 
 
+class FormField(NamedTuple):
+    """A field of a form that holds a value.
+
+    Attributes:
+        box: where it stands.
+        value: its text; `[x]` or `[ ]` for a box to tick.
+        label: description for people who do not see it; "" if it has none.
+        is_box: True for a box to tick, a radio button included.
+    """
+
+    box: Box
+    value: str
+    label: str
+    is_box: bool
+
+
 class EnginePage(Protocol):
     """A page of an open document, valid until its context ends.
 

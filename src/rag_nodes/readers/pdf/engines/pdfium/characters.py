@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import re
 from array import array
 from collections import Counter, deque
 from itertools import islice, pairwise, repeat
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pypdfium2 import raw
 
+from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
 from rag_nodes.readers.pdf.engines.flow import BLANK, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import (
     FLIP,
@@ -23,6 +23,7 @@ from rag_nodes.readers.pdf.engines.geometry import (
     shared,
     turned,
 )
+from rag_nodes.readers.pdf.engines.pdfium.ligatures import in_order
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium
 from rag_nodes.readers.pdf.engines.pdfium.objects import clip_of
 from rag_nodes.readers.pdf.engines.pdfium.styles import style_of
@@ -40,7 +41,6 @@ _HYPHENS = frozenset("\x02\ufffe")
 """What PDFium makes of a hyphen at the end of a line, soft ones included, in two functions."""
 _SUPPOSED = " \r\n"
 """Characters that PDFium puts between others, in boxes without width."""
-_RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufeff]")
 
 
 class _Segment(NamedTuple):
@@ -95,7 +95,7 @@ def glyph_runs(
         The runs in the order of the file, and the quarter turns of most of its text.
     """
     items = {one.handle: one for one in objects if one.kind == raw.FPDF_PAGEOBJ_TEXT}
-    if _RIGHT_TO_LEFT.search("".join(text.letters)):
+    if RIGHT_TO_LEFT.search("".join(text.letters)):
         segments = list(_told_segments(text, items))
     else:
         places = {handle: number for number, handle in enumerate(items)}
@@ -251,7 +251,9 @@ class _RunMaker:
                 frame.ends[at - 1],
             )
             whole = whole + 1 if is_part and glyphs else 1
-            if whole > 1:
+            if whole > 1 and RIGHT_TO_LEFT.match(letter):
+                glyphs[-1] = glyphs[-1][0] + letter, start, end  # in this order, at one place
+            elif whole > 1:
                 parts = [*(glyph[0] for glyph in glyphs[1 - whole :]), letter]
                 width = (end - start) / whole
                 glyphs[1 - whole :] = [
@@ -260,7 +262,7 @@ class _RunMaker:
                 ]
             else:
                 glyphs.append((letter, start, end))
-        return glyphs
+        return [(in_order(text, style.handle), start, end) for text, start, end in glyphs]
 
     def _is_blank(self, at: int, segment: _Segment, style: TextStyle, frame: _Frame) -> bool:
         """Return True if a blank that PDFium supposes is one, and too narrow for `flow` to see."""

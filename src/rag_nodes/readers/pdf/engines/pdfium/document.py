@@ -20,17 +20,19 @@ from rag_nodes.core.errors import (
 from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.geometry import FLIP, moved_box, turned
 from rag_nodes.readers.pdf.engines.pdfium.characters import PageText, glyph_runs
+from rag_nodes.readers.pdf.engines.pdfium.fields import Form
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
-from rag_nodes.readers.pdf.engines.pdfium.objects import edges_of, objects_of
+from rag_nodes.readers.pdf.engines.pdfium.objects import drop_actual_text, edges_of, objects_of
 from rag_nodes.readers.pdf.engines.png import png_of
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
+from rag_nodes.readers.pdf.engines.reading import as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
     from pathlib import Path
 
     from rag_nodes.readers.base import Limits
-    from rag_nodes.readers.pdf.engines.flow import FlowLine
+    from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
     from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
     from rag_nodes.readers.pdf.engines.protocol import (
         Area,
@@ -68,7 +70,11 @@ def opened_document(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
         if count <= 0:
             raise NoPagesError(path)
         limits.check(path, count, "pages")
-        yield PDFiumDocument(handle, path, count)
+        document = PDFiumDocument(handle, path, count)
+        try:
+            yield document
+        finally:
+            document.form.close()
     finally:
         pdfium.FPDF_CloseDocument(handle)
 
@@ -84,6 +90,7 @@ class PDFiumDocument:
 
     def __init__(self, handle: int, path: Path, page_count: int) -> None:
         self._handle, self._path = handle, path
+        self.form = Form(handle)
         self.page_count = page_count
         self.title = text_from(pdfium.FPDF_GetMetaText, handle, b"Title")
 
@@ -92,7 +99,7 @@ class PDFiumDocument:
         """Open a page as `EngineDocument.page` says."""
         page: PDFiumPage | None = None
         try:
-            page = PDFiumPage(self._handle, index)
+            page = PDFiumPage(self._handle, index, self.form)
             yield page
         except (ReadError, UnreadableError):
             raise
@@ -137,13 +144,13 @@ class PDFiumDocument:
 class PDFiumPage:
     """A page of PDFium, turned so that most of its text runs from left to right."""
 
-    def __init__(self, document: int, index: int) -> None:
+    def __init__(self, document: int, index: int, form: Form) -> None:
         self._document, self._index = document, index
         self._page = self._load()
         self._links = list(self._found_links())
+        self._fields = list(form.fields(self._page))
         if self._has_fields() and pdfium.FPDFPage_Flatten(self._page, raw.FLAT_NORMALDISPLAY) == 1:
-            pdfium.FPDF_ClosePage(self._page)
-            self._page = self._load()
+            self._load_again()
         box = rectangle_from(pdfium.FPDF_GetPageBoundingBox, self._page)
         self._box: Box = box or (0.0, 0.0, 612.0, 792.0)
         self._rotation = max(0, pdfium.FPDFPage_GetRotation(self._page)) % 4
@@ -159,6 +166,10 @@ class PDFiumPage:
         if not page:
             raise UnreadableError("PDFium cannot load it")
         return int(page)
+
+    def _load_again(self) -> None:
+        pdfium.FPDF_ClosePage(self._page)
+        self._page = self._load()
 
     def _has_fields(self) -> bool:
         """Return True if form fields or annotations show text, which no text page has."""
@@ -177,13 +188,26 @@ class PDFiumPage:
     @cached_property
     def _flow(self) -> tuple[list[FlowLine], int]:
         """Lines of the page, and the quarter turns of most of its text."""
+        # What is printed counts, unless the font does not say what that is.
+        has_dropped = drop_actual_text(self._objects)
+        runs, quarter = self._runs()
+        missing = _unmapped(runs)
+        if has_dropped and missing:
+            del self._objects
+            self._load_again()
+            told, told_quarter = self._runs()
+            if _unmapped(told) < missing:
+                runs, quarter = told, told_quarter
+        frame = turned(quarter, self._box, FLIP)
+        fields = [field._replace(box=moved_box(frame, field.box)) for field in self._fields]
+        return as_read(flow.flow(runs), fields), quarter
+
+    def _runs(self) -> tuple[list[GlyphRun], int]:
         text_page = pdfium.FPDFText_LoadPage(self._page)
         if not text_page:
             raise UnreadableError("PDFium cannot load its text")
         try:
-            text = PageText(text_page)
-            runs, quarter = glyph_runs(text, self._objects, self._box)
-            return flow.flow(runs), quarter
+            return glyph_runs(PageText(text_page), self._objects, self._box)
         finally:
             pdfium.FPDFText_ClosePage(text_page)
 
@@ -258,3 +282,7 @@ class PDFiumPage:
         finally:
             pdfium.FPDFBitmap_Destroy(bitmap)
         return png_of(samples, width, height, stride)
+
+
+def _unmapped(runs: Sequence[GlyphRun]) -> int:
+    return sum(run.letters.count("\ufffd") for run in runs)

@@ -24,6 +24,8 @@ MAX_SEGMENTS = 50_000
 MAX_DEPTH = 12
 """Forms in forms that are opened."""
 
+_TEXT = raw.FPDF_PAGEOBJ_TEXT
+
 Point = tuple[float, float]
 
 
@@ -74,6 +76,25 @@ def _children(
     for index in range(min(count(form.handle), MAX_OBJECTS)):
         if handle := get(form.handle, index):
             yield form._replace(kind=pdfium.FPDFPageObj_GetType(handle), handle=handle)
+
+
+def drop_actual_text(objects: Sequence[PageObject]) -> bool:
+    """Forget what a file says in place of what it prints; True if it says anything.
+
+    The text may be hidden, or stand for each of several objects. Only the open page changes.
+    """
+    has_dropped = False
+    size = ctypes.c_ulong()
+    for item in objects:
+        count = pdfium.FPDFPageObj_CountMarks(item.handle) if item.kind == _TEXT else 0
+        for at in range(count - 1, -1, -1):
+            mark = pdfium.FPDFPageObj_GetMark(item.handle, at)
+            if pdfium.FPDFPageObjMark_GetParamStringValue(
+                mark, b"ActualText", None, 0, ctypes.addressof(size)
+            ):
+                pdfium.FPDFPageObj_RemoveMark(item.handle, mark)
+                has_dropped = True
+    return has_dropped
 
 
 def clip_of(item: PageObject) -> Box:

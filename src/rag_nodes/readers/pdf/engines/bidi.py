@@ -1,0 +1,194 @@
+"""Lines with right-to-left letters: glyphs as they are printed in, glyphs as they are read out.
+
+Engines give such lines in half an order. Places on the page are certain, so a line is sorted by
+them, and the Unicode Bidirectional Algorithm (UAX 9) is run backwards with the classes that matter:
+letters of both directions, numbers with their separators, and what is neutral. Libraries such as
+python-bidi go from the order of reading to that of print only.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import groupby, pairwise
+from typing import TYPE_CHECKING, NamedTuple
+from unicodedata import bidirectional, combining
+
+from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters of Hebrew, Arabic, Syriac and their like, presentation forms included."""
+GAP = 0.11
+"""Font sizes between two glyphs from which a blank is between them."""
+NO_WIDTH = 0.01
+"""Font sizes up to which a letter shares the box of its neighbour, as in a ligature."""
+
+_KINDS = {"L": "L", "R": "R", "AL": "R", "EN": "1", "AN": "1", "CS": "s", "WS": " "}
+_NUMBER = "%*1+(?:s1+)*%*"
+_NUMBERS = re.compile(_NUMBER)
+_LEFT_TO_RIGHT = re.compile(f"(?:{_NUMBER} *)?L(?:[^R]*[L1%])?|{_NUMBER}")
+"""Words and numbers beside them stay as they are printed."""
+_RIGHT_TO_LEFT_PIECE = re.compile("R(?:[^L]*R)?")
+_BRACKETS = "()[]{}<>«»\u2039\u203a"
+_MIRRORED = str.maketrans(_BRACKETS, ")(][}{><»«\u203a\u2039")
+
+
+class _Unit(NamedTuple):
+    """A letter with its marks, a whole ligature or a blank, where it is printed."""
+
+    text: str
+    start: float
+    end: float
+    run: GlyphRun
+
+
+def in_reading_order(lines: list[FlowLine]) -> list[FlowLine]:
+    """Return the lines, those with right-to-left letters in the order in which they are read."""
+    texts = [line.text for line in lines]
+    whole = "".join(texts)
+    if not RIGHT_TO_LEFT.search(whole):
+        return lines
+    rightwards = len(RIGHT_TO_LEFT.findall(whole))
+    is_rtl_page = 2 * rightwards >= sum(map(str.isalpha, whole))
+    return [
+        _reordered(line, is_rtl_page or not _has_latin(text))
+        if RIGHT_TO_LEFT.search(text)
+        else line
+        for line, text in zip(lines, texts, strict=True)
+    ]
+
+
+def _has_latin(text: str) -> bool:
+    return any(bidirectional(letter) == "L" for letter in text)
+
+
+def _reordered(line: FlowLine, is_rtl: bool) -> FlowLine:  # noqa: FBT001 - direction of the line
+    units = _with_blanks(_units(line))
+    is_arabic = any(bidirectional(unit.text[0]) == "AL" for unit in units)
+    kinds = "".join(_kind(unit.text[0], is_arabic=is_arabic) for unit in units)
+    if is_rtl:
+        order = list(_backwards(kinds, 0, len(kinds), _LEFT_TO_RIGHT))
+    else:
+        order = []
+        for piece in _RIGHT_TO_LEFT_PIECE.finditer(kinds):
+            order += [(at, False) for at in range(len(order), piece.start())]
+            order += _backwards(kinds, *piece.span(), _NUMBERS)
+        order += [(at, False) for at in range(len(order), len(kinds))]
+    read = [(units[at], is_turned) for at, is_turned in order]
+    if _is_mirrored(read):
+        read = [
+            (unit._replace(text=unit.text.translate(_MIRRORED)) if is_turned else unit, is_turned)
+            for unit, is_turned in read
+        ]
+    return FlowLine(list(_runs([unit for unit, _ in read])), line.block)
+
+
+def _kind(letter: str, *, is_arabic: bool) -> str:
+    """Return the kind of a unit; in Arabic, signs before and behind a number are apart from it."""
+    kind = bidirectional(letter)
+    if kind in {"ES", "ET"} and not is_arabic:
+        return "s" if kind == "ES" else "%"
+    return _KINDS.get(kind, "n")
+
+
+def _backwards(
+    kinds: str, first: int, last: int, stays: re.Pattern[str]
+) -> Iterator[tuple[int, bool]]:
+    """Yield places from the last to the first, and True; pieces that stay in their order, False."""
+    end = last
+    for piece in reversed(list(stays.finditer(kinds, first, last))):
+        yield from ((at, True) for at in range(end - 1, piece.end() - 1, -1))
+        yield from ((at, False) for at in range(*piece.span()))
+        end = piece.start()
+    yield from ((at, True) for at in range(end - 1, first - 1, -1))
+
+
+def _units(line: FlowLine) -> list[_Unit]:
+    """Return what is printed, from left to right, blanks apart."""
+    glyphs = [
+        _Unit(text, start, end, run)
+        for run in line.runs
+        for text, start, end in zip(run.letters, run.starts, run.ends, strict=True)
+        if not text.isspace()
+    ]
+    bases = [at for at, glyph in enumerate(glyphs) if not _is_attached(glyph)]
+    if not bases:
+        return glyphs
+    attached: dict[int, list[int]] = {at: [] for at in bases}
+    for at, glyph in enumerate(glyphs):
+        if _is_attached(glyph):
+            attached[_base_of(glyphs, at, bases)].append(at)
+    units = []
+    for base, others in attached.items():
+        others.sort(key=lambda at: abs(at - base))
+        text = glyphs[base].text + "".join(glyphs[at].text for at in others)
+        units.append(glyphs[base]._replace(text=text))
+    return sorted(units, key=lambda unit: unit.start + unit.end)
+
+
+def _base_of(glyphs: Sequence[_Unit], at: int, bases: Sequence[int]) -> int:
+    """Return the letter that a mark is printed over, or whose box a letter of a ligature shares.
+
+    A mark without width is where the engine lists it: behind its letter.
+    """
+    glyph = glyphs[at]
+    if not combining(glyph.text[0]):
+        return min(bases, key=lambda base: abs(glyphs[base].end - glyph.start))
+    if not _has_width(glyph):
+        return max((base for base in bases if base < at), default=bases[0])
+    middle = glyph.start + glyph.end
+    return min(bases, key=lambda base: abs(glyphs[base].start + glyphs[base].end - middle))
+
+
+def _is_attached(glyph: _Unit) -> bool:
+    """Return True for a mark, and for a letter of a ligature whose box another one has."""
+    return combining(glyph.text[0]) > 0 or not _has_width(glyph)
+
+
+def _has_width(glyph: _Unit) -> bool:
+    return glyph.end - glyph.start > NO_WIDTH * glyph.run.font.size
+
+
+def _with_blanks(units: Sequence[_Unit]) -> list[_Unit]:
+    parted = list(units[:1])
+    for before, unit in pairwise(units):
+        if unit.start - before.end > GAP * unit.run.font.size:
+            parted.append(_Unit(" ", before.end, unit.start, before.run))
+        parted.append(unit)
+    return parted
+
+
+def _is_mirrored(read: Sequence[tuple[_Unit, bool]]) -> bool:
+    """Return True if brackets of right-to-left text are those that are printed.
+
+    Most files say which bracket is printed; read from the right, it is the other one. Brackets of
+    some match as they are.
+    """
+    shown = [unit.text for unit, is_turned in read if is_turned and unit.text in _BRACKETS]
+    return _unmatched(text.translate(_MIRRORED) for text in shown) <= _unmatched(shown)
+
+
+def _unmatched(brackets: Iterator[str] | list[str]) -> int:
+    opened: list[str] = []
+    unmatched = 0
+    for bracket in brackets:
+        if _BRACKETS.index(bracket) % 2 == 0:
+            opened.append(bracket)
+        elif opened and opened[-1].translate(_MIRRORED) == bracket:
+            opened.pop()
+        else:
+            unmatched += 1
+    return unmatched + len(opened)
+
+
+def _runs(units: Sequence[_Unit]) -> Iterator[GlyphRun]:
+    """Yield the runs of a line again, each with its font."""
+    for _, group in groupby(units, key=lambda unit: id(unit.run)):
+        same = list(group)
+        run = same[0].run
+        texts, starts, ends, _ = map(list, zip(*same, strict=True))
+        yield GlyphRun(
+            texts, starts, ends, run.font, run.baseline, run.top, run.bottom, run.quarter
+        )

@@ -1,0 +1,175 @@
+"""Values of form fields beside the labels that are printed for them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from statistics import median
+from typing import TYPE_CHECKING
+
+from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
+from rag_nodes.readers.pdf.engines.protocol import Font
+from rag_nodes.readers.pdf.nearby import ByBand
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rag_nodes.readers.pdf.engines.protocol import Box, FormField
+
+BESIDE = 20.0
+"""Font sizes between a label and its field at most."""
+ABOVE = 1.6
+"""Font sizes between the bottom of a label and the field below it at most."""
+SIZE = 10.0
+"""Font size of values on a page without other text."""
+ADVANCE = 0.5
+"""Width of a letter in font sizes, if a value is not printed as it is stored."""
+
+Letter = tuple[str, float, float]
+"""A letter with its left and right edge."""
+
+
+def with_fields(lines: list[FlowLine], fields: Sequence[FormField]) -> list[FlowLine]:
+    """Return the lines of a page, the value of each field in the line of its label.
+
+    Engines print values apart from the page, and a tick as a letter of a font of pictures. A field
+    without a label is a line by itself. Values have the size of their labels and are never bold, so
+    that none looks like a heading.
+    """
+    filled = sorted(
+        (field for field in fields if field.value), key=lambda field: (field.box[1], field.box[0])
+    )
+    if not filled:
+        return lines
+    page = _Page(lines)
+    for field, printed in zip(filled, page.take(filled), strict=True):
+        page.put(field, _letters(field, printed, page.size))
+    return page.lines
+
+
+def _letters(field: FormField, printed: Sequence[Letter], size: float) -> list[Letter]:
+    """Return the letters of a value: those that are printed if they say it, else made ones."""
+    said = "".join(letter for letter, *_ in printed)
+    if not field.is_box and "".join(said.split()) == "".join(field.value.split()):
+        return list(printed)
+    value = " ".join(field.value.split())
+    left, _, right, _ = field.box
+    advance = min(ADVANCE * size, (right - left) / len(value))
+    return [
+        (letter, left + at * advance, left + (at + 1) * advance) for at, letter in enumerate(value)
+    ]
+
+
+class _Page:
+    """Lines of a page, and fields to be put among them."""
+
+    def __init__(self, lines: Sequence[FlowLine]) -> None:
+        self.lines = list(lines)
+
+    @property
+    def size(self) -> float:
+        """Font size of most lines."""
+        return median(line.main.font.size for line in self.lines) if self.lines else SIZE
+
+    def take(self, fields: Sequence[FormField]) -> list[list[Letter]]:
+        """Take out the letters that stand in each field, and return them."""
+        bands = ByBand((field.box[1], field.box[3]) for field in fields)
+        inside: list[list[Letter]] = [[] for _ in fields]
+        for line in self.lines:
+            near = [] if line.quarter else bands.near(line.middle)
+            for run in line.runs if near else ():
+                letters: list[Letter] = []
+                for letter in zip(run.letters, run.starts, run.ends, strict=True):
+                    x, y = (letter[1] + letter[2]) / 2, (run.top + run.bottom) / 2
+                    number = next((n for n in near if _holds(fields[n].box, x, y)), None)
+                    (letters if number is None else inside[number]).append(letter)
+                _set_letters(run, letters)
+            line.runs[:] = [run for run in line.runs if run.letters]
+        self.lines = [line for line in self.lines if line.runs]
+        return inside
+
+    def put(self, field: FormField, letters: list[Letter]) -> None:
+        """Put the letters of a field into the line of its label, or into a line by themselves."""
+        _, top, _, bottom = field.box
+        if line := self._label(field):
+            run = _run(letters, line.main.font.size, line.main.baseline, top, bottom)
+            # A field stands at its place in the line, and behind a label above it.
+            place = run.starts[0] if line.middle > top - line.main.font.size / 4 else line.right
+            line.runs[:] = [_plain(run) for run in _inserted(line.runs, run, place)]
+            return
+        start = letters[0][1]
+        label = f"{field.label.rstrip(': ')}: " if field.label else ""
+        letters = [*((letter, start, start) for letter in label), *letters]
+        run = _run(letters, self.size, (top + bottom) / 2 + self.size / 3, top, bottom)
+        above = [(line.middle, at) for at, line in enumerate(self.lines) if line.middle < top]
+        block = 1 + max((line.block for line in self.lines), default=-1)
+        self.lines.insert(max(above)[1] + 1 if above else 0, FlowLine([run], block))
+
+    def _label(self, field: FormField) -> FlowLine | None:
+        """Return the nearest line in the row of a field, else the one above it.
+
+        The label of a box to tick may stand behind it, that of another field may not.
+        """
+        left, top, right, bottom = field.box
+        beside, over = [], []
+        for at, line in enumerate(self.lines):
+            size = line.main.font.size
+            if line.quarter:
+                continue
+            if top - size / 4 <= line.middle <= bottom + size / 4:
+                behind = line.left - right
+                distance = max(left - line.right, behind, 0.0)
+                if distance <= BESIDE * size and (field.is_box or behind <= 0):
+                    beside.append((distance, abs(line.middle - (top + bottom) / 2), at))
+            elif 0 < top - line.middle <= ABOVE * size and abs(line.left - left) <= 2 * size:
+                over.append((top - line.middle, 0.0, at))
+        nearest = min(beside or over, default=None)
+        return None if nearest is None else self.lines[nearest[2]]
+
+
+def _holds(box: Box, x: float, y: float) -> bool:
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
+def _run(
+    letters: Sequence[Letter], size: float, baseline: float, top: float, bottom: float
+) -> GlyphRun:
+    run = GlyphRun([], [], [], Font(size, bold=False, mono=False), baseline, top, bottom)
+    _set_letters(run, letters)
+    return run
+
+
+def _set_letters(run: GlyphRun, letters: Sequence[Letter]) -> None:
+    run.letters[:] = [letter for letter, *_ in letters]
+    run.starts[:] = [start for _, start, _ in letters]
+    run.ends[:] = [end for *_, end in letters]
+
+
+def _plain(run: GlyphRun) -> GlyphRun:
+    """Return a run that is not bold."""
+    return replace(run, font=run.font._replace(bold=False))
+
+
+def _inserted(runs: Sequence[GlyphRun], value: GlyphRun, place: float) -> list[GlyphRun]:
+    """Return the runs of a line and a value before the first letter that stands behind a place."""
+    before: list[GlyphRun] = []
+    behind: list[GlyphRun] = []
+    for run in runs:
+        letters = list(zip(run.letters, run.starts, run.ends, strict=True))
+        at = next((at for at, start in enumerate(run.starts) if start > place), None)
+        cut = 0 if behind else len(letters) if at is None else at
+        for part, side in ((letters[:cut], before), (letters[cut:], behind)):
+            if part:
+                same = replace(run, letters=[], starts=[], ends=[])
+                _set_letters(same, part)
+                side.append(same)
+    _end_with_blank(before)
+    if behind:
+        _end_with_blank([value])
+    return [*before, value, *behind]
+
+
+def _end_with_blank(runs: Sequence[GlyphRun]) -> None:
+    if runs and not runs[-1].letters[-1].isspace():
+        runs[-1].letters.append(" ")
+        runs[-1].starts.append(runs[-1].ends[-1])
+        runs[-1].ends.append(runs[-1].ends[-1])

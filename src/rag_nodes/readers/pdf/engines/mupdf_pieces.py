@@ -1,0 +1,89 @@
+"""Characters and form fields of a page of PyMuPDF, for pages that its own lines do not suit."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING, Any
+
+from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
+from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box
+from rag_nodes.readers.pdf.engines.protocol import FormField
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from rag_nodes.readers.pdf.engines.protocol import Font
+
+_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT = 2, 3, 4, 5, 7
+"""PyMuPDF's numbers for types of fields."""
+_PASSWORD = 1 << 13
+
+
+def glyph_lines_of(
+    blocks: Sequence[Mapping[str, Any]], font_of: Callable[[dict[str, Any]], Font]
+) -> list[FlowLine]:
+    """Return the lines of a page with their characters.
+
+    Args:
+        blocks: what PyMuPDF gives as "rawdict", ligatures kept.
+        font_of: size and looks of one of its spans.
+    """
+    lines = []
+    for number, block in enumerate(blocks):
+        for line in block.get("lines", ()):
+            x, y = line["dir"]
+            is_across = abs(x) >= abs(y)
+            quarter = (0 if x >= 0 else 2) if is_across else (1 if y < 0 else 3)
+            runs = [_run(span, quarter, font_of(span)) for span in line["spans"] if span["chars"]]
+            if runs:
+                lines.append(FlowLine(runs, number))
+    return lines
+
+
+def _run(span: Mapping[str, Any], quarter: int, font: Font) -> GlyphRun:
+    matrix = TURNS[quarter]
+    chars = span["chars"]
+    boxes = [moved_box(matrix, char["bbox"]) for char in chars]
+    return GlyphRun(
+        letters=[_spelled_out(char["c"]) for char in chars],
+        starts=[left for left, *_ in boxes],
+        ends=[right for _, _, right, _ in boxes],
+        font=font,
+        baseline=moved(matrix, *chars[0]["origin"])[1],
+        top=min(top for _, top, *_ in boxes),
+        bottom=max(bottom for *_, bottom in boxes),
+        quarter=quarter,
+    )
+
+
+def _spelled_out(letter: str) -> str:
+    """Return the letters of a ligature or presentation form."""
+    is_form = "\ufb00" <= letter <= "\ufdff" or "\ufe70" <= letter <= "\ufefc"
+    return unicodedata.normalize("NFKC", letter) if is_form else letter
+
+
+def fields_of(page: Any) -> Iterator[FormField]:
+    """Yield the form fields of a page that have a value; passwords have none."""
+    for widget in page.widgets(types=(_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT)):
+        kind, box = widget.field_type, tuple(widget.rect)
+        is_box = kind in {_CHECKBOX, _RADIO}
+        if is_box:
+            state = page.parent.xref_get_key(widget.xref, "AS")[1]
+            value = "[ ]" if state in {"null", "/Off"} else "[x]"
+        elif kind == _TEXT and widget.field_flags & _PASSWORD:
+            value = ""
+        else:
+            value = _shown(widget)
+        yield FormField(box, value, widget.field_label or "", is_box)
+
+
+def _shown(widget: Any) -> str:
+    """Return the value of a field of text or choices, as it is shown."""
+    values = widget.field_value
+    chosen = list(values) if isinstance(values, (list, tuple)) else [values or ""]
+    names: dict[str, str] = {
+        choice[0]: choice[1]
+        for choice in widget.choice_values or ()
+        if isinstance(choice, (list, tuple))
+    }
+    return ", ".join(str(names.get(value, value)) for value in chosen)
