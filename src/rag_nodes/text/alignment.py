@@ -15,6 +15,8 @@ from difflib import SequenceMatcher
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.text.superscripts import lowered
+
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
@@ -78,7 +80,7 @@ def _tokens(text: str, start: int = 0) -> list[_Token]:
 
 
 def _folded(word: str) -> str:
-    folded = word.lower()
+    folded = lowered(word).lower()
     return folded if len(folded) == len(word) else word
 
 

@@ -12,6 +12,7 @@ _RAISED = str.maketrans(
     "0123456789+-\u2212=()abcdefghijklmnoprstuvwxyzABDEGHIJKLMNOPRTUVW",
     "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ᵃᵇᶜᵈᵉᶠᵍʰⁱʲᵏˡᵐⁿᵒᵖʳˢᵗᵘᵛʷˣʸᶻᴬᴮᴰᴱᴳᴴᴵᴶᴷᴸᴹᴺᴼᴾᴿᵀᵁⱽᵂ",
 )
+_LOWERED = {high: low for low, high in reversed(_RAISED.items())}
 _WORD = compiled(r"[^\W\d_]{2}")
 _LEADING_NUMBER = compiled(r"\A\s*[0-9]+")
 _OUTSIDE_BRACKETS = compiled(r"\[[^\[\]]*\]|[^\[]+|\[")
@@ -41,3 +42,13 @@ def raised(text: str) -> str:
     return _OUTSIDE_BRACKETS.sub(
         lambda part: part[0] if part[0].endswith("]") else part[0].translate(_RAISED), text
     )
+
+
+def lowered(text: str) -> str:
+    """Return text with its raised characters as plain ones, of the same length.
+
+    >>> from rag_nodes.text.superscripts import lowered
+    >>> lowered("10⁻³ and note¹²")
+    '10-3 and note12'
+    """
+    return text.translate(_LOWERED)

@@ -14,7 +14,7 @@ from rag_nodes.readers.pdf.engines import opened
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
-from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line
+from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line, with_superscripts
 from rag_nodes.readers.pdf.links import with_links
 from rag_nodes.readers.pdf.tables import with_tables
 
@@ -104,7 +104,7 @@ def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ..
     grids, areas = find_grids(page.edges()), tuple(islice(page.links(), LINKS))
     if not lines or not (grids or areas):
         return lines
-    words = page.words()
+    words = with_superscripts(page.words(), lines)
     return with_tables(with_links(lines, areas, words), grids, words, clean)
 
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.readers.markup import link
 from rag_nodes.readers.pdf.nearby import ByBand, ByHeight, middle_of
+from rag_nodes.text.superscripts import lowered
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,9 +91,9 @@ def _box(line: Line) -> tuple[float, float, float, float]:
 
 def _place(line: Line, words: Sequence[Word]) -> tuple[int, int] | None:
     """Where these words are in the text of the line: of several places, the one that fits best."""
-    phrase = " ".join(word[4] for word in words)
+    phrase = lowered(" ".join(word[4] for word in words))
     share = (words[0][0] - line.left) / max(1.0, line.right - line.left)
-    starts = [match.start() for match in re.finditer(re.escape(phrase), line.text)]
+    starts = [match.start() for match in re.finditer(re.escape(phrase), lowered(line.text))]
     if not starts:
         return None
     start = min(starts, key=lambda one: abs(one / len(line.text) - share))

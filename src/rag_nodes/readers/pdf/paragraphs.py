@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from rag_nodes.readers.markup import heading, markdown_table, table_cell
 from rag_nodes.readers.pdf.joints import Joint, Vocabulary, joint
 from rag_nodes.readers.pdf.links import linked, without_seam
+from rag_nodes.text.superscripts import lowered
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -63,7 +64,7 @@ class PageBlock:
 
 def ends_sentence(text: str) -> bool:
     """True where a text ends as sentences do, footnote marks and quotes after it included."""
-    return _SENTENCE_END.search(text[-8:]) is not None
+    return _SENTENCE_END.search(lowered(text[-8:])) is not None
 
 
 def may_follow(block: PageBlock, text: str) -> bool:
