@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import CorruptFileError, EmptyFileError, NoTextLayerError
 from rag_nodes.core.processes import tell_share
+from rag_nodes.readers.pdf.borderless import with_borderless_tables
 from rag_nodes.readers.pdf.engines import opened
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.grids import find_grids
@@ -100,12 +101,13 @@ def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
 
 
 def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """Add what is drawn and linked on a page: ruled tables, links to other places."""
-    grids, areas = find_grids(page.edges()), tuple(islice(page.links(), LINKS))
-    if not lines or not (grids or areas):
-        return lines
-    words = with_superscripts(page.words(), lines)
-    return with_tables(with_links(lines, areas, words), grids, words, clean)
+    """Add what is drawn and linked on a page: tables, links to other places."""
+    edges, areas = list(page.edges()), tuple(islice(page.links(), LINKS))
+    grids = find_grids(edges)
+    if lines and (grids or areas):
+        words = with_superscripts(page.words(), lines)
+        lines = with_tables(with_links(lines, areas, words), grids, words, clean)
+    return with_borderless_tables(lines, edges)
 
 
 def _warnings(

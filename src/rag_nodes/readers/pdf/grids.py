@@ -122,7 +122,7 @@ def _with_ends(borders: tuple[float, ...], rulings: Sequence[Ruling]) -> tuple[f
 def _rulings(edges: Iterable[Box]) -> tuple[list[Ruling], list[Ruling]]:
     horizontal: list[Ruling] = []
     vertical: list[Ruling] = []
-    for left, top, right, bottom in chain.from_iterable(map(_sides, edges)):
+    for left, top, right, bottom in chain.from_iterable(map(sides_of, edges)):
         if bottom - top <= THIN and right - left >= SHORTEST:
             horizontal.append((left, right, (top + bottom) / 2))
         elif right - left <= THIN and bottom - top >= SHORTEST:
@@ -130,7 +130,7 @@ def _rulings(edges: Iterable[Box]) -> tuple[list[Ruling], list[Ruling]]:
     return _merged(horizontal), _merged(vertical)
 
 
-def _sides(box: Box) -> Sequence[Box]:
+def sides_of(box: Box) -> Sequence[Box]:
     """Return a line as it is, and the four sides of a rectangle."""
     left, top, right, bottom = box
     if min(right - left, bottom - top) <= THIN:
