@@ -34,12 +34,13 @@ def printed(*prints: Print, content: bytes = b"") -> bytes:
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
         b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
         b" /Resources << /Font << /F 5 0 R >> >> >>",
-        _stream(content + shown),
+        stream(content + shown),
         b"<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica /FirstChar 33 /LastChar %d"
         b" /Widths [%b] /ToUnicode 6 0 R >>" % (32 + len(codes), widths),
-        _stream(cmap),
+        stream(cmap),
     )
 
 
-def _stream(content: bytes) -> bytes:
+def stream(content: bytes) -> bytes:
+    """Return a stream object."""
     return b"<< /Length %d >>\nstream\n%b\nendstream" % (len(content), content)

@@ -6,7 +6,8 @@ from typing import Any
 
 import pymupdf
 import pytest
-from printed_pdfs import printed
+from bad_pdfs import FONT, pdf
+from printed_pdfs import printed, stream
 
 from rag_nodes.readers import read
 from rag_nodes.readers.locating import locate
@@ -149,3 +150,50 @@ def test_forms(
     tmp_path: Path, labels: Sequence[tuple[float, float, str]], fields: Sequence[Field], text: str
 ) -> None:
     assert form(tmp_path / "a.pdf", labels, fields) == text
+
+
+def test_fields_with_a_description_in_a_row_and_with_a_password(tmp_path: Path) -> None:
+    with pymupdf.open() as document:
+        page = document.new_page(width=400, height=400)
+        page.insert_text((50, 100), "Date")
+        page.insert_text((50, 200), "Pass word")
+        for number, (x, y, value, label) in enumerate(
+            [(90, 88, "9", ""), (120, 88, "May", ""), (50, 300, "Ada", "Your name:")]
+        ):
+            field = pymupdf.Widget()
+            field.field_name, field.field_type = f"f{number}", pymupdf.PDF_WIDGET_TYPE_TEXT
+            field.rect = pymupdf.Rect(x, y, x + 28, y + 15)
+            field.field_value, field.field_label = value, label
+            page.add_widget(field)
+        field = pymupdf.Widget()
+        field.field_name, field.field_type = "p", pymupdf.PDF_WIDGET_TYPE_TEXT
+        field.field_flags = pymupdf.PDF_TX_FIELD_IS_PASSWORD
+        field.rect, field.field_value = pymupdf.Rect(120, 188, 200, 204), "secret"
+        page.add_widget(field)
+        document.save(tmp_path / "a.pdf")
+    text = read(tmp_path / "a.pdf").text
+    assert "Date 9 May" in text
+    assert "Your name: Ada" in text
+    assert "Pass word ***" in text
+    assert "secret" not in text
+
+
+def test_one_of_two_radio_buttons_is_ticked(tmp_path: Path) -> None:
+    kids = b"/Type /Annot /Subtype /Widget /Parent 7 0 R"
+    off = b"/AP << /N << /on 10 0 R >> >>"
+    (tmp_path / "a.pdf").write_bytes(
+        pdf(
+            b"<< /Type /Catalog /Pages 2 0 R /AcroForm << /Fields [7 0 R] >> >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            b"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 600 800] /Contents 4 0 R"
+            b" /Annots [8 0 R 9 0 R] /Resources << /Font << /F 5 0 R >> >> >>",
+            stream(b"BT /F 12 Tf 70 700 Td (Tea) Tj 0 -40 Td (Coffee) Tj ET"),
+            FONT,
+            b"<< >>",
+            b"<< /FT /Btn /Ff 32768 /T (drink) /V /on /Kids [8 0 R 9 0 R] >>",
+            b"<< %b /Rect [50 698 62 710] /AS /on %b >>" % (kids, off),
+            b"<< %b /Rect [50 658 62 670] /AS /Off %b >>" % (kids, off),
+            stream(b""),
+        )
+    )
+    assert read(tmp_path / "a.pdf").text == "[x] Tea\n\n[ ] Coffee"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
@@ -59,16 +59,30 @@ def _letters(field: FormField, printed: Sequence[Letter], size: float) -> list[L
     ]
 
 
+@dataclass(slots=True)
+class _Label:
+    """A line that may be the label of fields, and where it was printed before it had any."""
+
+    line: FlowLine
+    size: float
+    baseline: float
+    middle: float
+    left: float
+    right: float
+
+    @classmethod
+    def of(cls, line: FlowLine) -> _Label:
+        main = line.main
+        return cls(line, main.font.size, main.baseline, line.middle, line.left, line.right)
+
+
 class _Page:
     """Lines of a page, and fields to be put among them."""
 
     def __init__(self, lines: Sequence[FlowLine]) -> None:
         self.lines = list(lines)
-
-    @property
-    def size(self) -> float:
-        """Font size of most lines."""
-        return median(line.main.font.size for line in self.lines) if self.lines else SIZE
+        self.size = SIZE
+        self._labels: list[_Label] = []
 
     def take(self, fields: Sequence[FormField]) -> list[list[Letter]]:
         """Take out the letters that stand in each field, and return them."""
@@ -85,45 +99,54 @@ class _Page:
                 _set_letters(run, letters)
             line.runs[:] = [run for run in line.runs if run.letters]
         self.lines = [line for line in self.lines if line.runs]
+        self._labels = [_Label.of(line) for line in self.lines if not line.quarter]
+        self.size = median(label.size for label in self._labels) if self._labels else SIZE
         return inside
 
     def put(self, field: FormField, letters: list[Letter]) -> None:
         """Put the letters of a field into the line of its label, or into a line by themselves."""
-        _, top, _, bottom = field.box
-        if line := self._label(field):
-            run = _run(letters, line.main.font.size, line.main.baseline, top, bottom)
+        _, top, right, bottom = field.box
+        if label := self._label(field):
+            run = _run(letters, label.size, label.baseline, top, bottom)
             # A field stands at its place in the line, and behind a label above it.
-            place = run.starts[0] if line.middle > top - line.main.font.size / 4 else line.right
-            line.runs[:] = [_plain(run) for run in _inserted(line.runs, run, place)]
+            is_beside = label.middle > top - label.size / 4
+            runs = label.line.runs
+            runs[:] = _inserted(runs, run, run.starts[0] if is_beside else label.right)
+            label.right = max(label.right, right)
             return
         start = letters[0][1]
-        label = f"{field.label.rstrip(': ')}: " if field.label else ""
-        letters = [*((letter, start, start) for letter in label), *letters]
+        said = f"{field.label.rstrip(': ')}: " if field.label else ""
+        letters = [*((letter, start, start) for letter in said), *letters]
         run = _run(letters, self.size, (top + bottom) / 2 + self.size / 3, top, bottom)
-        above = [(line.middle, at) for at, line in enumerate(self.lines) if line.middle < top]
         block = 1 + max((line.block for line in self.lines), default=-1)
-        self.lines.insert(max(above)[1] + 1 if above else 0, FlowLine([run], block))
+        line = FlowLine([run], block)
+        above = max(
+            (label for label in self._labels if label.middle < top),
+            key=lambda label: label.middle,
+            default=None,
+        )
+        places = (at for at, other in enumerate(self.lines, 1) if above and other is above.line)
+        self.lines.insert(next(places, 0), line)
+        self._labels.append(_Label.of(line))
 
-    def _label(self, field: FormField) -> FlowLine | None:
+    def _label(self, field: FormField) -> _Label | None:
         """Return the nearest line in the row of a field, else the one above it.
 
         The label of a box to tick may stand behind it, that of another field may not.
         """
         left, top, right, bottom = field.box
         beside, over = [], []
-        for at, line in enumerate(self.lines):
-            size = line.main.font.size
-            if line.quarter:
-                continue
-            if top - size / 4 <= line.middle <= bottom + size / 4:
-                behind = line.left - right
-                distance = max(left - line.right, behind, 0.0)
+        for at, label in enumerate(self._labels):
+            size, middle = label.size, label.middle
+            if top - size / 4 <= middle <= bottom + size / 4:
+                behind = label.left - right
+                distance = max(left - label.right, behind, 0.0)
                 if distance <= BESIDE * size and (field.is_box or behind <= 0):
-                    beside.append((distance, abs(line.middle - (top + bottom) / 2), at))
-            elif 0 < top - line.middle <= ABOVE * size and abs(line.left - left) <= 2 * size:
-                over.append((top - line.middle, 0.0, at))
+                    beside.append((distance, abs(middle - (top + bottom) / 2), at))
+            elif 0 < top - middle <= ABOVE * size and abs(label.left - left) <= 2 * size:
+                over.append((top - middle, 0.0, at))
         nearest = min(beside or over, default=None)
-        return None if nearest is None else self.lines[nearest[2]]
+        return None if nearest is None else self._labels[nearest[2]]
 
 
 def _holds(box: Box, x: float, y: float) -> bool:
@@ -144,13 +167,8 @@ def _set_letters(run: GlyphRun, letters: Sequence[Letter]) -> None:
     run.ends[:] = [end for *_, end in letters]
 
 
-def _plain(run: GlyphRun) -> GlyphRun:
-    """Return a run that is not bold."""
-    return replace(run, font=run.font._replace(bold=False))
-
-
 def _inserted(runs: Sequence[GlyphRun], value: GlyphRun, place: float) -> list[GlyphRun]:
-    """Return the runs of a line and a value before the first letter that stands behind a place."""
+    """Return the runs of a line and a value at a place in it, none of them bold."""
     before: list[GlyphRun] = []
     behind: list[GlyphRun] = []
     for run in runs:
@@ -159,7 +177,8 @@ def _inserted(runs: Sequence[GlyphRun], value: GlyphRun, place: float) -> list[G
         cut = 0 if behind else len(letters) if at is None else at
         for part, side in ((letters[:cut], before), (letters[cut:], behind)):
             if part:
-                same = replace(run, letters=[], starts=[], ends=[])
+                font = run.font._replace(bold=False)
+                same = replace(run, letters=[], starts=[], ends=[], font=font)
                 _set_letters(same, part)
                 side.append(same)
     _end_with_blank(before)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box
-from rag_nodes.readers.pdf.engines.protocol import FormField
+from rag_nodes.readers.pdf.engines.protocol import HIDDEN, MAX_FIELDS, FormField
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
 
 _CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT = 2, 3, 4, 5, 7
 """PyMuPDF's numbers for types of fields."""
+_KINDS = {_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT}
 _PASSWORD = 1 << 13
 
 
@@ -63,18 +64,25 @@ def _spelled_out(letter: str) -> str:
 
 
 def fields_of(page: Any) -> Iterator[FormField]:
-    """Yield the form fields of a page that have a value; passwords have none."""
-    for widget in page.widgets(types=(_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT)):
-        kind, box = widget.field_type, tuple(widget.rect)
-        is_box = kind in {_CHECKBOX, _RADIO}
-        if is_box:
-            state = page.parent.xref_get_key(widget.xref, "AS")[1]
-            value = "[ ]" if state in {"null", "/Off"} else "[x]"
-        elif kind == _TEXT and widget.field_flags & _PASSWORD:
-            value = ""
-        else:
-            value = _shown(widget)
-        yield FormField(box, value, widget.field_label or "", is_box)
+    """Yield the form fields of a page; a password is hidden."""
+    widget, left = page.first_widget, MAX_FIELDS  # page.widgets() searches the page for each
+    while widget is not None and left:
+        if widget.field_type in _KINDS:
+            yield _field(page, widget)
+        widget, left = widget.next, left - 1
+
+
+def _field(page: Any, widget: Any) -> FormField:
+    kind, box = widget.field_type, tuple(widget.rect)
+    is_box = kind in {_CHECKBOX, _RADIO}
+    if is_box:
+        state = page.parent.xref_get_key(widget.xref, "AS")[1]
+        value = "[ ]" if state in {"null", "/Off"} else "[x]"
+    elif kind == _TEXT and widget.field_flags & _PASSWORD:
+        value = HIDDEN
+    else:
+        value = _shown(widget)
+    return FormField(box, value, widget.field_label or "", is_box)
 
 
 def _shown(widget: Any) -> str:

@@ -28,6 +28,10 @@ Bookmark = tuple[int, str, int]
 """Level of an entry of the outline from 1, its title, and its page from 0; -1 if it has none."""
 
 
+HIDDEN = "***"
+"""Value of a field for a password."""
+MAX_FIELDS = 5_000
+"""Fields of a page that are looked at."""
 THIN = 2.0
 """Points up to which a box is a line."""
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from pypdfium2 import raw
 
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
-from rag_nodes.readers.pdf.engines.protocol import FormField
+from rag_nodes.readers.pdf.engines.protocol import HIDDEN, MAX_FIELDS, FormField
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,7 +41,7 @@ class Form:
 
     def fields(self, page: int) -> Iterator[FormField]:
         """Yield the fields of a page; y of their boxes grows upwards."""
-        for number in range(pdfium.FPDFPage_GetAnnotCount(page)):
+        for number in range(min(MAX_FIELDS, pdfium.FPDFPage_GetAnnotCount(page))):
             annotation = pdfium.FPDFPage_GetAnnot(page, number)
             if not annotation:
                 continue
@@ -64,7 +64,7 @@ class Form:
             value = self._chosen(item)
         elif kind == raw.FPDF_FORMFIELD_TEXTFIELD:
             is_password = pdfium.FPDFAnnot_GetFormFieldFlags(*item) & _PASSWORD
-            value = "" if is_password else text_from(pdfium.FPDFAnnot_GetFormFieldValue, *item)
+            value = HIDDEN if is_password else text_from(pdfium.FPDFAnnot_GetFormFieldValue, *item)
         else:
             return
         label = text_from(pdfium.FPDFAnnot_GetFormFieldAlternateName, *item)
