@@ -42,6 +42,7 @@ from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.pipeline.upkeep import Inventory, documents_named
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.readers import Exclusion, Limits, listed
+from rag_nodes.store import document_vectors, query_vectors
 from rag_nodes.text.extracts import extract
 from rag_nodes.text.spans import Span
 
@@ -314,6 +315,8 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "x.txt",
             lambda one: [ingest(["ab", "a"], parsers, open_store(), exclude=one).excluded],
         ),
+        "document_vectors(texts)": ("red pump", lambda one: list(document_vectors(one)[0])),
+        "query_vectors(texts)": ("red pump", lambda one: list(query_vectors(one)[0])),
         "ingest(paths)": ("ab", lambda one: world.ingested(ingest(one, parsers, open_store()))),
         "listed(paths)": ("ab", lambda one: [file.path for file in listed(one)]),
         "main(arguments)": ("--version", world.printed),

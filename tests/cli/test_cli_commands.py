@@ -27,7 +27,7 @@ def test_a_stored_document_answers_with_its_place(command: Command, manual: Path
     shown = command(*question)
     assert shown.code == 0
     assert "The tank holds nine litres of water. [Source 1]" in shown.stdout
-    assert "[1] manual.md, Tea machine > Water" in shown.stdout
+    assert "[1] manual.md, line 7, Tea machine > Water" in shown.stdout
     assert "lexical-1024 (offline)" in shown.stdout
     answer = command(*question, "--json").json
     assert answer["schema_version"] == 1

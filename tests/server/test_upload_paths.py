@@ -14,6 +14,7 @@ import pytest
 from app_server import listening
 from starlette.types import Message, Receive, Scope, Send
 
+from rag_nodes.apps.actions import ACTIONS
 from rag_nodes.core.settings import Settings
 from rag_nodes.server.limits import ServerLimits
 from rag_nodes.server.serve import make_server
@@ -77,25 +78,18 @@ def _shapes(path: Path) -> list[Any]:
     return [file, [file], [posing], {"text": "", "files": [file]}, str(path), [str(path)]]
 
 
-def _events(config: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any], list[int], bool]]:
-    """Each event that runs here, with the places of the inputs that take files, and whether any do.
-
-    Where none does, with a place of each kind of input.
-    """
-    kinds = {one["id"]: one["type"] for one in config["components"]}
-    for index, event in enumerate(config["dependencies"]):
-        if event["backend_fn"] and event["inputs"]:
-            files = [at for at, one in enumerate(event["inputs"]) if "file" in kinds[one]]
-            each = {kinds[one]: at for at, one in enumerate(event["inputs"])}
-            yield index, event, files or list(each.values()), bool(files)
+def _functions(client: httpx.Client) -> list[dict[str, Any]]:
+    """Return the functions that the page calls on the server, each as the start of a request."""
+    return [
+        {"session_hash": "probe", "component_id": one["id"], "fn_name": name}
+        for one in client.get("/config").json()["components"]
+        for name in one["props"].get("server_fns") or ()
+    ]
 
 
-def _messages(client: httpx.Client, index: int, each: list[list[Any]], visitor: str) -> str:
-    """What an event says of all the data that it is sent at once."""
-    for data in each:
-        body = {"data": data, "fn_index": index, "session_hash": visitor}
-        assert client.post("/gradio_api/queue/join", json=body).status_code == 200
-    return client.get(f"/gradio_api/queue/data?session_hash={visitor}").text
+def _act(client: httpx.Client, function: dict[str, Any], **sent: Any) -> httpx.Response:
+    data = {"token": "7" * 48, **sent}
+    return client.post("/gradio_api/component_server", json={**function, "data": data})
 
 
 def _copies(canary: Path) -> list[Path]:
@@ -107,57 +101,38 @@ def _holds(path: Path, name: str) -> bool:
     return path.name == name or SECRET.encode() in path.read_bytes()
 
 
-def test_no_event_takes_a_path_on_the_server_for_an_upload(
-    client: httpx.Client, canary: Path
-) -> None:
-    config = client.get("/config").json()
-    taking = 0
-    for index, event, places, takes_files in _events(config):
-        taking += takes_files
-        nothing: list[Any] = [None] * len(event["inputs"])
-        each = [
-            [*nothing[:at], shape, *nothing[at + 1 :]]
-            for at in places
-            for shape in (_shapes(canary) if takes_files else _shapes(canary)[:1])
-        ]
-        said = _messages(client, index, each, f"probe {index}")
-        assert SECRET not in said, event
-        assert said.count("process_completed") == len(each), said
-    assert taking
-    assert _copies(canary) == []
+def test_the_page_has_no_event_and_no_named_address_of_gradio(client: httpx.Client) -> None:
+    """Whatever takes files there would have to be tried below."""
+    assert not any(event["inputs"] for event in client.get("/config").json()["dependencies"])
+    assert client.get("/gradio_api/info").json()["named_endpoints"] == {}
 
 
-def test_no_named_address_takes_a_path_on_the_server_for_an_upload(
+def test_no_action_takes_a_path_on_the_server_for_an_upload(
     client: httpx.Client, canary: Path
 ) -> None:
-    endpoints = client.get("/gradio_api/info").json()["named_endpoints"]
-    tried = 0
-    for name, endpoint in endpoints.items():
-        wanted = endpoint["parameters"]
-        files = [at for at, one in enumerate(wanted) if "filepath" in str(one["python_type"])]
-        tried += len(files)
-        for shape in _shapes(canary) if files else [None]:
-            data: list[Any] = [one.get("parameter_default") for one in wanted]
-            for at in files:
-                data[at] = shape
-            started = client.post(f"/gradio_api/call{name}", json={"data": data})
-            if started.status_code == 200 and data:
-                event = started.json()["event_id"]
-                assert SECRET not in client.get(f"/gradio_api/call{name}/{event}").text
-    assert tried
+    [function] = _functions(client)
+    for action in ACTIONS:
+        for shape in _shapes(canary):
+            paths = shape if isinstance(shape, list) else [shape]
+            reply = _act(client, function, action=action, payload={"paths": paths})
+            assert reply.status_code == 200, action
+            assert SECRET not in reply.text, action
     assert _copies(canary) == []
 
 
 def test_an_upload_of_ones_own_is_taken(client: httpx.Client) -> None:
     """So the refusals above are not those of a page that takes nothing."""
+    [function] = _functions(client)
     files = {"files": ("own.md", b"# Own\n\nThe machine is red.\n")}
-    (path,) = client.post("/gradio_api/upload", files=files).json()
-    config = client.get("/config").json()
-    index, event, places, _ = next(one for one in _events(config) if one[3])
-    defaults = {one["id"]: one["props"].get("value") for one in config["components"]}
-    data = [defaults[one] for one in event["inputs"]]
-    data[places[0]] = [{"path": path, "meta": {"_type": "gradio.FileData"}}]
-    assert "own.md" in _messages(client, index, [data], "owner")
+    paths = client.post("/gradio_api/upload", files=files).json()
+    reply = _act(client, function, action="documents", payload={"paths": paths})
+    assert "notice" not in reply.json()
+    for _ in range(100):  # each look waits for a change
+        if "own.md" in reply.text:
+            break
+        seen = {"epoch": reply.json()["epoch"], "since": str(reply.json()["at"])}
+        reply = _act(client, function, action="look", payload={}, **seen)
+    assert "own.md" in reply.text
 
 
 # --- floods -------------------------------------------------------------------------------------

@@ -37,6 +37,9 @@ _RARE = (
     "iso8859-4", "mac-iceland",
 )  # fmt: skip
 """Encodings that a few letters are taken for more often than they are used."""
+_WIDE = ("utf-16", "utf-32")
+"""Beginnings of the names of encodings that are recognised by marks or zero bytes, never guessed:
+any bytes are text in them."""
 _SHIFTED = "iso2022"
 """Beginning of the names of encodings whose bytes are all of ASCII."""
 _FOREIGN = re.compile(rb"[\x80-\xff]")
@@ -208,9 +211,9 @@ def _detected(data: bytes) -> str:
         encoding_era=EncodingEra.ALL & ~EncodingEra.MAINFRAME,
         exclude_encodings=_RARE,
     )
-    ranked = {
-        codecs.lookup(one["encoding"]).name: one["confidence"] for one in found if one["encoding"]
-    }
+    names = [(codecs.lookup(guess["encoding"]).name, guess["confidence"])
+             for guess in found if guess["encoding"]]  # fmt: skip
+    ranked = {name: confidence for name, confidence in names if not name.startswith(_WIDE)}
     best = max(ranked, key=ranked.__getitem__, default=_USUAL)
     foreign = len(sample) - len(sample.translate(None, _BEYOND_ASCII))
     ahead = ranked.get(best, 0) - ranked.get(_USUAL, -1)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag_nodes.core.several import several
 from rag_nodes.text.languages import (
     content_words,
     guess_language,
@@ -42,7 +43,7 @@ _TERM_BITS = 32
 _NO_STEM = -1
 
 
-def document_vectors(texts: Iterable[str]) -> SparseVectors:
+def document_vectors(texts: str | Iterable[str]) -> SparseVectors:
     """Return the BM25 vectors of texts, without the inverse document frequency.
 
     These are the keyword vectors of our collections, `sparse_doc_fn` for LlamaIndex's
@@ -50,14 +51,14 @@ def document_vectors(texts: Iterable[str]) -> SparseVectors:
     share a stem count together, and a text is as long as it has words.
 
     Args:
-        texts: what is indexed.
+        texts: what is indexed, or a single text.
 
     Returns:
         Numbers of the terms, ascending, and their weights: two lists with a list for each text.
     """
     indices: list[list[int]] = []
     values: list[list[float]] = []
-    rest = iter(texts)
+    rest = iter(several(texts))
     while run := list(islice(rest, RUN)):
         languages = list(map(guess_language, run))
         terms, weights, ends = _weighed(WordCounts.of(map(counted, run)), languages)
@@ -67,7 +68,7 @@ def document_vectors(texts: Iterable[str]) -> SparseVectors:
     return indices, values
 
 
-def query_vectors(texts: Iterable[str]) -> SparseVectors:
+def query_vectors(texts: str | Iterable[str]) -> SparseVectors:
     """Return the keyword vectors of questions: 1.0 for each word and its stems.
 
     They are compared with `document_vectors`, as `sparse_query_fn` of LlamaIndex's
@@ -75,12 +76,12 @@ def query_vectors(texts: Iterable[str]) -> SparseVectors:
     stemmed by each language that the question may be in.
 
     Args:
-        texts: the questions.
+        texts: the questions, or a single one.
 
     Returns:
         Numbers of the terms, ascending, and their weights: two lists with a list for each text.
     """
-    indices = [sorted(set(_asked(text))) for text in texts]
+    indices = [sorted(set(_asked(text))) for text in several(texts)]
     return indices, [[1.0] * len(index) for index in indices]
 
 
