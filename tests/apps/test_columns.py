@@ -15,7 +15,7 @@ from visits import DIARY, Visitor, visiting, written
 
 from rag_nodes.apps.visitors.columns import (
     FIRST,
-    Columns,
+    ChosenColumns,
     ColumnsRequest,
     default_of,
     offer_of,
@@ -66,20 +66,20 @@ def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
 
 
 def test_a_new_visitor_compares_three_presets_with_the_default_of_llama_index() -> None:
-    columns = Columns.first(offer_of())
+    columns = ChosenColumns.first(offer_of())
     assert columns.ticked == (REFERENCE, *FIRST)
     assert (columns.baseline, columns.chosen) == (REFERENCE, FIRST[0])
 
 
 def test_own_columns_are_ticked_and_the_first_is_the_baseline() -> None:
     offer = offer_of({"mine": SentenceSplitter(), "my engine": engine()})
-    columns = Columns.first(offer, ["mine", "my engine"])
+    columns = ChosenColumns.first(offer, ["mine", "my engine"])
     assert list(offer)[:3] == ["mine", "my engine", next(iter(PRESETS))]
     assert (columns.ticked, columns.baseline) == (("mine", "my engine"), "mine")
 
 
 def test_a_fifth_column_is_refused_and_what_is_not_on_offer_changes_nothing() -> None:
-    columns = Columns.first(offer_of())
+    columns = ChosenColumns.first(offer_of())
     with pytest.raises(ConfigurationError, match="Untick a column"):
         columns.tick("page", is_ticked=True)
     columns.tick("os:system", is_ticked=True)
@@ -98,7 +98,7 @@ def test_every_preset_has_at_most_size_overlap_and_one_more_option(name: str) ->
 
 
 def test_an_option_stays_in_its_range_and_the_default_is_no_change() -> None:
-    columns = Columns.first(offer_of())
+    columns = ChosenColumns.first(offer_of())
     columns.set_option("heading", "chunk_size", 1e9)
     assert columns.options["heading"] == {"chunk_size": 4000}
     columns.set_option("heading", "chunk_size", 1000)

@@ -1,4 +1,4 @@
-"""Columns that a visitor can compare, and what was chosen of them as a request."""
+"""ChosenColumns that a visitor can compare, and what was chosen of them as a request."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def offer_of(columns: Mapping[str, Any] | str | Sequence[str] = ()) -> dict[str,
 
 
 @dataclass
-class Columns:
+class ChosenColumns:
     """The columns of one visitor: which are compared, with which options, and the baseline.
 
     Attributes:
@@ -96,7 +96,7 @@ class Columns:
     chosen: str
 
     @classmethod
-    def first(cls, offer: Mapping[str, Preset], own: Sequence[str] = ()) -> Columns:
+    def first(cls, offer: Mapping[str, Preset], own: Sequence[str] = ()) -> ChosenColumns:
         """Return the columns that a new visitor sees.
 
         Args:

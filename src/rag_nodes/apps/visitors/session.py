@@ -13,7 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.visitors.asking import Conversation
-from rag_nodes.apps.visitors.columns import Columns, ColumnsRequest, offer_of
+from rag_nodes.apps.visitors.columns import ChosenColumns, ColumnsRequest, offer_of
 from rag_nodes.apps.visitors.cuts import ChunkLocation, Cuts
 from rag_nodes.apps.visitors.deciding import Decider
 from rag_nodes.apps.visitors.jobs import Job
@@ -119,7 +119,7 @@ class PageSession(Session):
         self.is_lost = False
         self.reviewed = ""
         self.kept = KeptPages(pool.draw, settings.pdf_engine)
-        self.columns = Columns.first(offer_of() if offer is None else offer, own)
+        self.columns = ChosenColumns.first(offer_of() if offer is None else offer, own)
         self.context = ColumnsRequest(budget=settings.budget, top_k=settings.top_k)
         self.talk = Conversation(self, lambda number: changed(f"turn {number}"), answers)
         self.questions = Questions()
