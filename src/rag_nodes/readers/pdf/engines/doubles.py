@@ -21,7 +21,7 @@ MAX_NEAR = 50
 """Lines at one height that a line is compared with."""
 
 
-class Strip(NamedTuple):
+class LineStrip(NamedTuple):
     """Where a line is printed: quarter turns, baseline, left and right edge, font size."""
 
     quarter: int
@@ -31,7 +31,7 @@ class Strip(NamedTuple):
     size: float
 
 
-def are_printed_over(strips: Iterable[Strip]) -> bool:
+def are_printed_over(strips: Iterable[LineStrip]) -> bool:
     """Return True if a line is printed over another one."""
     ordered = sorted(strips)
     for at, strip in enumerate(ordered):
@@ -48,7 +48,7 @@ def are_printed_over(strips: Iterable[Strip]) -> bool:
 def without_doubles(lines: list[FlowLine]) -> list[FlowLine]:
     """Return the lines without letters that stand where an equal one stands already."""
     strips = (
-        Strip(line.quarter, line.main.baseline, line.left, line.right, line.main.font.size)
+        LineStrip(line.quarter, line.main.baseline, line.left, line.right, line.main.font.size)
         for line in lines
     )
     if not are_printed_over(strips):

@@ -19,7 +19,7 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
-from rag_nodes.readers.pdf.engines.doubles import Strip, are_printed_over
+from rag_nodes.readers.pdf.engines.doubles import LineStrip, are_printed_over
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
 from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, glyph_lines_of
@@ -209,11 +209,11 @@ def _has_right_to_left(lines: list[TextLine]) -> bool:
     return any(RIGHT_TO_LEFT.search(run.text) for line in lines for run in line.runs)
 
 
-def _strips(lines: list[TextLine]) -> Iterator[Strip]:
+def _strips(lines: list[TextLine]) -> Iterator[LineStrip]:
     for runs, (left, _, right, _), is_upright, _ in lines:
         if is_upright:
             longest = max(runs, key=lambda run: len(run.text))
-            yield Strip(0, longest.baseline, left, right, longest.font.size)
+            yield LineStrip(0, longest.baseline, left, right, longest.font.size)
 
 
 def _font(span: dict[str, Any]) -> Font:

@@ -20,7 +20,7 @@ from rag_nodes.core.errors import (
 from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.geometry import FLIP, moved_box, turned
 from rag_nodes.readers.pdf.engines.pdfium.characters import PageText, glyph_runs
-from rag_nodes.readers.pdf.engines.pdfium.fields import Form
+from rag_nodes.readers.pdf.engines.pdfium.fields import FormFields
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
 from rag_nodes.readers.pdf.engines.pdfium.objects import drop_actual_text, edges_of, objects_of
 from rag_nodes.readers.pdf.engines.png import png_of
@@ -90,7 +90,7 @@ class PDFiumDocument:
 
     def __init__(self, handle: int, path: Path, page_count: int) -> None:
         self._handle, self._path = handle, path
-        self.form = Form(handle)
+        self.form = FormFields(handle)
         self.page_count = page_count
         self.title = text_from(pdfium.FPDF_GetMetaText, handle, b"Title")
 
@@ -144,7 +144,7 @@ class PDFiumDocument:
 class PDFiumPage:
     """A page of PDFium, turned so that most of its text runs from left to right."""
 
-    def __init__(self, document: int, index: int, form: Form) -> None:
+    def __init__(self, document: int, index: int, form: FormFields) -> None:
         self._document, self._index = document, index
         self._page = self._load()
         self._links = list(self._found_links())

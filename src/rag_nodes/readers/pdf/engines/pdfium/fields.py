@@ -22,7 +22,7 @@ _CHOICES = {raw.FPDF_FORMFIELD_COMBOBOX, raw.FPDF_FORMFIELD_LISTBOX}
 _PASSWORD = 1 << 13
 
 
-class Form:
+class FormFields:
     """The form of a document; PDFium loads all of its fields when the first is asked for."""
 
     def __init__(self, document: int) -> None:
