@@ -1,5 +1,6 @@
 """The decision: tested in the background, against the baseline, in the context of answers."""
 
+import re
 import threading
 import weakref
 from collections.abc import Iterator
@@ -112,6 +113,23 @@ def test_accepted_questions_decide_with_intervals_and_the_baseline_may_be_any_co
     assert verdict is not None
     assert visitor.session.decider.baseline == "heading (yours)"
     assert against(verdict, "heading (yours)")
+
+
+def test_the_strip_says_by_which_measure_and_in_which_context(visitor: Visitor) -> None:
+    verdict = _ended(visitor).decider.verdict
+    assert verdict is not None
+    assert verdict.measure == "recall@200"
+    strip = visitor.text("decision")
+    assert re.search(r"points of recall@200, \d+ passages won, \d+ lost", strip)
+    assert "Measured with a context of 200 tokens: with the 1,500 tokens" in strip
+    assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
+    _accept(visitor, 3)
+    visitor.act("by_questions")
+    _ended(visitor)
+    strip = visitor.text("decision")
+    assert re.search(r"points of recall@1500, \d+ questions won, \d+ lost", strip)
+    assert "Measured with a context of 1,500 tokens, the same" in strip
+    assert "with the 95 % interval" in visitor.text("details")
 
 
 def test_a_line_of_the_table_opens_its_passage(visitor: Visitor) -> None:

@@ -116,10 +116,15 @@ def _ids(report: EvaluationReport) -> dict[str, str]:
     return {row.name: f"rn-row-{number}" for number, row in enumerate(report.rows)}
 
 
+def asked_of(report: EvaluationReport) -> str:
+    """Return the noun for what was asked."""
+    return "passage" if report.dataset.probed else "question"
+
+
 def _against_html(session: PageSession, report: EvaluationReport) -> Markup:
     rows = against(report, session.decider.baseline)
-    asked = "passages" if report.dataset.probed else "questions"
-    return render("against", baseline=session.decider.baseline, rows=rows, asked=asked,
+    return render("against", baseline=session.decider.baseline, rows=rows,
+                  asked=f"{asked_of(report)}s", has_intervals=bool(report.contrasts),
                   measure=report.measure) if rows else Markup()  # fmt: skip
 
 
@@ -130,7 +135,7 @@ def table_html(session: PageSession, report: EvaluationReport) -> Markup:
     differing = [line for line in lines if line.differs]
     if base is not None:
         differing.sort(key=lambda line: sum(_step(cell, line.cells[base]) for cell in line.cells))
-    asked = "passage" if report.dataset.probed else "question"
+    asked = asked_of(report)
     return render(
         "questions",
         asked=asked,
