@@ -42,7 +42,7 @@ def watched(
 
 def load(page: Page, *paths: Path) -> None:
     """Add documents, and wait until all of them are loaded."""
-    page.set_input_files(".rn-add input", [str(path) for path in paths], force=True) if (
+    page.set_input_files(".rn-add input", [str(path) for path in paths]) if (
         page.locator(".rn-ready").count()
     ) else page.set_input_files(".rn-big input", [str(path) for path in paths])
     for path in paths:

@@ -42,7 +42,10 @@ def test_a_document_becomes_answers_their_page_a_label_and_a_script(page: Page) 
     page.wait_for_selector(GOLD, state="attached")
     assert page.input_value("#rn-page-number") == "2"
     page.evaluate(SELECT)
-    page.get_by_role("button", name="This answers the question").click()
+    marking = page.get_by_role("button", name="This answers the question")
+    ground = marking.evaluate("one => getComputedStyle(one).backgroundColor")
+    assert ground != "rgba(0, 0, 0, 0)", "the button lies over the printed page"
+    marking.click()
     expect(page.locator("#rn-label-question")).to_have_value(QUIET)
     page.get_by_role("button", name="Add the question").click()
     page.wait_for_selector(".rn-label", state="detached")
