@@ -48,6 +48,9 @@ UNSEEN = """() => [...document.querySelectorAll(
   })
   .map((one) => one.outerHTML.slice(0, 120))"""
 """What has the focus and does not show it; a file is chosen by its frame."""
+STATE = """([ready, loading, asking]) =>
+  Object.assign(document.querySelector('.rn').dataset, {ready, loading, asking})"""
+"""The state that the script of the page writes there."""
 UNFOLD = "() => document.querySelectorAll('.rn details').forEach((one) => { one.open = true; })"
 
 
@@ -99,3 +102,19 @@ def test_all_text_stands_out_from_its_ground(answered: Page, scheme: str) -> Non
     faults = left(answered, pale(".rn"))
     answered.evaluate("document.body.classList.remove('dark')")
     assert faults == []
+
+
+def test_a_placeholder_does_not_look_typed(answered: Page) -> None:
+    colour = "(one, part) => getComputedStyle(one, part).color"
+    for box in answered.locator(".rn [placeholder]:visible").all():
+        assert box.evaluate(colour, "::placeholder") != box.evaluate(colour), box.inner_text()
+
+
+def test_a_question_that_waits_for_its_documents_is_seen(answered: Page) -> None:
+    answered.evaluate(STATE, ["false", "true", "true"])
+    assert answered.locator(".rn-answers").is_visible()
+    assert answered.locator(".rn-view").is_hidden()
+    answered.evaluate(STATE, ["false", "true", "false"])
+    assert answered.locator(".rn-answers").is_hidden()
+    answered.evaluate(STATE, ["true", "false", "false"])
+    assert answered.locator(".rn-view").is_visible()
