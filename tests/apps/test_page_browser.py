@@ -166,3 +166,15 @@ def test_a_refused_file_and_a_lost_server_say_what_to_do(page: Page, tmp_path: P
     page.get_by_role("checkbox", name="Semantic").click()
     page.locator("[data-notice]", has_text="does not answer").wait_for()
     page.context.set_offline(False)
+
+
+def test_a_question_that_did_not_arrive_is_not_lost(ferry: Page) -> None:
+    ferry.route("**/component_server/**", lambda route: route.abort())
+    ferry.fill(".rn-question-box", "Which vessel is called the Otter?")
+    ferry.press(".rn-question-box", "Enter")
+    ferry.get_by_text("The server does not answer.").wait_for()
+    expect(ferry.locator(".rn[data-waiting]")).to_have_count(0)
+    expect(ferry.locator(".rn-question-box")).to_have_value("Which vessel is called the Otter?")
+    ferry.unroute("**/component_server/**")
+    ferry.press(".rn-question-box", "Enter")
+    ferry.locator(".rn-turn").nth(1).wait_for()

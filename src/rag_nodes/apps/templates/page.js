@@ -118,7 +118,7 @@ const act = async (action, payload = {}) => {
     return take(await send(action, payload));
   } catch {
     notice('The server does not answer. Check the connection and try again.');
-    return {};
+    return {notice: true};
   } finally { delete root.dataset.waiting; }
 };
 
