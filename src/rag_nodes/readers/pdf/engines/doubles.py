@@ -16,7 +16,8 @@ SHIFT = 0.12
 OVERLAP = 0.3
 """Font sizes that two lines have in common from which one may be printed over the other."""
 SAME = 0.5
-"""Share of the letters of a word that must be doubles; two words over each other share some."""
+"""Share of the shorter line that the other must cover, and share of the letters of a word that must
+be doubles: two words over each other share some, and parts of a formula overlap at their ends."""
 MAX_NEAR = 50
 """Lines at one height that a line is compared with."""
 
@@ -40,7 +41,8 @@ def are_printed_over(strips: Iterable[LineStrip]) -> bool:
             if other.quarter != strip.quarter or other.baseline - strip.baseline > SHIFT * size:
                 break
             shared = min(strip.right, other.right) - max(strip.left, other.left)
-            if shared > OVERLAP * size:
+            shorter = min(strip.right - strip.left, other.right - other.left)
+            if shared > max(OVERLAP * size, SAME * shorter):
                 return True
     return False
 
