@@ -72,6 +72,13 @@ def error(found: list[ReadResult]) -> ReadError:
         pytest.param({"code": 200, "data": {"url": URL, "content": TEXT}}, id="Jina"),
         pytest.param({"results": [{"url": URL, "raw_content": TEXT}]}, id="Tavily"),
         pytest.param({"results": [{"id": URL, "url": URL, "text": TEXT}]}, id="Exa"),
+        pytest.param(
+            [{"page_content": TEXT, "metadata": {"title": "Tea", "sourceURL": URL}}], id="LangChain"
+        ),
+        pytest.param(
+            [Document(id_="x", text=TEXT, metadata={"title": "Tea", "source_url": URL}).to_dict()],
+            id="LlamaIndex",
+        ),
     ],
 )  # fmt: skip
 def test_every_call_and_crawler_gives_its_page(tmp_path: Path, content: Any) -> None:
@@ -177,6 +184,7 @@ def test_records_are_documents_with_their_own_metadata(
         ({"page_content": "Tea.", "metadata": {"dept": "hr"}}, "[0]", {"dept": "hr"}),
         ({"_id": 7, "title": "Tea", "text": "Tea.", "dept": "hr"}, "7", {"dept": "hr"}),
         ({"id": "x", "content": "Tea."}, "x", {}),
+        ({"id": "x", "text": " ", "content": "Tea.", "metadata": {}}, "x", {}),
         ({"doc_id": "x", "text": "Tea.", "metadata": None, "dept": "hr"}, "x", {"dept": "hr"}),
         (Document(id_="x", text="Tea.", metadata={"dept": "hr"}).to_dict(), "x", {"dept": "hr"}),
     ],

@@ -16,7 +16,7 @@ from rag_nodes.core.errors import (
     ReadError,
 )
 from rag_nodes.readers.base import Limits, Reading
-from rag_nodes.readers.crawl.records import is_record, record
+from rag_nodes.readers.crawl.records import is_record, record, text_name
 from rag_nodes.readers.crawl.status import incomplete, no_pages
 from rag_nodes.readers.crawl.stream import RawPage, plain_name, raw_pages
 from rag_nodes.readers.html import reading_of_html
@@ -181,7 +181,8 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | Reading:
         raise CorruptFileError(path, f"{where}: {raw.value}", _CRAWL_AGAIN)
     page = _fields(_object(path, where, raw.value))
     if is_record(page):
-        _check_text(path, where, *_text_of(page), limits)
+        name = text_name(page)
+        _check_text(path, where, name, page[name], limits)
         return record(where, raw.value, page)
     if page and page.keys().isdisjoint({"metadata", *_TEXTS, *_URLS}):
         raise ReadError(path, f"{where}: fields without an address and a text", _SAVE_TEXT)

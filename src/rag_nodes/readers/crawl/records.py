@@ -27,14 +27,25 @@ def is_record(fields: Mapping[str, Any]) -> bool:
     """Return whether these fields of `plain_name` are a document of their own, and no page.
 
     A page has an address or Markdown. `content` is also the text of a page, of which a record
-    differs by its id.
+    differs by its id. A `sourceURL` in the metadata is the address of a page too: frameworks that
+    read crawls write it so. Any other `url` there is metadata of a record.
     """
+    metadata = fields.get("metadata")
+    named = metadata.items() if isinstance(metadata, dict) else ()
+    if any(value and plain_name(key) == "sourceurl" for key, value in named):
+        return False
     if any(fields.get(name) for name in ("markdown", "sourceurl", "url")):
         return False
     has_id = any(name in fields for name in _IDS)
     return any(
         isinstance(fields.get(name), str) and (has_id or name != "content") for name in _TEXTS
     )
+
+
+def text_name(fields: Mapping[str, Any]) -> str:
+    """Return the field, by `plain_name`, that holds the text of a record: the first with any."""
+    names = [name for name in _TEXTS if isinstance(fields.get(name), str)]
+    return next((name for name in names if fields[name].strip()), names[0])
 
 
 def record(where: str, value: Mapping[str, Any], fields: Mapping[str, Any]) -> Reading:
@@ -45,7 +56,7 @@ def record(where: str, value: Mapping[str, Any], fields: Mapping[str, Any]) -> R
         value: the record as it is written.
         fields: its fields that are set, by `plain_name`.
     """
-    name = next(name for name in _TEXTS if isinstance(fields.get(name), str))
+    name = text_name(fields)
     given = next((fields[key] for key in _IDS if key in fields), None)
     identity = str(given) if isinstance(given, str | int) else ""
     taken = {name, *_IDS, "metadata"}
