@@ -111,7 +111,7 @@ def test_bytes_that_a_named_encoding_does_not_have_are_counted(tmp_path: Path) -
     assert warning == "1 damaged cp1250 sequences were replaced by U+FFFD"
 
 
-@pytest.mark.parametrize("wrong", ["cp1520", "*.csv=", "*.csv=base64", "", "x\0"])
+@pytest.mark.parametrize("wrong", ["cp1520", "*.csv=", "*.csv=base64", "", "x\0", "idna"])
 def test_an_unknown_encoding_is_refused_at_once(wrong: str) -> None:
     with pytest.raises(ConfigurationError, match="encoding: there is none called"):
         Limits(encoding=wrong)

@@ -29,6 +29,7 @@ SLOWEST = 256 * 1024
 LONGEST = 30 * 24 * 3600.0
 """Seconds that timers can take, for limits that mean none."""
 
+_EVERY_BYTE = bytes(range(256))
 _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _BLANKS = re.compile(r"\s+")
 
@@ -160,7 +161,7 @@ def _codec(name: str) -> str:
     """Return Python's name of a text encoding."""
     try:
         codec = codecs.lookup(name.strip())
-        "".encode(codec.name)  # some codecs turn bytes into bytes
+        _EVERY_BYTE.decode(codec.name, "replace")  # some are for bytes, or for names of hosts
     except (LookupError, TypeError, ValueError):
         raise ConfigurationError(
             f"encoding: there is none called {name.strip()!r}; name one of Python's, such as "
