@@ -21,6 +21,10 @@ HUGE = "word " * 30_000
             ["Account DE12"],
             "sep=;\nAccount DE12\ndate;text;amount\n1.5.;tea;3,50\n2.5.;milk;1,20\n",
         ),
+        (
+            ["Sales", "Unit: EUR thousands"],
+            "Sales\nUnit: EUR, thousands\n\nregion,sales,target\nN,10,12\nS,11,13\n",
+        ),
         (["Exported by Ann"], "Exported by Ann\nname\tage\nBo\t5\n"),
         ([], "name,age,town\nBo,5,Oslo\nCy,6,Bergen\n"),
         ([], "Bo\nCy,6,Bergen\nDi,7,Oslo\n"),

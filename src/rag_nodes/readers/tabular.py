@@ -283,12 +283,13 @@ def _usual_width(rows: list[list[str]]) -> tuple[int, int]:
 def _rows_above(rows: list[list[str]]) -> int:
     """Return the number of rows above a header: the first row that has most of the columns.
 
-    Rows above it fill less than half of the columns. 0 if it does not read like a header.
+    The first row above it fills less than half of the columns; others may fill more, if they have
+    another number of cells. 0 if it does not read like a header.
     """
     width, _ = _usual_width(rows)
     for number, row in enumerate(rows[:MOST_ABOVE]):
         filled = sum(bool(cell.strip()) for cell in row)
-        if 2 * filled > width:
+        if 2 * filled > width and (len(row) == width or not number):
             is_header = len(row) == width > 1 and _is_header(rows[number:])
             return number if is_header else 0
     return 0
