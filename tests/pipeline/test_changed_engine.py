@@ -54,6 +54,13 @@ def test_another_engine_reads_the_pdfs_again_and_embeds_equal_text_not_again(
     assert pdfs.opened == []
 
 
+def test_an_engine_that_could_not_read_a_file_did_not_read_it(pdfs: FolderIngests) -> None:
+    (pdfs.folder / "ferry.pdf").write_bytes(b"%PDF-1.7 cut off")
+    assert "failed" in states(pdfs.ingest(limits=PYMUPDF))
+    assert pdfs.ledger.pdf_engines() == {}
+    assert pdfs.ingest(limits=PDFIUM).other_engine == 0
+
+
 def test_what_another_engine_reads_otherwise_is_embedded(
     pdfs: FolderIngests, embedding: CountingEmbedding
 ) -> None:

@@ -119,7 +119,7 @@ class DueFiles:
 
     def _count_engine(self, known: KnownFile | None, due: DueFile) -> None:
         """Count a file that another PDF engine has read before."""
-        before = known.file.pdf_engine if known else ""
+        before = known.file.pdf_engine if known and known.file.state != "failed" else ""
         if before and due.row and before != due.row.pdf_engine:
             self._tally.other_engine += 1
 

@@ -191,8 +191,9 @@ class Ledger(LedgerDatabase):
     def pdf_engines(self, corpus: str = "") -> dict[str, int]:
         """Return how many PDF files each engine has read; of all corpora for ""."""
         engine = "substr(reading, 1, instr(reading, ':') - 1)"
+        was_read = "reading LIKE '%:%' AND state <> 'failed'"
         query = f"SELECT {engine}, count(*) FROM files WHERE ? IN (corpus, '') "  # noqa: S608
-        return dict(self._read(f"{query} AND reading LIKE '%:%' GROUP BY 1 ORDER BY 1", corpus))
+        return dict(self._read(f"{query} AND {was_read} GROUP BY 1 ORDER BY 1", corpus))
 
     def documents(
         self, corpus: str, document_ids: str | Sequence[str] | None = None
