@@ -57,6 +57,37 @@ def test_a_name_in_a_table_of_numbers_is_western_european(tmp_path: Path, rows: 
     assert read(path).text == rows
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "It’s a test, he said, and the owner’s manual isn’t here.",
+        "“Yes”, she said – then she left…",
+        "Ropes—and anchors—are kept below.",
+        "item,price\ntea,5 €\nmilk,3 £\n",
+        "Keep at 20 °C ± 2, in ½ cup on 3 m², see § 4 (5 µm).",
+        "• Rope\n• Horn™ © 2026",
+    ],
+)
+def test_marks_and_signs_alone_are_no_letters_of_another_language(
+    tmp_path: Path, text: str
+) -> None:
+    path = tmp_path / "note.txt"
+    path.write_bytes(text.encode("cp1252"))
+    assert read(path).text == text
+
+
+@pytest.mark.parametrize(
+    ("text", "encoding"),
+    [("Das Boot ist schön, die Römer kommen.", "cp850"), ("El avión, la razón.", "mac-roman")],
+)
+def test_letters_in_the_place_of_marks_are_letters(
+    tmp_path: Path, text: str, encoding: str
+) -> None:
+    path = tmp_path / "note.txt"
+    path.write_bytes(text.encode(encoding))
+    assert read(path).text == text
+
+
 def test_a_letter_far_behind_the_start_is_enough_to_recognise_a_code_page(tmp_path: Path) -> None:
     path = tmp_path / "long.txt"
     text = "A plain line of the log.\n" * 20_000 + CZECH

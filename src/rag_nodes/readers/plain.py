@@ -40,6 +40,13 @@ _RARE = (
 _WIDE = ("utf-16", "utf-32")
 """Beginnings of the names of encodings that are recognised by marks or zero bytes, never guessed:
 any bytes are text in them."""
+_TYPOGRAPHIC = re.compile(
+    rb"(?<![A-Za-z\x80-\xff])[\x80\x95-\x97\xa0\xa3\xa7\xa9\xae\xb1\xbc-\xbe](?![A-Za-z\x80-\xff])"
+    rb"|(?<![A-Za-z])[\x91\x93]|[\x85\x92\x94\x99](?![A-Za-z])|\x92(?=(?:d|ll|m|re|s|t|ve)\b)"
+    rb"|(?<=[A-Za-z]{2})\x97(?=[A-Za-z]{2})"
+    rb"|(?<=[\d ])(?:\xb0(?![a-z])|\xb5(?=[AFHVWglms]\b))|(?<=[ ckm]m)[\xb2\xb3](?![A-Za-z])"
+)
+"""Quotation marks, dashes and signs of the usual encoding where such stand, and letters do not."""
 _SHIFTED = "iso2022"
 """Beginning of the names of encodings whose bytes are all of ASCII."""
 _FOREIGN = re.compile(rb"[\x80-\xff]")
@@ -199,12 +206,17 @@ def _guessed(data: bytes) -> tuple[str, str | None]:
 
 
 def _detected(data: bytes) -> str:
-    """Return the encoding that the first characters beyond ASCII are probably in."""
-    from chardet import EncodingEra, detect_all
+    """Return the encoding that the first characters beyond ASCII are probably in.
 
+    Marks and signs alone say nothing about a language, from which a guess is made.
+    """
     first = _FOREIGN.search(data)
     start = max(0, first.start() - _BEFORE) if first else 0
     sample = data[start : start + SAMPLE]
+    if first and _TYPOGRAPHIC.sub(b"", sample).isascii():
+        return _USUAL
+    from chardet import EncodingEra, detect_all
+
     found = detect_all(
         sample,
         ignore_threshold=True,
