@@ -1,5 +1,6 @@
 """`read` on small files."""
 
+import sys
 from pathlib import Path
 
 import pymupdf
@@ -45,6 +46,16 @@ def test_tables_and_links_are_counted(command: Command, tmp_path: Path) -> None:
 def test_markdown_is_the_text_as_it_is(command: Command, manual: Path) -> None:
     ended = command("read", manual, "--markdown", "--quiet")
     assert ended.stdout == manual.read_text(encoding="utf-8")
+
+
+def test_a_missing_extra_gives_code_5(
+    command: Command, manual: Path, report: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "pypdfium2", None)
+    ended = command("read", report, "--pdf-engine", "pdfium")
+    assert ended.code == ExitCode.UNAVAILABLE
+    assert "pip install 'rag-nodes[pdfium]'" in ended.stderr
+    assert command("read", report, manual, "--pdf-engine", "pdfium").code == ExitCode.PARTIAL
 
 
 def test_some_failures_give_code_3_and_all_give_code_1(

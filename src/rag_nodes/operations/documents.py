@@ -12,6 +12,7 @@ from pydantic import Field, model_validator
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import DocumentMissingError
+from rag_nodes.embedding.failures import missing_extra
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Only, Reply, Request, Result, visitors
 from rag_nodes.operations.fields import OfText, ParserSpec, ParserToUse
@@ -92,13 +93,16 @@ def read(request: ReadRequest, run: Run) -> Readings:
     """Read them all; what could not be read is said."""
     check_there(request.files)
     run.emit(Doing("Reading"))
-    results = run.results(request.files)
-    documents = [_understood(result, with_text=request.markdown) for result in results]
-    lost = [document.error for document in documents if document.error is not None]
-    for error in lost:
-        run.warn(error)
-    some = ExitCode.PARTIAL if len(lost) < len(documents) else ExitCode.FAILURE
-    outcome = some if lost else ExitCode.DONE
+    documents, errors = [], []
+    for result in run.results(request.files):
+        documents.append(_understood(result, with_text=request.markdown))
+        if result.error is not None:
+            errors.append(result.error)
+            run.warn(str(result.error))
+    outcome = ExitCode.PARTIAL if errors else ExitCode.DONE
+    if errors and len(errors) == len(documents):
+        is_missing = any(map(missing_extra, errors))
+        outcome = ExitCode.UNAVAILABLE if is_missing else ExitCode.FAILURE
     return Readings(
         outcome=outcome, documents=documents, skipped=run.skipped, excluded=run.excluded
     )
