@@ -68,6 +68,15 @@ def test_quotes_inside_of_quotes_are_doubled_or_follow_a_backslash(
     assert read(path).text == f"id: 1\ntext: {cell}\n\nid: 2\ntext: plain"
 
 
+def test_a_backslash_far_behind_the_start_is_enough(tmp_path: Path) -> None:
+    path = tmp_path / "a.csv"
+    rows = "".join(f'{number},"plain"\n' for number in range(9_000))
+    path.write_text(f'id,text\n{rows}9000,"said \\"hi, you\\" loudly"\n', encoding="utf-8")
+    document = read(path)
+    assert document.text.endswith('\n\nid: 9000\ntext: said "hi, you" loudly')
+    assert keys.READ_WARNINGS not in document.metadata
+
+
 @pytest.mark.parametrize(
     "rows",
     [

@@ -31,8 +31,7 @@ if TYPE_CHECKING:
 SAMPLE = 64 * 1024
 """Characters from the start of the file that delimiter and header are told by."""
 LONG_CELL = 131_072
-"""Characters of a cell with line breaks above which a quote was probably never closed; csv's own
-limit."""
+"""Characters, csv's own limit, above which a cell with line breaks probably lacks a quote."""
 QUOTED = 200
 """Characters of what was left out that a warning repeats."""
 _LARGEST_LIMIT = 2**31 - 1
@@ -55,7 +54,9 @@ def read_tabular(path: Path, limits: Limits) -> Reading:
     _allow_cells_of(limits.characters)
     handle, warnings = open_text(path, limits.encoding_of(path))
     with handle:
-        form = form_of(handle.read(SAMPLE), complete=not handle.read(1))
+        form = form_of(handle.read(SAMPLE), complete=not (more := handle.read(1)))
+        if more and not form.has_backslashes and _has_backslashes(handle, form.delimiter):
+            form = replace(form, has_backslashes=True)
         handle.seek(0)
         table = _Table(form)
         text = _joined(path, table.blocks(_rows(handle, form, path)), limits)
@@ -192,14 +193,13 @@ class Form:
 def form_of(sample: str, *, complete: bool) -> Form:
     """Find out how a table is written, from the start of its file.
 
-    Unless that is `complete`, its last row may be cut. A first line `sep=;`, as
-    Excel writes it, is believed.
+    Unless that is `complete`, its last row may be cut. A first line `sep=;` of Excel is believed.
     """
     declared = _DECLARED.match(sample)
     if declared:
         sample = sample[declared.end() :]
     delimiter = declared.group(1) if declared else _delimiter(sample, complete=complete)
-    has_backslashes = _has_backslashes(sample, delimiter)
+    has_backslashes = _has_backslashes(io.StringIO(sample, newline=""), delimiter)
     rows = _parsed(sample, delimiter, complete=complete, has_backslashes=has_backslashes)
     above = _rows_above(rows)
     form = form_of_rows(rows[above:], delimiter)
@@ -246,18 +246,19 @@ def _parsed(
     return [row for row in whole if not is_blank(row)]
 
 
-def _has_backslashes(sample: str, delimiter: str) -> bool:
+def _has_backslashes(lines: TextIO, delimiter: str) -> bool:
     """Return whether quotes inside of quotes follow backslashes: only so the quotes pair up."""
-    if '\\"' not in sample:
-        return False
-    return not _is_well_formed(sample, delimiter, has_backslashes=False) and _is_well_formed(
-        sample, delimiter, has_backslashes=True
+    lines.seek(0)
+    return (
+        any('\\"' in line for line in lines)
+        and not _is_well_formed(lines, delimiter, has_backslashes=False)
+        and _is_well_formed(lines, delimiter, has_backslashes=True)
     )
 
 
-def _is_well_formed(sample: str, delimiter: str, *, has_backslashes: bool) -> bool:
-    """Return whether no text follows a closing quote; the sample may end inside of quotes."""
-    lines = io.StringIO(sample, newline="")
+def _is_well_formed(lines: TextIO, delimiter: str, *, has_backslashes: bool) -> bool:
+    """Return whether no text follows a closing quote; a sample may end inside of quotes."""
+    lines.seek(0)
     try:
         for _ in _reader(lines, delimiter, has_backslashes=has_backslashes, strict=True):
             pass
