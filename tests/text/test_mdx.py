@@ -17,6 +17,9 @@ def headings(text: str) -> list[str]:
         "Text of a paragraph.\n{/*\n# not a heading\n*/}",
         "<Code sample={`\n# not a heading\n`} />",
         '<Code\n  lang="sh"\n  sample={`one\n\n# not a heading\n` }\n/>',
+        '<Code lang="sh">{`\n# not a heading\n`}</Code>',
+        "<Code>\n{`one\n\n# not a heading\n`}\n</Code>",
+        "{`\n# not a heading\n`}",
         "   {/*\n## not a heading\n   */}",
     ],
 )

@@ -48,8 +48,11 @@ _HTML = compiled(
     rf"|(?P<cdata>!\[CDATA\[)|(?P<declaration>![A-Za-z])|(?P<block>/?(?:{_TAGS})(?=[\s>]|/>|\Z)))",
     re.IGNORECASE,
 )
-_MDX = compiled(r"(?P<comment>\{/\*)|(?P<template><[A-Z][^`>]{0,500}+(?<=\{)`[^`\n]*+(?=\n))")
-"""A comment of MDX, and an element with a string of several lines."""
+_MDX = compiled(
+    r"(?P<comment>\{/\*)"
+    r"|(?P<template>(?:<[A-Z][^`>]{0,500}+(?:>\s{0,100}+\{)?+|\{)(?<=\{)`[^`\n]*+(?=\n))"
+)
+"""A comment of MDX, and a string of several lines, alone or in an element or its attributes."""
 _MDX_ENDS = {"comment": compiled(r"\*/\}"), "template": compiled(r"`[ \t]*+\}")}
 HEADING_ATTRIBUTES = compiled(r"[ \t]++\{(?::?[ \t]*+[#.][^{}\n]*+|/\*[^{}\n]*+)\}\Z")
 """Attributes or a comment at the end of a heading, as `{#id}`, `{: .class}` and `{/* #id */}`."""
