@@ -167,7 +167,8 @@ def test_the_default_prompt_takes_text_with_braces() -> None:
 def test_the_example_of_an_env_file_is_understood(no_configuration: Path) -> None:
     example = Path(__file__).parents[1] / ".env.example"
     lines = example.read_text(encoding="utf-8").splitlines()
-    assigned = [line.removeprefix("# ") for line in lines if "=" in line.split(" ", 2)[-1]]
+    uncommented = [line.removeprefix("# ") for line in lines]
+    assigned = [line for line in uncommented if "=" in line.partition(" ")[0]]
     (no_configuration / ".env").write_text("\n".join(assigned), encoding="utf-8")
     names = {line.partition("=")[0].removeprefix("RAG_NODES_").lower() for line in assigned}
     assert names == Settings.model_fields.keys() - {"prompt", "system_prompt"} | {"openai_api_key"}

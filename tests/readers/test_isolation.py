@@ -266,13 +266,13 @@ def test_isolation_changes_no_error(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", ["a.txt", "a.md", "a.csv", "a.tsv"])
 def test_small_files_of_our_own_parsers_start_no_process(tmp_path: Path, name: str) -> None:
     path = file(tmp_path, name)
-    assert not needs_child(path, path.stat().st_size)
+    assert not needs_child(path, path.stat().st_size, Limits())
 
 
 def test_large_files_are_read_under_limits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(kinds, "LARGE", 4)
     path = file(tmp_path, "a.txt")
-    assert needs_child(path, path.stat().st_size)
+    assert needs_child(path, path.stat().st_size, Limits())
     assert [one.text for one in readings(path) if isinstance(one, Reading)] == ["anything"]
 
 

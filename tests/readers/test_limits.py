@@ -23,6 +23,7 @@ def test_the_limits_are_those_of_the_documentation() -> None:
         "characters": 100_000_000,
         "pdf_engine": "auto",
         "encoding": (),
+        "ocr": None,
     }
     stated = " ".join(DOCS.read_text(encoding="utf-8").split())
     assert (

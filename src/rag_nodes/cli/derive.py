@@ -40,7 +40,7 @@ _PANELS = {
 }
 """Headings of settings."""
 _TYPED_AS = {int: "N", float: "X", str: "TEXT", Path: "PATH"}
-_TYPED_SETTINGS = {"exclude": "PATTERN", "encoding": "[PATTERN=]NAME"}
+_TYPED_SETTINGS = {"exclude": "PATTERN", "encoding": "[PATTERN=]NAME", "ocr": "COMMAND"}
 """Words for a value in help; typer would name Python's types."""
 _STDIN = Path("-")
 _LINE_END = re.compile(r"(?<!\n)\n(?!\n|\s*[-*] )")

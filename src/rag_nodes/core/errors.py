@@ -20,6 +20,8 @@
     │   ├── CorruptFileError
     │   ├── EncryptedFileError
     │   ├── NoTextLayerError          scanned pages, no text in them
+    │   ├── OcrError                  OCR of a scanned page failed
+    │   │   └── OcrProgramMissingError
     │   ├── NoPagesError
     │   ├── PageMissingError          it has no page of this number
     │   ├── FileChangedError          it is not the file that was ingested any more
@@ -216,7 +218,24 @@ class NoTextLayerError(ReadError):
     """The pages are images: there is no text to read."""
 
     reason = "no text layer (scanned pages)"
-    remedy = "run OCR on it first, for example with ocrmypdf"
+    remedy = (
+        'name a program for OCR: --ocr "tesseract {png} stdout --dpi {dpi} --psm 1 tsv", or '
+        "RAG_NODES_OCR for the app; or run ocrmypdf on it first"
+    )
+
+
+class OcrError(ReadError):
+    """A page without text could not be read by OCR."""
+
+    reason = "OCR found no text on its pages"
+    remedy = "check that they are upright and in the language of the OCR"
+
+
+class OcrProgramMissingError(OcrError):
+    """The program that reads pages without text is not there."""
+
+    reason = "the OCR program is not installed"
+    remedy = "install it, or name it with its path in --ocr or RAG_NODES_OCR"
 
 
 class NoPagesError(ReadError):

@@ -68,6 +68,8 @@ PAGE_STARTS = _own("page_starts")
 """On documents only: character offset at which each page starts (sorted list of int)."""
 BLANK_PAGES = _own("blank_pages")
 """On documents only: pages without text and images, counted from 1 (sorted list of int)."""
+OCR_PAGES = _own("ocr_pages")
+"""On documents only: pages that were read by OCR, counted from 1 (sorted list of int)."""
 READ_WARNINGS = _own("read_warnings")
 """On documents only: what the reader could not take over (list of str)."""
 

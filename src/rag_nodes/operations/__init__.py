@@ -41,6 +41,9 @@ GROUPS = {
 }
 """First words that several operations share, and what these are about."""
 
+_READING = ("exclude", "encoding", "pdf_engine", "ocr")
+"""Settings of what reads files."""
+
 
 OPERATIONS: tuple[Operation, ...] = (
     Operation(
@@ -55,7 +58,7 @@ OPERATIONS: tuple[Operation, ...] = (
             'compare --store rag_nodes_data --ask "What does it cost?"',
         ),
         usual=("question", "parsers", "budget", "filter"),
-        settings=("exclude", "encoding", "pdf_engine", *STORE, "corpus", *ANSWERS, *MODELS),
+        settings=(*_READING, *STORE, "corpus", *ANSWERS, *MODELS),
         defaults=(("store", ":memory:"),),
         surfaces=SERVED,
     ),
@@ -71,7 +74,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "evaluate docs/ --questions q.json --baseline run.json",
         ),
         usual=("file", "parsers", "budgets", "sizes", "html"),
-        settings=("exclude", "encoding", "pdf_engine", *STORE, *MODELS),
+        settings=(*_READING, *STORE, *MODELS),
         interrupted=_CACHED,
     ),
     Operation(
@@ -85,7 +88,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "recommend manual.pdf --answers paragraph --cache .recommend",
         ),
         usual=("file", "answers", "parsers", "sizes", "export"),
-        settings=("exclude", "encoding", "pdf_engine", *MODELS),
+        settings=(*_READING, *MODELS),
         interrupted=_CACHED,
     ),
     Operation(
@@ -101,7 +104,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "ingest --from-store --embedding openai --dry-run",
         ),
         usual=("parsers", "store", "corpus", "prune", "dry_run"),
-        settings=("text", "exclude", "encoding", "pdf_engine", *STORE, "ledger", "corpus", *MODELS),
+        settings=("text", *_READING, *STORE, "ledger", "corpus", *MODELS),
         interrupted=_COMPLETED,
     ),
     Operation(
@@ -181,7 +184,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show what was read from documents: pages, headings, tables, links, warnings.",
         examples=("read report.pdf", "read report.pdf --markdown"),
         usual=("markdown",),
-        settings=("exclude", "encoding", "pdf_engine"),
+        settings=_READING,
     ),
     Operation(
         "chunk",
@@ -193,7 +196,7 @@ OPERATIONS: tuple[Operation, ...] = (
             "chunk report.pdf -p semantic --json | jq .chunks[].tokens",
         ),
         usual=("parser", "full"),
-        settings=("encoding", "pdf_engine", *MODELS),
+        settings=("encoding", "pdf_engine", "ocr", *MODELS),
         surfaces=SERVED,
     ),
     Operation(
@@ -202,7 +205,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "Show where a PDF prints a text: a box for each line, in points from the upper left.",
         examples=('locate report.pdf --page 3 --text "The chief engineer approves a change."',),
         usual=("page", "text", "within"),
-        settings=("pdf_engine",),
+        settings=("pdf_engine", "ocr"),
     ),
     Operation(
         "docs",
@@ -232,9 +235,7 @@ OPERATIONS: tuple[Operation, ...] = (
         ),
         usual=("output", "count", "llm", "answers"),
         settings=(
-            "exclude",
-            "encoding",
-            "pdf_engine",
+            *_READING,
             "llm_model",
             "llm_options",
             "api_base",
@@ -247,7 +248,7 @@ OPERATIONS: tuple[Operation, ...] = (
         "labelled:check",
         "Look for what is wrong with questions before anything is measured with them.",
         examples=("questions check questions.csv docs/",),
-        settings=("exclude", "encoding", "pdf_engine"),
+        settings=_READING,
     ),
     Operation(
         "store push",

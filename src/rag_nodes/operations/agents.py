@@ -104,7 +104,8 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         )
     found = quote(opened.store, opened.collection, request.document, span)
     facts, own, sent = found.node.metadata, found.node.text, request.text
-    boxes, lines = boxes_in(found.node), node_lines(found.node, 0, len(own))
+    boxes = boxes_in(found.node, opened.run.settings.ocr)
+    lines = node_lines(found.node, 0, len(own))
     inside = own.find(sent) if sent else -1
     offset = span.start + inside if sent and inside >= 0 else None
     return Quotation(

@@ -79,8 +79,10 @@ def locate(request: LocateRequest, run: Run) -> Located:
 
     check_there([request.file])
     run.emit(Doing("Looking at the page"))
-    engine = run.settings.pdf_engine
-    boxes = located(request.file, request.page, request.text, within=request.within, engine=engine)
+    engine, ocr = run.settings.pdf_engine, run.settings.ocr
+    boxes = located(
+        request.file, request.page, request.text, within=request.within, engine=engine, ocr=ocr
+    )
     if not boxes:
         run.warn(
             f"Page {request.page} does not show this text; check the number of the page, or name "
@@ -108,7 +110,7 @@ def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
     Of a stranger's citations only the PDFs that they have sent are opened.
     """
     with _files_of(citations, run) as files:
-        found = [_boxes_of(citation, files) for citation in citations]
+        found = [_boxes_of(citation, files, run.settings.ocr) for citation in citations]
     pairs = zip(citations, found, strict=True)
     errors = {
         f"No boxes in {citation.file_name}: {boxes.error}"
@@ -120,20 +122,21 @@ def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
     return found
 
 
-def boxes_in(node: TextNode) -> CitedBoxes:
+def boxes_in(node: TextNode, ocr: str | None) -> CitedBoxes:
     """Return the boxes of the text of a node in its PDF; none of a document that is no PDF."""
     from rag_nodes.readers import node_boxes
 
-    is_pdf = display_name(node.metadata).lower().endswith(".pdf")
-    return _tried(lambda: node_boxes(node, 0, len(node.text))) if is_pdf else CitedBoxes([])
+    if not display_name(node.metadata).lower().endswith(".pdf"):
+        return CitedBoxes([])
+    return _tried(lambda: node_boxes(node, 0, len(node.text), ocr=ocr))
 
 
-def _boxes_of(citation: Citation, files: dict[str, Path] | None) -> CitedBoxes:
+def _boxes_of(citation: Citation, files: dict[str, Path] | None, ocr: str | None) -> CitedBoxes:
     path = (files or {}).get(_hash_of(citation))
     if files is not None and path is None:
         is_pdf = citation.file_name.lower().endswith(".pdf")
         return CitedBoxes([], _NOT_KEPT if is_pdf else None)
-    return _tried(lambda: citation.boxes(path))
+    return _tried(lambda: citation.boxes(path, ocr))
 
 
 def _tried(boxes: Callable[[], list[PlacedBox]]) -> CitedBoxes:

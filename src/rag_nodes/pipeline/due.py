@@ -7,11 +7,12 @@ import json
 import os
 import time
 from contextlib import suppress
-from dataclasses import asdict
+from dataclasses import fields
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.code_identity import code_of
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.ledger import FileRow, version_of
 from rag_nodes.pipeline.tally import Tally
@@ -52,11 +53,13 @@ class DueFiles:
         self._corpus, self._limits, self._own = corpus, limits, own
         # Changes with whatever decides what becomes of the bytes of a file, parsers apart; whether
         # it gives way to others decides nothing.
-        apart = {"encoding", "pdf_engine", "share"}
-        bounds = {name: value for name, value in asdict(limits).items() if name not in apart}
+        apart = {"encoding", "ocr", "pdf_engine", "share"}
+        names = [field.name for field in fields(limits) if field.name not in apart]
+        bounds = {name: getattr(limits, name) for name in names}
         self._decisive = [bounds, *steps]
         self._reading = _digest(self._decisive)
         self._pdf_engine = _engine_of(limits)
+        self._ocr = code_of(limits.ocr).digest if callable(limits.ocr) else limits.ocr
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
         """Yield the files that are to be opened, in their order; the others are counted.
@@ -126,9 +129,9 @@ class DueFiles:
     def _reading_of(self, file: ListedFile) -> str:
         """Return the hash of what decides what becomes of the bytes of a file."""
         own, encoding = self._own.of(file), self._limits.encoding_of(file.path)
-        facts = [fact for fact in (own, encoding) if fact]
-        digest = _digest([self._decisive, *facts]) if facts else self._reading
         is_pdf = file.path.suffix.lower() == ".pdf"
+        facts = [fact for fact in (own, encoding, self._ocr if is_pdf else None) if fact]
+        digest = _digest([self._decisive, *facts]) if facts else self._reading
         return f"{self._pdf_engine}:{digest}" if is_pdf else digest
 
     def _unchanged(

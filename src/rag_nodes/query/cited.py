@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.readers import Lines, PlacedBox
+    from rag_nodes.readers import Lines, Ocr, PlacedBox
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class Citation:
     also: tuple[OtherPlace, ...] = ()
     node: TextNode | None = field(default=None, repr=False, compare=False)
 
-    def boxes(self, path: str | Path | None = None) -> list[PlacedBox]:
+    def boxes(self, path: str | Path | None = None, ocr: Ocr | None = None) -> list[PlacedBox]:
         """Return a box for each printed line of the quote, in PDF points from the upper left.
 
         They are computed on request: the PDF is opened, and one page of it is looked at in a child
@@ -100,6 +100,7 @@ class Citation:
 
         Args:
             path: the PDF, if it is not at `source` any more.
+            ocr: what has read its scanned pages, see `Limits`; None for nothing.
 
         Returns:
             None if the page of the quote is not known, or does not show 80 % of its letters.
@@ -113,7 +114,7 @@ class Citation:
         start = self._offset()
         if self.node is None or start < 0:
             return []
-        return node_boxes(self.node, start, start + len(self.quote), path)
+        return node_boxes(self.node, start, start + len(self.quote), path, ocr)
 
     def lines(self, path: str | Path | None = None) -> Lines | None:
         """Return the first and the last line of the quote in its file, counted from 1.

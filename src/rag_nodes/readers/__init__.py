@@ -38,6 +38,7 @@ from rag_nodes.readers.files import (
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 from rag_nodes.readers.lines import Lines, has_lines, lines_of, node_lines
 from rag_nodes.readers.locating import locate, node_boxes
+from rag_nodes.readers.ocr import Ocr, OcrWord
 from rag_nodes.readers.pdf.engines import versions as pdf_engines
 from rag_nodes.readers.pdf.quotes import PlacedBox
 from rag_nodes.readers.walk import ListedFile, Skipped
@@ -54,6 +55,8 @@ __all__ = [
     "Limits",
     "Lines",
     "ListedFile",
+    "Ocr",
+    "OcrWord",
     "PlacedBox",
     "RagNodesReader",
     "ReadResult",

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError, FileTooLargeError, ReadError
 from rag_nodes.core.several import several
+from rag_nodes.readers.ocr import Ocr, check_ocr
 from rag_nodes.text.formats import Format, format_of
 
 if TYPE_CHECKING:
@@ -26,6 +27,8 @@ TITLE_LENGTH = 300
 
 SLOWEST = 256 * 1024
 """Bytes of a file for which one more second is granted; the slowest readers do twice that."""
+SLOWEST_OCR = 8 * 1024
+"""The same with OCR: a page takes seconds, and its picture is rarely smaller."""
 LONGEST = 30 * 24 * 3600.0
 """Seconds that timers can take, for limits that mean none."""
 
@@ -36,7 +39,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How one file is read: what it may hold before it is refused, PDF engine and encoding.
+    """How one file is read: what it may hold before it is refused, PDF engine, encoding and OCR.
 
     Attributes:
         file_bytes: size on disk.
@@ -51,9 +54,12 @@ class Limits:
         encoding: encoding of text, Markdown, HTML and CSV files that are not Unicode, such as
             "cp1250"; for some of them after a pattern, as "*.csv=cp1250" or "old/*.txt=cp850". Of
             several the last one that fits holds. () guesses it.
+        ocr: what reads pages of PDFs that have images and no text: a command with {png} and {dpi}
+            that writes tesseract's TSV, or a function, see `OcrFunction`; None for nothing. With a
+            function PDFs are read in this process, and `seconds` and `memory_bytes` do not hold.
 
     Raises:
-        ConfigurationError: there is no such engine, or no such encoding.
+        ConfigurationError: there is no such engine or encoding, or `ocr` cannot be run.
     """
 
     file_bytes: int = 500 * 1024 * 1024
@@ -63,6 +69,7 @@ class Limits:
     memory_bytes: int = 2 * 1024**3
     pdf_engine: keys.PdfEngineName = "auto"
     encoding: str | Sequence[str] = ()
+    ocr: Ocr | None = None
 
     def __post_init__(self) -> None:
         if self.pdf_engine not in (names := get_args(keys.PdfEngineName)):
@@ -74,6 +81,8 @@ class Limits:
         object.__setattr__(self, "encoding", named)
         for one in named:
             _codec(one.rpartition("=")[2])
+        if self.ocr is not None:
+            check_ocr(self.ocr)
 
     def encoding_of(self, path: PurePath) -> str | None:
         """Return the encoding that is named for a file; None to guess it."""
@@ -84,8 +93,12 @@ class Limits:
         return None
 
     def seconds_for(self, size: int) -> float:
-        """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB."""
-        return min(self.seconds + size / SLOWEST, LONGEST)
+        """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB.
+
+        With OCR it is one for each 8 KiB.
+        """
+        slowest = SLOWEST if self.ocr is None else SLOWEST_OCR
+        return min(self.seconds + size / slowest, LONGEST)
 
     def check(
         self, path: str | Path, actual: int, unit: Literal["bytes", "pages", "characters"]

@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.core.metadata import PdfEngineName
     from rag_nodes.readers.kinds import Outcomes
+    from rag_nodes.readers.ocr import Ocr
 
 DEFAULT_LIMITS = Limits()
 
@@ -70,6 +71,7 @@ def read(
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
     engine: PdfEngineName | None = None,
+    ocr: Ocr | None = None,
 ) -> Document:
     """Read one file into one document.
 
@@ -79,10 +81,12 @@ def read(
         isolate: read in a child process whatever a third-party parser reads, so that a crash, a
             hang or a bomb is a `ReadError`; see `rag_nodes.readers.isolation`.
         engine: library that reads a PDF, "pymupdf" or "pdfium"; None for that of the limits.
+        ocr: what reads pages of a PDF that have images and no text, see `Limits`; None for that of
+            the limits.
 
     Returns:
         The full text with `source`, `file_name`, `source_hash` and, where the file has them,
-        `title`, `total_pages`, `page_starts` and `read_warnings` in its metadata.
+        `title`, `total_pages`, `page_starts`, `ocr_pages` and `read_warnings` in its metadata.
 
     Raises:
         ReadError: a subclass per kind of bad file; the message names file and remedy. Also for a
@@ -97,7 +101,7 @@ def read(
             "split them with `rag-nodes docs` or look at them with `rag-nodes read`; in Python, "
             "read them with read_all",
         )
-    limits = with_engine(limits, engine)
+    limits = with_engine(limits, engine, ocr)
     outcome = next(readings(path, limits=limits, isolate=isolate))
     if isinstance(outcome, ReadError):
         raise outcome
@@ -129,7 +133,7 @@ def readings(
     path = Path(path)
     with typed_errors(path):
         size = checked_size(path, limits)
-        if not isolate or not needs_child(path, size, limits.pdf_engine):
+        if not isolate or not needs_child(path, size, limits):
             yield from read_here(path, limits)
             return
         if path.suffix.lower() in COLLECTIONS:
@@ -144,6 +148,7 @@ def read_all(
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
     engine: PdfEngineName | None = None,
+    ocr: Ocr | None = None,
     exclude: str | Iterable[str] = (),
     skipped: Skipped | None = None,
 ) -> Iterator[ReadResult]:
@@ -157,6 +162,7 @@ def read_all(
         limits: how large each file may be.
         isolate: see `read`.
         engine: see `read`.
+        ocr: see `read`.
         exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
             `drafts/*.md`.
         skipped: counts the files that are left out, complete after the last row; None to log them.
@@ -166,7 +172,7 @@ def read_all(
         a row with its error. A crawl that breaks off gives its good pages, then the error.
     """
     left_out = Skipped() if skipped is None else skipped
-    limits = with_engine(limits, engine)
+    limits = with_engine(limits, engine, ocr)
     for file in listed(paths, exclude=Exclusion(exclude), skipped=left_out):
         yield from read_listed(file, limits=limits, isolate=isolate)
     if skipped is None and left_out:
@@ -261,9 +267,9 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
         yield failure
 
 
-def with_engine(limits: Limits, engine: PdfEngineName | None) -> Limits:
-    """Return limits with another PDF engine; None keeps theirs."""
-    return limits if engine is None else replace(limits, pdf_engine=engine)
+def with_engine(limits: Limits, engine: PdfEngineName | None, ocr: Ocr | None = None) -> Limits:
+    """Return limits with another PDF engine and OCR; None keeps theirs."""
+    return replace(limits, pdf_engine=engine or limits.pdf_engine, ocr=ocr or limits.ocr)
 
 
 def checked_size(path: Path, limits: Limits) -> int:

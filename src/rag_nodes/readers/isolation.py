@@ -39,6 +39,7 @@ from rag_nodes.core.processes import (
 )
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.kinds import libraries_of, read_here, typed_errors
+from rag_nodes.readers.ocr import PAGE_SECONDS as OCR_SECONDS
 from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.picture import PagePicture, draw_page
 from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox, locate_quote
@@ -115,7 +116,7 @@ class ReaderPool:
         """
         asked = {"page": {"number": number, "text": text, "dpi": dpi}}
         with self._leases.take(_doing(path)):
-            (drawn,) = self._results(path, limits, PAGE_SECONDS, asked, PagePicture.unpack)
+            (drawn,) = self._results(path, limits, _page_seconds(limits), asked, PagePicture.unpack)
         return drawn
 
     def locate(
@@ -131,7 +132,8 @@ class ReaderPool:
         """
         asked = {"quote": {"number": number, "quote": quote, "file_hash": file_hash}}
         with self._leases.take(_doing(path)):
-            return list(self._results(path, limits, PAGE_SECONDS, asked, PlacedBox.unpack))
+            seconds = _page_seconds(limits)
+            return list(self._results(path, limits, seconds, asked, PlacedBox.unpack))
 
     def _results(
         self,
@@ -258,6 +260,10 @@ def _resolved(path: Path, limits: Limits) -> Limits:
     if path.suffix.lower() != ".pdf":
         return limits
     return replace(limits, pdf_engine=engine_name(limits.pdf_engine))
+
+
+def _page_seconds(limits: Limits) -> float:
+    return PAGE_SECONDS if limits.ocr is None else PAGE_SECONDS + OCR_SECONDS
 
 
 def _crash(path: Path, error: Exception, pdf_engine: str) -> ReadError:

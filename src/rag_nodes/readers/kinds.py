@@ -77,8 +77,10 @@ def libraries_of(suffix: str, pdf_engine: PdfEngineName = "auto") -> tuple[str, 
     return LIBRARIES.get(_SHIPPED.get(suffix, read_plain), ())
 
 
-def needs_child(path: Path, size: int, pdf_engine: PdfEngineName = "auto") -> bool:
+def needs_child(path: Path, size: int, limits: Limits) -> bool:
     """Whether a file of so many bytes is to be read in a child process.
+
+    A function of the user for OCR stays in this process, and PDFs with it.
 
     No process is started only to find that a library is not installed.
 
@@ -89,7 +91,9 @@ def needs_child(path: Path, size: int, pdf_engine: PdfEngineName = "auto") -> bo
     shipped = _SHIPPED.get(suffix)
     if shipped is None or shipped is not (COLLECTIONS.get(suffix) or SUFFIXES.get(suffix)):
         return False
-    if libraries := libraries_of(suffix, pdf_engine):
+    if suffix == ".pdf" and callable(limits.ocr):
+        return False
+    if libraries := libraries_of(suffix, limits.pdf_engine):
         return all(find_spec(library.partition(".")[0]) for library in libraries)
     return size > LARGE
 

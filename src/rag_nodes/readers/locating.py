@@ -17,7 +17,7 @@ from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import typed_errors
 from rag_nodes.readers.pdf.engines import versions
 from rag_nodes.readers.pdf.picture import LIMITS
-from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox
+from rag_nodes.readers.pdf.quotes import PageQuote, PlacedBox, locate_quote
 from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.core.metadata import PdfEngineName
     from rag_nodes.readers.base import Limits
+    from rag_nodes.readers.ocr import Ocr
 
 MARGIN = 400
 """Characters around a quote that tell its place from others that say the same."""
@@ -39,6 +40,7 @@ def locate(
     *,
     within: str = "",
     engine: PdfEngineName | None = None,
+    ocr: Ocr | None = None,
 ) -> list[PlacedBox]:
     """Return a box for each printed line of a quote on a page of a PDF.
 
@@ -50,6 +52,7 @@ def locate(
         within: text around the quote, such as that of its node. It tells the quote from others of
             the same words; if it holds the quote more than once, the first counts.
         engine: library that opens the PDF, "pymupdf" or "pdfium"; None for the first installed.
+        ocr: what reads the page if it is scanned, see `Limits`; None for nothing.
 
     Returns:
         Boxes in PDF points with the origin at the upper left corner, in the order of the page.
@@ -76,13 +79,17 @@ def locate(
         raise ConfigurationError(
             "`within` does not hold the quote; pass the text it was taken from"
         )
-    limits = with_engine(LIMITS, engine)
+    limits = with_engine(LIMITS, engine, ocr)
     span = Span(start, start + len(quote))
     return _located(Path(path), page, within or quote, span, None, limits)
 
 
 def node_boxes(
-    node: TextNode, start: int, end: int, path: str | Path | None = None
+    node: TextNode,
+    start: int,
+    end: int,
+    path: str | Path | None = None,
+    ocr: Ocr | None = None,
 ) -> list[PlacedBox]:
     """Return a box for each printed line of characters `start:end` of a node's text.
 
@@ -92,6 +99,7 @@ def node_boxes(
         start: offset of the first character in `node.text`.
         end: offset one past the last.
         path: the file, if it is not where it was when it was read; None for that place.
+        ocr: what has read scanned pages of the file, see `Limits`; None for nothing.
 
     Returns:
         See `locate`; those of a text over several pages in their order. None for a node that does
@@ -106,7 +114,7 @@ def node_boxes(
     file = Path(path or metadata.get(keys.SOURCE) or metadata.get(keys.FILE_PATH) or "")
     file_hash = metadata.get(keys.FILE_HASH)
     reader = metadata.get(keys.PDF_ENGINE)
-    limits = with_engine(LIMITS, reader if reader in versions() else None)
+    limits = with_engine(LIMITS, reader if reader in versions() else None, ocr)
     return [
         box
         for page, part in _pages(node)
@@ -149,4 +157,6 @@ def _located(
         checked_size(path, limits)
         first, last = max(0, span.start - MARGIN), span.end + MARGIN
         quote = PageQuote(text[first:last], span.start - first, span.end - first)
+        if callable(limits.ocr):
+            return locate_quote(path, number=page, quote=quote, file_hash=file_hash, limits=limits)
         return pool.locate(path, page, quote, file_hash, limits)

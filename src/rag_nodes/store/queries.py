@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.readers import Lines, PlacedBox
+    from rag_nodes.readers import Lines, Ocr, PlacedBox
     from rag_nodes.store.fusion import Scores
 
     Nodes = Callable[[Sequence[str]], dict[str, TextNode]]
@@ -168,13 +168,14 @@ class Hit:
         """Cosine distance of question and node, one minus the similarity."""
         return None if self.similarity is None else 1 - self.similarity
 
-    def boxes(self, path: str | Path | None = None) -> list[PlacedBox]:
+    def boxes(self, path: str | Path | None = None, ocr: Ocr | None = None) -> list[PlacedBox]:
         """Return a box for each printed line of the text that was found, see `Citation.boxes`.
 
         Args:
             path: the PDF, if it is not where it was when it was read.
+            ocr: what has read its scanned pages, see `Limits`; None for nothing.
         """
-        return node_boxes(self.found, 0, len(self.found.text), path)
+        return node_boxes(self.found, 0, len(self.found.text), path, ocr)
 
     def lines(self, path: str | Path | None = None) -> Lines | None:
         """Return the lines of the text that was found in its file, see `Citation.lines`."""

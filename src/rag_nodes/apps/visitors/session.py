@@ -118,7 +118,7 @@ class PageSession(Session):
         self.using = ""
         self.is_lost = False
         self.reviewed = ""
-        self.kept = KeptPages(pool.draw, settings.pdf_engine)
+        self.kept = KeptPages(pool.draw, settings.pdf_engine, settings.ocr)
         self.columns = ChosenColumns.first(offer_of() if offer is None else offer, own)
         self.context = ColumnsRequest(budget=settings.budget, top_k=settings.top_k)
         self.talk = Conversation(self, lambda number: changed(f"turn {number}"), answers)

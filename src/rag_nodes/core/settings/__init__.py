@@ -174,6 +174,8 @@ class Settings(BaseSettings):
     """Encoding of text files that are not Unicode, as cp1250 or '*.csv=cp850'; else guessed."""
     pdf_engine: PdfEngineName = "auto"
     """Library that reads PDF files: pymupdf, pdfium, or auto (default): the first installed."""
+    ocr: _Address = None
+    """Program that reads scanned pages of PDFs, as 'tesseract {png} stdout --dpi {dpi} tsv'."""
     read_seconds: float = Field(120.0, gt=0)
     """Seconds that reading one file may take; large ones get more."""
     read_memory_mb: int = Field(2048, ge=64)
@@ -287,6 +289,7 @@ class Settings(BaseSettings):
             "characters": self.read_characters,
             "encoding": self.encoding,
             "pdf_engine": self.pdf_engine,
+            "ocr": self.ocr,
         }
 
     def answering(self) -> dict[str, Any]:

@@ -4,11 +4,19 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
+from dataclasses import dataclass, field
 from itertools import islice
 from math import ceil
 from typing import TYPE_CHECKING
 
-from rag_nodes.core.errors import CorruptFileError, EmptyFileError, NoTextLayerError
+from rag_nodes.core.errors import (
+    CorruptFileError,
+    EmptyFileError,
+    NoTextLayerError,
+    OcrError,
+    OcrProgramMissingError,
+    ReadError,
+)
 from rag_nodes.core.processes import tell_share
 from rag_nodes.readers.pdf.borderless import with_borderless_tables
 from rag_nodes.readers.pdf.engines import opened
@@ -17,6 +25,7 @@ from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line, with_superscripts
 from rag_nodes.readers.pdf.links import with_links
+from rag_nodes.readers.pdf.scans import ScannedPage
 from rag_nodes.readers.pdf.tables import with_tables
 
 if TYPE_CHECKING:
@@ -40,6 +49,8 @@ SHARES = 50
 """How often it is told how far that is."""
 NUMBERS_SHOWN = 12
 """Page numbers listed in one warning; the rest are counted."""
+SURE = 60.0
+"""Mean confidence of the words of a page, of 100, below which it is perhaps upside down."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +67,8 @@ def extract(path: Path, limits: Limits) -> Extracted:
         EncryptedFileError: it asks for a password.
         NoPagesError: it has no page.
         NoTextLayerError: its pages are images.
+        OcrError: OCR of the only pages that have anything failed, or found no text.
+        OcrProgramMissingError: the program for OCR is not installed.
         EmptyFileError: its pages are blank.
         FileTooLargeError: over the limits.
         ReadMemoryError: no memory is left for a page.
@@ -64,40 +77,80 @@ def extract(path: Path, limits: Limits) -> Extracted:
         return _extract(document, path, limits)
 
 
+@dataclass(slots=True)
+class _Found:
+    """Numbers of pages from 1 by what they hold, reasons of those that failed, and OCR's first."""
+
+    failures: dict[int, str] = field(default_factory=dict)
+    silent: list[int] = field(default_factory=list)
+    blank: list[int] = field(default_factory=list)
+    unsure: list[int] = field(default_factory=list)
+    ocr_error: OcrError | None = None
+    is_marked: bool = False
+
+
 def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
     pages: list[PdfPage] = []
-    failures: dict[int, str] = {}
-    silent: list[int] = []
-    blank: list[int] = []
+    found = _Found()
     characters = 0
-    is_marked = False
     for index in range(document.page_count):
         if index % ceil(document.page_count / SHARES) == 0:
             tell_share(EXTRACTING * index / document.page_count)
+        is_sought = not characters and index < PAGES_LOOKED_AT
         try:
             with document.page(index) as page:
-                lines = _with_structure(page, layout_lines(page.lines()))
-                if not lines:
-                    (silent if page.has_images() else blank).append(index + 1)
-                    is_sought = not (characters or is_marked) and index < PAGES_LOOKED_AT
-                    is_marked = is_marked or (is_sought and page.is_marked())
-                pages.append(PdfPage(height=page.height, lines=lines))
-        except UnreadableError as error:
-            failures[index + 1] = str(error)
+                pages.append(_read_page(page, path, limits, found, index + 1, is_sought=is_sought))
+        except (UnreadableError, OcrError) as error:
+            if isinstance(error, OcrProgramMissingError):
+                raise
+            if isinstance(error, OcrProgramMissingError):
+                raise
+            if isinstance(error, OcrError):
+                found.ocr_error = found.ocr_error or error
+            found.failures[index + 1] = getattr(error, "reason", str(error))
             pages.append(PdfPage(height=0.0, lines=()))
         characters += sum(len(line.text) for line in pages[-1].lines)
         limits.check(path, characters, "characters")
-    if len(failures) == document.page_count:
-        raise CorruptFileError(path, f"no page could be read: {next(iter(failures.values()))}")
     if not characters:
-        raise NoTextLayerError(path) if is_marked else EmptyFileError(path, "its pages are blank")
+        raise _without_text(path, limits, document.page_count, found)
     return Extracted(
         pages=tuple(pages),
         outline=_outline(document, path),
         title=document.title,
-        warnings=tuple(_warnings(pages, failures, silent, is_repaired=document.is_repaired())),
-        blank=tuple(blank),
+        warnings=tuple(_warnings(pages, found, is_repaired=document.is_repaired())),
+        blank=tuple(found.blank),
     )
+
+
+def _read_page(
+    page: EnginePage, path: Path, limits: Limits, found: _Found, number: int, *, is_sought: bool
+) -> PdfPage:
+    """Return a page; whether one without text has anything is looked at if it `is_sought`."""
+    lines = _with_structure(page, layout_lines(page.lines()))
+    if lines:
+        return PdfPage(height=page.height, lines=lines)
+    has_images = page.has_images()
+    if has_images and limits.ocr is not None:
+        scan = ScannedPage(page, path, limits.ocr)
+        if lines := _with_structure(scan, layout_lines(scan.lines())):
+            if scan.confidence < SURE:
+                found.unsure.append(number)
+            return PdfPage(height=page.height, lines=lines, is_ocr=True)
+    (found.silent if has_images else found.blank).append(number)
+    found.is_marked = found.is_marked or (is_sought and page.is_marked())
+    return PdfPage(height=page.height, lines=())
+
+
+def _without_text(path: Path, limits: Limits, page_count: int, found: _Found) -> ReadError:
+    """Return why a document has no text."""
+    if found.ocr_error is not None:
+        return found.ocr_error
+    if len(found.failures) == page_count:
+        first = next(iter(found.failures.values()))
+        return CorruptFileError(path, f"no page could be read: {first}")
+    if not found.is_marked:
+        return EmptyFileError(path, "its pages are blank")
+    return NoTextLayerError(path) if limits.ocr is None else OcrError(path)
 
 
 def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ...]:
@@ -110,17 +163,16 @@ def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ..
     return with_borderless_tables(lines, edges)
 
 
-def _warnings(
-    pages: list[PdfPage], failures: dict[int, str], silent: list[int], *, is_repaired: bool
-) -> Iterator[str]:
+def _warnings(pages: list[PdfPage], found: _Found, *, is_repaired: bool) -> Iterator[str]:
     if is_repaired:
         yield "the file was damaged and has been repaired; parts may be missing"
-    for page, reason in list(failures.items())[:NUMBERS_SHOWN]:
+    for page, reason in list(found.failures.items())[:NUMBERS_SHOWN]:
         yield f"page {page} could not be read: {reason}"
-    if len(failures) > NUMBERS_SHOWN:
-        yield f"{len(failures) - NUMBERS_SHOWN} more pages could not be read"
-    if silent:
-        yield f"no text layer, only images, on {_listed(silent)}"
+    if len(found.failures) > NUMBERS_SHOWN:
+        yield f"{len(found.failures) - NUMBERS_SHOWN} more pages could not be read"
+    if found.silent:
+        yield f"no text layer, only images, on {_listed(found.silent)}"
+    yield from _doubts(pages, found.unsure)
     counts = Counter[bool]()
     for line in (line for page in pages for line in page.lines):
         unmapped = line.text.count("\ufffd")
@@ -129,6 +181,16 @@ def _warnings(
     if counts[True] > UNMAPPED_SHARE * counts.total():
         share = counts[True] / counts.total()
         yield f"{share:.0%} of the characters have no Unicode value in this file's fonts"
+
+
+def _doubts(pages: list[PdfPage], unsure: list[int]) -> Iterator[str]:
+    """Yield what is to be checked of the pages that OCR has read."""
+    if numbers := [number for number, page in enumerate(pages, 1) if page.is_ocr]:
+        verb = "was" if len(numbers) == 1 else "were"
+        them = "it" if len(numbers) == 1 else "them"
+        yield f"{_listed(numbers)} {verb} read by OCR; check figures in {them}"
+    if unsure:
+        yield f"OCR was unsure of {_listed(unsure)}; check that the scan is sharp and upright"
 
 
 def _listed(numbers: list[int]) -> str:

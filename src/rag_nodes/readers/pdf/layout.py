@@ -48,11 +48,13 @@ class Line:
 class PdfPage:
     """One page and its lines in reading order, as the file gives them.
 
-    They are never sorted, because sorting by position shuffles columns.
+    They are never sorted, because sorting by position shuffles columns. If OCR has read them,
+    their sizes say nothing.
     """
 
     height: float
     lines: tuple[Line, ...]
+    is_ocr: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -99,10 +99,13 @@ class KeptPages:
     """The last pages of one visitor, drawn as by `ReaderPool.draw`; for any number of threads."""
 
     def __init__(
-        self, draw: Callable[..., PagePicture], pdf_engine: PdfEngineName = "auto"
+        self,
+        draw: Callable[..., PagePicture],
+        pdf_engine: PdfEngineName = "auto",
+        ocr: str | None = None,
     ) -> None:
         self._draw = draw
-        self._limits = replace(LIMITS, pdf_engine=pdf_engine)
+        self._limits = replace(LIMITS, pdf_engine=pdf_engine, ocr=ocr)
         self._lock = threading.Lock()
         self._kept: OrderedDict[tuple[Any, ...], PagePicture] = OrderedDict()
 

@@ -13,6 +13,7 @@ from rag_nodes.core.errors import CorruptFileError, PageMissingError
 from rag_nodes.readers.pdf.engines import opened
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.lines import LIGATURES, SYMBOL_BULLETS
+from rag_nodes.readers.pdf.scans import with_ocr
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -56,7 +57,7 @@ def opened_page(path: Path, number: int, limits: Limits) -> Iterator[EnginePage]
             raise PageMissingError(path, _pages_in_words(number, document.page_count))
         try:
             with document.page(number - 1) as page:
-                yield page
+                yield with_ocr(page, path, limits)
         except UnreadableError as error:
             raise CorruptFileError(path, f"page {number}: {error}") from error
 

@@ -13,7 +13,7 @@ from rag_nodes.core.errors import (
     EmptyFileError,
     MisnamedFileError,
 )
-from rag_nodes.core.metadata import BLANK_PAGES, FILE_HASH, PDF_ENGINE
+from rag_nodes.core.metadata import BLANK_PAGES, FILE_HASH, OCR_PAGES, PDF_ENGINE
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.extract import extract
@@ -30,7 +30,7 @@ from rag_nodes.text.formats import Format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.readers.pdf.layout import Extracted, Line, Measures
+    from rag_nodes.readers.pdf.layout import Extracted, Line, Measures, PdfPage
     from rag_nodes.readers.pdf.paragraphs import PageBlock
 
 TITLE_SIZE = 1.3
@@ -72,20 +72,27 @@ def compose(extracted: Extracted) -> Reading:
     pages = tuple(replace(page, lines=merge_rows(page.lines)) for page in kept)
     pages = with_continued_tables(pages)
     measures = measure(pages)
-    headings = outline_headings(pages, extracted.outline) or font_headings(pages, measures)
+    headings = outline_headings(pages, extracted.outline) or font_headings(_set(pages), measures)
     composer = Composer(measures, vocabulary)
     blocks = [
         composer.compose(page.lines, found) for page, found in zip(pages, headings, strict=True)
     ]
     text, starts = assemble(blocks, vocabulary)
+    scans = [number for number, page in enumerate(extracted.pages, 1) if page.is_ocr]
+    numbered = {BLANK_PAGES: list(extracted.blank), OCR_PAGES: scans}
     return Reading(
         text=text,
         text_format=Format.MARKDOWN,
-        title=_title(extracted.title, blocks, pages[0].lines, measures),
+        title=_title(extracted.title, blocks, _set(pages[:1])[0].lines, measures),
         page_starts=starts,
         warnings=extracted.warnings,
-        facts={BLANK_PAGES: list(extracted.blank)} if extracted.blank else {},
+        facts={key: numbers for key, numbers in numbered.items() if numbers},
     )
+
+
+def _set(pages: tuple[PdfPage, ...]) -> tuple[PdfPage, ...]:
+    """Return pages without the lines of scans, whose sizes make neither headings nor titles."""
+    return tuple(replace(page, lines=()) if page.is_ocr else page for page in pages)
 
 
 def _doubted(reading: Reading) -> Reading:
@@ -95,7 +102,7 @@ def _doubted(reading: Reading) -> Reading:
         return reading
     pages = len(reading.page_starts or ())
     where = "one page" if pages == 1 else f"{pages} pages"
-    warning = f"only {found} characters of text on {where}; scanned pages need OCR first"
+    warning = f"only {found} characters of text on {where}; scanned pages need OCR, see --ocr"
     return replace(reading, warnings=(*reading.warnings, warning))
 
 
