@@ -205,7 +205,7 @@ def test_fonts_without_unicode_values_are_told_of_above_a_twentieth_of_the_text(
     text = "\ufffd" * unmapped + "a" * (100 - unmapped)
     line = Line(text=text, left=0, top=0, right=9, bottom=9, baseline=9, size=9)
     pages = [PdfPage(height=99, lines=(line,))]
-    warnings = [*extract._warnings(pages, extract._Found(), is_repaired=False)]
+    warnings = [*extract._warnings(pages, extract._Found(), is_repaired=False, has_ocr=False)]
     expected = f"{unmapped}% of the characters have no Unicode value in this file's fonts"
     assert warnings == ([expected] if warned else [])
 

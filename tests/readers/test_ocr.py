@@ -88,7 +88,10 @@ def test_a_function_reads_the_pages_without_text(tmp_path: Path) -> None:
         return fake(png, width, height, dpi)
 
     path = scan(tmp_path / "tea.pdf")
-    assert read(path).metadata[keys.READ_WARNINGS] == ["no text layer, only images, on page 2"]
+    silent = "no text layer, only images, on page 2; "
+    assert read(path).metadata[keys.READ_WARNINGS] == [silent + "read them with --ocr"]
+    warnings = read(path, ocr=lambda *_: []).metadata[keys.READ_WARNINGS]
+    assert warnings == [silent + "OCR found no text there"]
     document = read(path, ocr=counted)
     assert len(calls) == 1
     start = document.metadata[keys.PAGE_STARTS][1]

@@ -117,7 +117,11 @@ def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
         pages=tuple(pages),
         outline=_outline(document, path),
         title=document.title,
-        warnings=tuple(_warnings(pages, found, is_repaired=document.is_repaired())),
+        warnings=tuple(
+            _warnings(
+                pages, found, is_repaired=document.is_repaired(), has_ocr=limits.ocr is not None
+            )
+        ),
         blank=tuple(found.blank),
     )
 
@@ -163,7 +167,9 @@ def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ..
     return with_borderless_tables(lines, edges)
 
 
-def _warnings(pages: list[PdfPage], found: _Found, *, is_repaired: bool) -> Iterator[str]:
+def _warnings(
+    pages: list[PdfPage], found: _Found, *, is_repaired: bool, has_ocr: bool
+) -> Iterator[str]:
     if is_repaired:
         yield "the file was damaged and has been repaired; parts may be missing"
     for page, reason in list(found.failures.items())[:NUMBERS_SHOWN]:
@@ -171,7 +177,8 @@ def _warnings(pages: list[PdfPage], found: _Found, *, is_repaired: bool) -> Iter
     if len(found.failures) > NUMBERS_SHOWN:
         yield f"{len(found.failures) - NUMBERS_SHOWN} more pages could not be read"
     if found.silent:
-        yield f"no text layer, only images, on {_listed(found.silent)}"
+        remedy = "OCR found no text there" if has_ocr else "read them with --ocr"
+        yield f"no text layer, only images, on {_listed(found.silent)}; {remedy}"
     yield from _doubts(pages, found.unsure)
     counts = Counter[bool]()
     for line in (line for page in pages for line in page.lines):
