@@ -11,6 +11,7 @@ from __future__ import annotations
 import re
 import sys
 import time
+import unicodedata
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -66,7 +67,7 @@ def found_in(path: Path) -> Found:
                 if one.isalnum()
             ]
             for start, end in _spans(text):
-                wanted = Counter(text[start + at] for at in letters_of(text[start:end]))
+                wanted = Counter(_plain(text[start + at]) for at in letters_of(text[start:end]))
                 covered = _under(boxes_of(places[start:end], glyphs), letters)
                 both = (wanted & covered).total()
                 if wanted:
@@ -80,10 +81,15 @@ def _spans(text: str) -> Iterator[tuple[int, int]]:
         yield from zip(*sentence_bounds(text, *line.span()), strict=True)
 
 
+def _plain(letter: str) -> str:
+    """Return a letter as it is printed: the text has raised digits as characters of their own."""
+    return unicodedata.normalize("NFKC", letter)
+
+
 def _under(boxes: Iterable[Box], letters: Iterable[tuple[str, float, float]]) -> Counter[str]:
     areas = list(boxes)
     return Counter(
-        one
+        _plain(one)
         for one, x, y in letters
         if any(left <= x <= right and top <= y <= bottom for left, top, right, bottom in areas)
     )

@@ -58,11 +58,12 @@ def loaded(page: Page, *names: str) -> None:
 
 def ask(page: Page, question: str) -> None:
     """Ask, and wait for one more answer than there are."""
-    turns = page.locator(".rn-turn").count()
+    answered = page.locator(".rn-turn:not(:has(.rn-growing))")
+    turns = answered.count()
     box = page.locator(".rn-question-box:enabled")
     box.fill(question)
     box.press("Enter")
-    page.locator(".rn-turn").nth(turns).wait_for()
+    answered.nth(turns).wait_for()
     page.wait_for_selector(".rn[data-asking=false]")
 
 

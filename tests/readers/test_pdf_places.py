@@ -156,7 +156,7 @@ def test_what_the_page_does_not_say_has_no_place() -> None:
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the shared documents are not here")
 def test_the_sentences_of_real_documents_are_found(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, pdf_engine: str
 ) -> None:
     monkeypatch.syspath_prepend(BENCHMARKS)
     from places import found_in
@@ -170,7 +170,8 @@ def test_the_sentences_of_real_documents_are_found(
         spans, exact, nearly = spans + found.spans, exact + found.exact, nearly + found.nearly
     assert spans > 700
     assert exact / spans >= 0.995
-    assert nearly / spans >= 0.998
+    # The script places by PyMuPDF, so with PDFium one engine reads and the other places.
+    assert nearly / spans >= {"pymupdf": 0.998, "pdfium": 0.995}[pdf_engine]
 
 
 def sample(path: Path, folder: Path) -> Path:
