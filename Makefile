@@ -83,10 +83,10 @@ app: .venv/installed-app ## open the app in a browser
 	@$(BIN)/rag-nodes app
 
 quick: .venv/installed-dev ## run the laws on a few examples, and the unit tests
-	$(BIN)/pytest --quick -n 2 --dist loadfile tests
+	$(BIN)/pytest --quick -n 2 --dist loadfile --max-worker-restart 0 tests
 
 test: .venv/installed-dev ## run all tests
-	$(BIN)/pytest -n 4 --dist loadfile
+	$(BIN)/pytest -n 4 --dist loadfile --max-worker-restart 0
 
 check: .venv/installed-dev ## lint, format, types, architecture
 	$(BIN)/ruff check .

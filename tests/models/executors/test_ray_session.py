@@ -1,6 +1,7 @@
 """Joining a cluster, as far as it needs none; Ray itself is tried in `test_on_ray`."""
 
 import os
+import signal
 import socket
 import sys
 import threading
@@ -99,6 +100,17 @@ def test_a_cluster_that_cannot_be_joined_is_given_up_soon_and_says_how_it_could_
     )
     assert max(patience) <= 10
     assert "RAY_gcs_server_port_wait_time_s" not in os.environ
+
+
+def test_the_process_ends_by_sigterm_as_before_it_joined(monkeypatch: pytest.MonkeyPatch) -> None:
+    def init(**_: object) -> None:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+
+    module = SimpleNamespace(is_initialized=lambda: False, init=init, shutdown=lambda: None)
+    monkeypatch.setitem(sys.modules, "ray", module)
+    before = signal.getsignal(signal.SIGTERM)
+    with answering(SETTINGS) as address, ray_session(address):
+        assert signal.getsignal(signal.SIGTERM) == before
 
 
 @pytest.mark.parametrize("address", ["", "here", "ray://head:10001", "head:", ":6379", "head:six"])

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import signal
 import socket
+import threading
 from contextlib import ExitStack, contextmanager
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -152,7 +154,8 @@ def ray_session(address: str) -> Iterator[Any]:
             if not ray.is_initialized():
                 stack.callback(ray.shutdown)
                 try:
-                    ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
+                    with sigterm_kept():
+                        ray.init(address=address, log_to_driver=False, logging_level=logging.ERROR)
                 except Exception as error:
                     why = ": ".join(_words(cause) for cause in (error, error.__cause__) if cause)
                     raise EngineError(
@@ -161,6 +164,20 @@ def ray_session(address: str) -> Iterator[Any]:
                         "token in RAY_AUTH_TOKEN"
                     ) from error
         yield ray
+
+
+@contextmanager
+def sigterm_kept() -> Iterator[None]:
+    """Put the handler of SIGTERM back that Ray replaces where it is joined or started.
+
+    Ray's would end the process with another exit code, past whoever waits for the signal.
+    """
+    handler = signal.getsignal(signal.SIGTERM)
+    try:
+        yield
+    finally:
+        if handler is not None and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, handler)
 
 
 def _told_to_join() -> dict[str, str]:
