@@ -162,6 +162,16 @@ def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_
     assert ">100</text>" in plot
 
 
+def test_the_baseline_has_a_square_and_a_line_at_its_recall(report: EvaluationReport) -> None:
+    for baseline in ("large", "large at 40"):  # a column, and one of its rows
+        plot = size_curve(report, baseline=baseline)
+        assert plot.index('data-column="large"') < plot.index('class="square"')
+        [height] = re.findall(r'class="base" x1="\S+" y1="(\S+)"', plot)
+        assert f'cy="{height}"' in plot
+        assert plot.count(">your baseline<") == 1
+    assert "your baseline" not in size_curve(report, baseline="unmeasured") + size_curve(report)
+
+
 def test_probes_have_a_curve_that_says_what_it_was_measured_with_and_drafts_have_none(
     report: EvaluationReport,
 ) -> None:

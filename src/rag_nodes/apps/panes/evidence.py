@@ -85,7 +85,7 @@ def details_html(session: PageSession) -> Markup:
         return Markup('<p class="rn-quiet">Nothing has been measured yet.</p>')
     return Markup().join(
         [
-            plot_html(report),
+            plot_html(report, session.decider.baseline),
             _against_html(session, report),
             table_html(session, report),
             why_html(report),
@@ -93,11 +93,13 @@ def details_html(session: PageSession) -> Markup:
     )
 
 
-def plot_html(report: EvaluationReport) -> Markup:
-    """Draw recall by chunk size; a point leads to its numbers."""
+def plot_html(report: EvaluationReport, baseline: str) -> Markup:
+    """Draw recall by chunk size beside the baseline's; a point leads to its numbers."""
     ids = _ids(report)
-    broad, slim = (size_curve(report, narrow=narrow, link=lambda row: f"#{ids[row.name]}")
-                   for narrow in (False, True))  # fmt: skip
+    broad, slim = (
+        size_curve(report, narrow=narrow, link=lambda row: f"#{ids[row.name]}", baseline=baseline)
+        for narrow in (False, True)
+    )
     if not broad:
         return Markup()
     columns = dict.fromkeys(row.column for row in report.rows)
@@ -105,6 +107,7 @@ def plot_html(report: EvaluationReport) -> Markup:
         "plot",
         measure=report.measure,
         flat="curve flat" in broad,
+        baseline=baseline if 'class="square"' in broad else "",
         taken=report.decision.take,
         broad=broad,
         slim=slim,

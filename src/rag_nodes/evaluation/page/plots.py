@@ -94,17 +94,20 @@ def size_curve(
     *,
     narrow: bool = False,
     link: Callable[[Row], str] | None = None,
+    baseline: str = "",
 ) -> Markup:
     """Recall over the mean size of the chunks: a line per strategy, its band the 95 % interval.
 
     Whole chunks are compared. Sentences, of the row that is taken or else the best, are a level
-    line, as they need no size. The point that is taken has a ring. Empty
+    line, as they need no size. The point that is taken has a ring, that of the baseline a square
+    and a dotted line at its recall. Empty
     where there is nothing to compare, and for drafts that nobody has accepted.
 
     Args:
         report: of the run.
         narrow: for a screen of 360 pixels, where names stand below the plot.
         link: where a point leads to; None for points that lead nowhere.
+        baseline: row or column that the reader has; "" for none.
     """
     lines = _lines(report)
     probed = report.dataset.probed
@@ -121,6 +124,7 @@ def size_curve(
         percents=range(frame.bottom, 101, _STEP),
         measure=f"{report.measure}, %{passages}",
         taken=report.decision.take,
+        baseline=_baseline_point(lines, baseline),
         link=link or (lambda _: ""),
         has_links=link is not None,  # an image may hold no links for those who hear it
     )  # fmt: skip
@@ -166,6 +170,14 @@ def _lines(report: EvaluationReport) -> list[_Line]:
         name = f"{best.name}, sentences"
         found.append(_Line(name, line_colour(report, best.column), [point], flat=True))
     return found
+
+
+def _baseline_point(lines: Sequence[_Line], baseline: str) -> _Point | None:
+    """Return the point of the baseline, read as it was measured; None if it was not measured."""
+    points = [point for line in lines for point in line.points]
+    named = [point for point in points if baseline in (point.row.name, point.row.column)]
+    named.sort(key=lambda point: (point.row.name != baseline, point.label != point.row.name))
+    return named[0] if named else None
 
 
 def _in_chunks(row: Row) -> _Point | None:
