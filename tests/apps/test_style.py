@@ -2,9 +2,11 @@
 
 import re
 from itertools import product
+from pathlib import Path
 
 import pytest
 
+import rag_nodes.apps
 from rag_nodes.apps.theme import make_theme, style_sheet
 
 READABLE = 4.5
@@ -12,16 +14,15 @@ READABLE = 4.5
 TINTS = {"ink": (0.08, 0.22, 0.30), "quiet": (0.08, 0.22)}
 """Shares of a parser's colour behind text, see `.rn-k0`, `.rn-k1` and `.rn-hit`."""
 PAIRS = ("strong", "fair", "weak")
+MADE = r"rn-(?:c\d|at-\w+|answer-\w+|strong|fair|weak|unknown)"
+"""Classes that are put together: the name of none stands anywhere."""
 
 
 def _colours(scheme: str) -> dict[str, str]:
     """Custom properties of one scheme, with those of Gradio's theme that the parts use."""
     light, dark, paper = (
         dict(re.findall(r"--(rn-[\w-]+): (#[0-9a-f]{3,6})", block))
-        for block in re.findall(
-            r"\{([^{}]*--rn-1:[^{}]*)\}",
-            style_sheet().partition("\n.gradio-container.gradio-container .rn {")[0],
-        )
+        for block in re.findall(r"\{([^{}]*--rn-1:[^{}]*)\}", style_sheet())
     )
     assert paper.items() <= light.items()  # a printed page is white in the dark, too
     theme, end = make_theme(), "" if scheme == "light" else "_dark"
@@ -66,6 +67,17 @@ def _contrast(text: tuple[float, ...], behind: tuple[float, ...]) -> float:
 def _mixed(colour: str, behind: str, share: float) -> tuple[float, ...]:
     pairs = zip(_channels(colour), _channels(behind), strict=True)
     return tuple(share * one + (1 - share) * other for one, other in pairs)
+
+
+def test_every_class_of_the_style_sheet_is_used_and_every_rule_stands_once() -> None:
+    sheet = re.sub(r"/\*.*?\*/", "", style_sheet(), flags=re.DOTALL)
+    files = [path for path in Path(rag_nodes.apps.__file__).parent.rglob("*") if path.is_file()]
+    texts = [path.read_text("utf-8") for path in files if path.suffix in {".py", ".html", ".js"}]
+    used = {*re.findall(r"rn-[\w-]+", "".join(texts))}
+    classes = {*re.findall(r"\.(rn-[\w-]+)", sheet)}
+    assert {one for one in classes - used if not re.fullmatch(MADE, one)} == set()
+    rules = re.findall(r"[^{}]*\{[^{}]*\}", sheet.split("@media")[0])
+    assert len(rules) == len({rule.strip() for rule in rules})
 
 
 def test_black_on_white_has_the_contrast_that_wcag_names() -> None:

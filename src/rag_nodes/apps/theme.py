@@ -68,9 +68,13 @@ def make_theme() -> gr.themes.Base:
 def style_sheet() -> str:
     """Return the style sheet of the page.
 
-    Every rule stands there twice: as written, and inside the page, so that it outweighs the rules
-    that Gradio and its themes have for buttons, fields and lists.
+    Its rules are nested in one for the page, so that they outweigh the rules that Gradio and its
+    themes have for buttons, fields and lists.
     """
-    folder = files("rag_nodes.apps") / "styles"
-    rules = "\n".join((folder / f"{name}.css").read_text(encoding="utf-8") for name in _STYLES)
-    return f"{rules}\n.gradio-container.gradio-container .rn {{ {rules} }}"
+    outside, *parts = (_style(name) for name in ("outside", *_STYLES))
+    return f"{outside}.gradio-container.gradio-container .rn {{\n{''.join(parts)}}}\n"
+
+
+def _style(name: str) -> str:
+    path = files("rag_nodes.apps") / "styles" / f"{name}.css"
+    return path.read_text(encoding="utf-8")

@@ -111,11 +111,15 @@ const look = async (pause) => {
   looking = false;
   delete root.dataset.looking;
 };
+// Actions after which what was opened on the page comes into view.
+const FOLLOWED = ['open', 'line', 'passage', 'chunk', 'search'];
 const act = async (action, payload = {}) => {
   notice('');
   root.dataset.waiting = 'true';
   try {
-    return take(await send(action, payload));
+    const reply = take(await send(action, payload));
+    if (FOLLOWED.includes(action)) reveal();
+    return reply;
   } catch {
     notice('The server does not answer. Check the connection and try again.');
     return {notice: true};
@@ -138,9 +142,12 @@ root.addEventListener('drop', (event) => {
   if (event.dataTransfer?.files.length) uploadAll('documents', event.dataTransfer.files);
 });
 
+const unfold = (inner) => {
+  for (let fold = inner.closest('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+};
 const open = (name) => {
   const fold = find(`#rn-section-${name}`);
-  fold.open = true;
+  unfold(fold);
   fold.scrollIntoView({block: 'start'});
   fold.querySelector('summary').focus({preventScroll: true});
 };
@@ -149,13 +156,13 @@ const cite = (chip) => {
   if (!chunk) return;
   for (const shown of all('.rn-answers .rn-shown')) shown.classList.remove('rn-shown');
   chunk.classList.add('rn-shown');
-  for (let fold = chunk.querySelector('details'); fold; fold = fold.parentElement.closest('details')) fold.open = true;
+  unfold(chunk.querySelector('details'));
   (chunk.querySelector('mark') || chunk).scrollIntoView({block: 'nearest'});
 };
 const toRow = (link) => {
   const row = find(link.getAttribute('href'));
   if (!row) return;
-  row.closest('details').open = true;
+  unfold(row);
   row.tabIndex = -1;
   row.focus();
 };
@@ -174,7 +181,6 @@ const reveal = () => {
     if (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight)) pane.scrollTop += box.top - home.top - home.height / 3;
   } else shown.scrollIntoView({block: 'center'});
 };
-const FOLLOWED = ['open', 'line', 'passage', 'chunk'];
 const press = async (button) => {
   const {act: action, open: section, confirm: sure, ...sent} = button.dataset;
   if (sure && !confirm(sure)) return;
@@ -184,7 +190,6 @@ const press = async (button) => {
   for (const chosen of all('[aria-current]')) chosen.removeAttribute('aria-current');
   if (action === 'open') button.setAttribute('aria-current', 'true');
   await act(action, sent);
-  if (FOLLOWED.includes(action)) reveal();
 };
 const ask = async (question, followUp) => {
   const box = find('.rn-question-box');
@@ -217,8 +222,7 @@ root.addEventListener('click', (event) => {
 root.addEventListener('change', (event) => {
   const box = event.target, {change, upload: action, ...sent} = box.dataset;
   if (action) { uploadAll(action, [...box.files]); box.value = ''; }
-  else if (change) act(change, {...sent, name: box.name, value: box.value, checked: box.checked === true}).then(() =>
-    FOLLOWED.includes(change) && reveal());
+  else if (change) act(change, {...sent, name: box.name, value: box.value, checked: box.checked === true});
 });
 root.addEventListener('input', (event) => {
   if (event.target.type === 'range') event.target.nextElementSibling.value = event.target.value;
@@ -230,13 +234,12 @@ root.addEventListener('submit', async (event) => {
   const sent = {...form.dataset, ...Object.fromEntries(new FormData(form))};
   for (const box of all('[type=checkbox]', form)) sent[box.name] = box.checked;
   if (action === 'ask') return ask(sent.question, sent.follow_up);
-  if (action === 'models') form.api_key.value = '';
-  await act(action, sent);
   if (action === 'models') {
-    if (sent.api_key) form.api_key.placeholder = 'Kept for this tab; type another key to replace it';
+    form.api_key.value = '';
     form.closest('details').open = false;
   }
-  if (action === 'search') reveal();
+  const reply = await act(action, sent);
+  if (sent.api_key && !reply.notice) form.api_key.placeholder = 'Kept for this tab; type another key to replace it';
 });
 root.addEventListener('keydown', (event) => {
   const box = event.target, menu = box.closest('.rn-menu[open]');
@@ -253,17 +256,19 @@ root.addEventListener('keydown', (event) => {
   const step = {ArrowLeft: '-1', ArrowRight: '1'}[event.key];
   if (step && box.matches('.rn-sheet') && box.scrollWidth <= box.clientWidth) act('turn', {step});
 });
+const onDocument = (type, react) => {
+  const listener = (event) => (element.isConnected ? react(event) : document.removeEventListener(type, listener));
+  document.addEventListener(type, listener);
+};
 // A accepts, R rejects, E edits the question that is reviewed, unless something is typed.
 const KEYS = {a: '[type=submit]', r: '[data-act=reject]', e: '[data-focus]'};
-const reviewed = (event) => {
-  if (!element.isConnected) return document.removeEventListener('keydown', reviewed);
+onDocument('keydown', (event) => {
   const card = find('.rn-card'), key = KEYS[event.key.toLowerCase()];
   if (!card?.offsetParent || !key || event.repeat || event.ctrlKey || event.metaKey || event.altKey) return;
   if (event.target.closest('input, textarea, select, [contenteditable]')) return;
   event.preventDefault();
   card.querySelector(key).click();
-};
-document.addEventListener('keydown', reviewed);
+});
 
 // The page: the chunk under the mouse is lit, here and among the cards.
 const under = (event) => document.elementsFromPoint(event.clientX, event.clientY)
@@ -297,13 +302,12 @@ const within = () => {
   const range = chosen.getRangeAt(0);
   const held = all('[data-at]', sheet).filter((one) => range.intersectsNode(one));
   if (!held.length) return null;
-  const last = held.at(-1), whole = (one) => Number(one.dataset.at) + [...one.textContent].length;
-  const start = at(range.startContainer, range.startOffset) ?? Number(held[0].dataset.at);
-  const end = at(range.endContainer, range.endOffset) ?? whole(last);
+  const last = held.at(-1);
+  const start = at(range.startContainer, range.startOffset) ?? at(held[0], 0);
+  const end = at(range.endContainer, range.endOffset) ?? at(last, last.childNodes.length);
   return start < end ? {range, start, end} : null;
 };
-const follow = () => {
-  if (!element.isConnected) return document.removeEventListener('selectionchange', follow);
+onDocument('selectionchange', () => {
   const here = find('.rn-mark-here'), chosen = here && within();
   if (!here) return;
   here.hidden = !chosen;
@@ -313,8 +317,7 @@ const follow = () => {
   here.style.top = `${last.bottom - home.top + 6}px`;
   const most = home.width - here.offsetWidth;
   here.style.left = `${Math.max(0, Math.min(most, last.right - home.left - here.offsetWidth))}px`;
-};
-document.addEventListener('selectionchange', follow);
+});
 root.addEventListener('mousedown', (event) => {
   if (event.target.closest('.rn-mark-here')) event.preventDefault();
 });
