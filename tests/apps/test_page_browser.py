@@ -60,6 +60,11 @@ def test_answers_and_page_stand_side_by_side_and_an_answer_moves_nothing(ferry: 
     assert answers
     assert view
     assert answers["x"] + answers["width"] <= view["x"]
+    ferry.set_viewport_size({"width": 1440, "height": 900})
+    for first in (".rn-statements > li", ".rn-sheet", ".rn-page"):
+        box = ferry.locator(first).first.bounding_box()
+        assert box
+        assert box["y"] < 450, f"{first} begins in the upper half"
     ferry.fill("#rn-page-number", "7")
     ferry.press("#rn-page-number", "Enter")
     ferry.locator(".rn-sheet[aria-label^='Page 7']").wait_for()

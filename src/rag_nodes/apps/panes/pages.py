@@ -169,7 +169,7 @@ def _pager(session: PageSession) -> Markup:
         page=str(shown.page),
         pages=f"{len(shown.pages.starts):,}",
         chunk=str(1 + (first if shown.chosen is None else shown.chosen)),
-        chunks=f"{len(cuts.nodes(shown.strategy, shown.document)):,}" if shown.strategy else "",
+        chunks=len(cuts.nodes(shown.strategy, shown.document)) if shown.strategy else 0,
         strategy=shown.strategy,
         strategies=cuts.strategies,
         summary=summary_html(shown),
