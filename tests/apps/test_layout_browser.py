@@ -48,6 +48,14 @@ UNSEEN = """() => [...document.querySelectorAll(
   })
   .map((one) => one.outerHTML.slice(0, 120))"""
 """What has the focus and does not show it; a file is chosen by its frame."""
+SMALL = """() => [...document.querySelectorAll(
+    '.rn :is(button, select, textarea, summary, input)')]
+  .map((one) => one.matches('[type=checkbox], [type=file]') ? one.closest('label') : one)
+  .filter((one) => one.checkVisibility({visibilityProperty: true}))
+  .map((one) => [one.outerHTML.slice(0, 120), one.getBoundingClientRect()])
+  .filter(([, box]) => Math.min(box.width, box.height) < 39.5)
+  .map(([html, box]) => `${Math.round(box.width)} x ${Math.round(box.height)}: ${html}`)"""
+"""What a finger misses: less than 40 pixels high or wide."""
 STATE = """([ready, loading, asking]) =>
   Object.assign(document.querySelector('.rn').dataset, {ready, loading, asking})"""
 """The state that the script of the page writes there."""
@@ -84,6 +92,11 @@ def test_on_a_phone_the_page_stands_below_the_answers(answered: Page) -> None:
     assert answers
     assert view
     assert answers["y"] + answers["height"] <= view["y"]
+
+
+def test_on_a_phone_all_that_is_tapped_is_as_large_as_a_finger(answered: Page) -> None:
+    answered.set_viewport_size({"width": 390, "height": 844})
+    assert left(answered, SMALL) == []
 
 
 def test_all_that_can_be_used_has_a_name_and_headings_skip_no_level(answered: Page) -> None:
