@@ -36,9 +36,7 @@ PICTURE = ROOT / "docs" / "images" / "size-curve.svg"
 README = ROOT / "README.md"
 _DECISION = re.compile(r"(?<=<!-- decision -->\n).*?(?=<!-- /decision -->)", re.DOTALL)
 _STYLE = re.compile(r"<style>\n(.*?)</style>", re.DOTALL)
-_OF_THE_PICTURE = re.compile(
-    r"^(?::root|@media \(prefers|  --|svg text|svg \.|\.c\d)", re.MULTILINE
-)
+_OF_THE_PICTURE = re.compile(r"^(?::root|@media screen|  --|svg text|svg \.|\.c\d)", re.MULTILINE)
 
 
 def measured(plan: EvaluationPlan, columns: Mapping[str, object] | None = None) -> EvaluationReport:

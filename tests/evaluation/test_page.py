@@ -152,6 +152,12 @@ def test_texts_of_documents_questions_and_names_are_shown_and_never_run() -> Non
     assert page.count("</style>") == 1
 
 
+def test_paper_is_light_and_shows_what_the_reader_opened(report: EvaluationReport) -> None:
+    style = html_of(report).split("</style>")[0]
+    assert style.split("prefers-color-scheme: dark")[0].endswith("@media screen and (")
+    assert "details:not([open])" in style.split("@media print")[1]
+
+
 def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_taken(
     report: EvaluationReport,
 ) -> None:
