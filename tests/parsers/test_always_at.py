@@ -54,6 +54,17 @@ def test_a_match_inside_a_cluster_counts_from_the_start_of_the_cluster() -> None
     assert split("a\r\n--\r\nb", r"\n--") == ["a", "--\r\nb"]
 
 
+@pytest.mark.parametrize("end", ["\n", "\r\n", "\r"])
+@pytest.mark.parametrize(
+    "pattern", [r"^\*\*\*$", r"^\*{3}\n", r"(?<=\n)\*\*\*(?=\n)", r"^.{3}$\n(?=S)", r"^\*+\s*?$"]
+)
+def test_lines_end_alike_for_a_pattern(pattern: str, end: str) -> None:
+    parts = ["First\npart\n", "***\nSecond\n", "***\nS"]
+    text = "".join(parts).replace("\n", end)
+    assert split(text, pattern) == [part.replace("\n", end).strip() for part in parts]
+    assert split(text, r"\r\n\*") == [text] if end != "\r\n" else len(split(text, r"\r\n\*")) == 3
+
+
 @pytest.mark.parametrize("preset", ["recursive", "retrieval"])
 def test_presets_take_the_pattern_as_it_is_typed_behind_a_parser(preset: str) -> None:
     spec = parser_spec(rf"{preset}:always_at=^ *\*\*\*")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from functools import lru_cache
 
@@ -22,6 +23,8 @@ SECONDS_PER_CHARACTER = 1e-5
 """CPU time on top of that; ordinary patterns take a hundredth of it."""
 
 _COUNT = re.compile(r"\{(\d+)")
+_PAIR = re.compile("\r\n")
+_CARRIAGE_RETURN = re.compile(r"\r|\\r")
 
 
 @lru_cache(maxsize=64)
@@ -40,18 +43,24 @@ def compiled_boundary(pattern: str) -> regex.Pattern[str]:
 
 
 def boundaries(pattern: str, text: str) -> Iterator[int]:
-    """Yield the offsets at which matches of a pattern start, in order.
+    r"""Yield the offsets at which matches of a pattern start, in order.
 
-    A match that starts inside a grapheme cluster counts from the start of the cluster.
+    Every line ends in `\n` for the pattern, however it ends in the text, unless the pattern itself
+    has `\r`. A match that starts inside a grapheme cluster counts from the start of the cluster.
 
     Raises:
         ParseError: the search takes too long, because the pattern backtracks.
     """
     seconds = SEARCH_SECONDS + SECONDS_PER_CHARACTER * len(text)
-    matches = compiled_boundary(pattern).finditer(text, timeout=seconds)
+    searched, pairs = text, list[int]()
+    if "\r" in text and not _CARRIAGE_RETURN.search(pattern):
+        # Where the second character of each `\r\n` is missing.
+        pairs = [match.start() - before for before, match in enumerate(_PAIR.finditer(text))]
+        searched = _PAIR.sub("\n", text).replace("\r", "\n")
+    matches = compiled_boundary(pattern).finditer(searched, timeout=seconds)
     try:
         # All of them before the first is used: the clock does not stop meanwhile.
-        starts = [match.start() for match in matches]
+        starts = [match.start() + bisect_left(pairs, match.start()) for match in matches]
     except TimeoutError as error:
         raise ParseError(
             f"searching a text of {len(text):,} characters for always_at={pattern} takes more than "

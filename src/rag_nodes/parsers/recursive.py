@@ -58,8 +58,8 @@ class RecursiveNodeParser(SpanNodeParser):
             one sentence exceeds the size. The preset `retrieval` sets it; it has no effect on
             separators of your own.
         always_at: regular expression (of the package `regex`, `^` and `$` at the start and end of
-            each line) whose matches no chunk crosses. A match belongs to the chunk that it begins,
-            and no text is shared across it. None for no such boundaries.
+            each line, `\n` for any line end) whose matches no chunk crosses. A match belongs to the
+            chunk that it begins, and no text is shared across it. None for no such boundaries.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size, `separators` is empty,
