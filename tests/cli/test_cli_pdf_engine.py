@@ -23,6 +23,9 @@ def test_ingest_status_and_doctor_say_which_engine_reads(command: Command, tmp_p
     assert command("status", *store, "--json").json["pdf_engines"] == {f"pdfium {major}": 1}
     line = ", ".join(f"{name} {version}" for name, version in versions.items())
     assert f"PDF engines: {line}" in command("doctor", *store).stdout
+    nowhere = command("doctor", "--store", tmp_path / "nowhere")
+    assert (nowhere.code, nowhere.stdout) == (ExitCode.USAGE, "")
+    assert f"PDF engines: {line}" in nowhere.stderr
 
 
 def test_read_takes_the_engine_and_refuses_others(command: Command) -> None:

@@ -12,7 +12,7 @@ from rag_nodes.core.errors import ConfigurationError, command
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words
-from rag_nodes.operations.places import inventory, ledger_of, must_exist, of_parser, opened
+from rag_nodes.operations.places import exists, inventory, ledger_of, must_exist, of_parser, opened
 from rag_nodes.operations.run import Doing, Run
 
 if TYPE_CHECKING:
@@ -276,6 +276,9 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
     store = run.settings.store
     if request.languages:
         return _languages(run)
+    engines = pdf_engines()
+    if not exists(store):
+        run.note(engines_line(engines))
     must_exist(store)
     run.emit(Doing("Looking at the store"))
     findings = []
@@ -285,8 +288,14 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
     sound = not any(finding.is_wrong for finding in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
     return Examined(
-        outcome=outcome, store=store, sound=sound, findings=findings, pdf_engines=pdf_engines()
+        outcome=outcome, store=store, sound=sound, findings=findings, pdf_engines=engines
     )
+
+
+def engines_line(engines: Mapping[str, str]) -> str:
+    """Return a line that names the installed PDF engines with their versions."""
+    named = [f"{name} {version}" for name, version in engines.items()]
+    return f"PDF engines: {', '.join(named) or 'none is installed'}"
 
 
 def _languages(run: Run) -> Examined:

@@ -26,6 +26,7 @@ from rag_nodes.cli.views.text import (
 )
 from rag_nodes.core.errors import command
 from rag_nodes.operations.places import foreign_words
+from rag_nodes.operations.stored import engines_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -181,8 +182,7 @@ def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[Rende
         yield plain(f"{found.embedding} {verb} {language}: {count}")
     if found.languages:
         return
-    engines = [f"{name} {version}" for name, version in found.pdf_engines.items()]
-    yield plain(f"PDF engines: {', '.join(engines) or 'none is installed'}", "dim")
+    yield plain(engines_line(found.pdf_engines), "dim")
     wrong = sum(finding.is_wrong for finding in found.findings)
     yield plain(f"{near(found.store)}: {f'{wrong} wrong' if wrong else 'nothing is wrong'}", "dim")
 
