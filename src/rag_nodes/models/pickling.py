@@ -23,6 +23,9 @@ _REMEDY = (
     "so other processes cannot make it: name it by an import path whose options are plain values, "
     "or go without workers"
 )
+_IMPORTABLE = (
+    "so other processes cannot import it: define it with a name in a module, or go without workers"
+)
 
 
 class Sharing:
@@ -170,7 +173,7 @@ def _check_importable(thing: type | FunctionType) -> None:
     if "<" in thing.__qualname__ or thing.__module__ == "__main__":
         what = "class" if isinstance(thing, type) else "function"
         raise ConfigurationError(
-            f"{thing.__name__} is no {what} of a module that can be imported, {_REMEDY}"
+            f"{thing.__name__} is no {what} of a module that can be imported, {_IMPORTABLE}"
         )
 
 

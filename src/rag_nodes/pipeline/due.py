@@ -12,7 +12,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from rag_nodes.core.code_identity import code_of
 from rag_nodes.pipeline.columns import IngestColumn
 from rag_nodes.pipeline.ledger import FileRow, version_of
 from rag_nodes.pipeline.tally import Tally
@@ -24,6 +23,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.pipeline.assigned import FileMetadata
     from rag_nodes.pipeline.ledger import DocumentRow, KnownFile, Ledger, StoredDocument
+    from rag_nodes.pipeline.recipe import Origins
     from rag_nodes.pipeline.units import DocumentRead
     from rag_nodes.readers import Limits, ListedFile
 
@@ -46,7 +46,7 @@ class DueFiles:
         tally: Tally,
         corpus: str,
         limits: Limits,
-        steps: Sequence[str],
+        origins: Origins,
         own: FileMetadata,
     ) -> None:
         self._ledger, self._columns, self._tally = ledger, columns, tally
@@ -56,10 +56,10 @@ class DueFiles:
         apart = {"encoding", "ocr", "pdf_engine", "share"}
         names = [field.name for field in fields(limits) if field.name not in apart]
         bounds = {name: getattr(limits, name) for name in names}
-        self._decisive = [bounds, *steps]
+        self._decisive = [bounds, *origins.steps]
         self._reading = _digest(self._decisive)
         self._pdf_engine = _engine_of(limits)
-        self._ocr = code_of(limits.ocr).digest if callable(limits.ocr) else limits.ocr
+        self._ocr = origins.ocr
 
     def of(self, files: Iterable[ListedFile]) -> Iterator[DueFile]:
         """Yield the files that are to be opened, in their order; the others are counted.

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.column import Tell
     from rag_nodes.models import Models
     from rag_nodes.parsers import SpanNodeParser
-    from rag_nodes.readers import Limits
+    from rag_nodes.readers import Limits, Ocr
 
 WRITTEN_FILE = "written.sqlite"
 """Name of the file that keeps what an LLM wrote for an ingest, in the folder of its store."""
@@ -91,13 +91,15 @@ class Origins(NamedTuple):
     column by name, see `rag_nodes.pipeline.ledger.version_of`: "" if all of it belongs to this
     package.
     Code whose changes cannot be detected counts as changed in every run; `unhashable` says why, a
-    clause for each. `splitters` are the codes of the splitters alone, by column.
+    clause for each. `splitters` are the codes of the splitters alone, by column. `ocr` is the
+    command that reads scanned pages, or the code of the function; "" for none.
     """
 
     steps: Sequence[str]
     codes: Mapping[str, str]
     unhashable: tuple[str, ...] = ()
     splitters: Mapping[str, str] = MappingProxyType({})
+    ocr: str = ""
 
     def reembedded(self, name: str, stored: str) -> str:
         """Return the version of a document in a column once its stored chunks are embedded here.
@@ -121,6 +123,7 @@ class Origins(NamedTuple):
         parsers: Mapping[str, SpanNodeParser],
         model: BaseEmbedding,
         transformations: Sequence[TransformComponent] = (),
+        ocr: Ocr | None = None,
     ) -> Origins:
         """Return the origins of an ingest.
 
@@ -149,7 +152,8 @@ class Origins(NamedTuple):
         for step in UserTransformations(transformations).steps:
             is_hashable = not code_of(step).unhashable
             steps.append(identity_of(step) + ("" if is_hashable else digest(step)))
-        return cls(steps, codes, tuple(unhashable), cutting)
+        reads = digest(ocr) if callable(ocr) else ocr or ""
+        return cls(steps, codes, tuple(unhashable), cutting, reads)
 
 
 def _code(splitter: str, embedding: str, *, is_own: bool) -> str:

@@ -110,14 +110,14 @@ class IngestRun:
             kept = kept_beside(place) if is_paid else None
             given = UserTransformations(transformations).steps
             steps = embedded_as(text, given, models.llm, kept, metadata=several(embed_metadata))
-            self._origins = origins = Origins.of(made, models.embedding, steps)
+            bounds = limits or Limits()
+            self._origins = origins = Origins.of(made, models.embedding, steps, bounds.ocr)
             if dry_run:
                 from rag_nodes.pipeline.dry_run import rehearsal
 
                 models, steps, parse, self._estimated = stack.enter_context(
                     rehearsal(made, models, steps)
                 )
-            bounds = limits or Limits()
             self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
             self._tally = Tally(names, models.embedding_name, prices, progress, total)
             known = {collection.name: collection for collection in self.ledger.collections(corpus)}
@@ -139,7 +139,7 @@ class IngestRun:
                 for name, row in rows.items()
             ]
             self._due = DueFiles(
-                self.ledger, self._columns, self._tally, corpus, bounds, origins.steps, own
+                self.ledger, self._columns, self._tally, corpus, bounds, origins, own
             )
             self._stack = stack.pop_all()
 

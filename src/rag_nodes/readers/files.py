@@ -269,7 +269,8 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
 
 def with_engine(limits: Limits, engine: PdfEngineName | None, ocr: Ocr | None = None) -> Limits:
     """Return limits with another PDF engine and OCR; None keeps theirs."""
-    return replace(limits, pdf_engine=engine or limits.pdf_engine, ocr=ocr or limits.ocr)
+    ocr = limits.ocr if ocr is None else ocr
+    return replace(limits, pdf_engine=engine or limits.pdf_engine, ocr=ocr)
 
 
 def checked_size(path: Path, limits: Limits) -> int:

@@ -102,7 +102,7 @@ class ReaderPool:
         The time limit is that of each document, and does not run while the caller works on one.
         Arguments and errors are those of `read`.
         """
-        seconds = limits.seconds_for(path.stat().st_size)
+        seconds = _resolved(path, limits).seconds_for(path.stat().st_size)
         return self._results(path, limits, seconds, {}, unpack, started)
 
     def draw(self, path: Path, number: int, text: str, limits: Limits, dpi: int) -> PagePicture:
@@ -149,8 +149,8 @@ class ReaderPool:
         request = {
             "kind": path.suffix.lower(),
             "path": str(path),
-            # The child was started for an earlier file, perhaps elsewhere.
-            "folder": None if path.is_absolute() else str(Path.cwd()),
+            # The child was started for an earlier file, perhaps elsewhere; a command may be a path.
+            "folder": None if path.is_absolute() and limits.ocr is None else str(Path.cwd()),
             "limits": asdict(limits),
             **asked,
         }
@@ -256,9 +256,9 @@ def _error(data: Mapping[str, Any]) -> ReadError:
 
 
 def _resolved(path: Path, limits: Limits) -> Limits:
-    """Return limits with the engine that "auto" is in this process, for the child to have."""
+    """Return limits with the engine that "auto" is in this process; OCR is for PDF files only."""
     if path.suffix.lower() != ".pdf":
-        return limits
+        return replace(limits, ocr=None)
     return replace(limits, pdf_engine=engine_name(limits.pdf_engine))
 
 

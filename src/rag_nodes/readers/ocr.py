@@ -1,44 +1,53 @@
 """A picture of a page in, its words out, by a function or a program that the user names.
 
-The program is run without a shell, and its output is taken for text of a stranger: what does not
-fit the picture is left out.
+The program is run without a shell, and its output is treated as untrusted text: words that do not
+fit the picture are left out, and messages that quote the program show no keys.
 """
 
 from __future__ import annotations
 
+import logging
 import os
 import shlex
 import shutil
+import signal
 import struct
 import subprocess
-from collections.abc import Callable, Sequence
+import time
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 from string import Formatter
 from tempfile import TemporaryDirectory
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError, OcrError, OcrProgramMissingError
+from rag_nodes.core.keys import kind_of, trace_of, without_keys
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 PAGE_SECONDS = 60.0
-"""Seconds after which the program is killed that reads a page."""
+"""Seconds after which a program that reads a page is killed."""
 MAX_WORDS = 20_000
-"""Words of a page that are kept."""
+"""Words that a page may have."""
 MAX_OUTPUT_BYTES = 16 * 1024**2
-"""Bytes of the program's output that are looked at."""
-MAX_LETTERS = 200
-"""Letters of a word that are kept."""
+"""Bytes that a program may write about a page."""
 
+_POLL_SECONDS = 0.1
+"""Seconds between two looks at how much a program has written."""
+_QUOTED = 200
+"""Characters of a program's error output that a message quotes."""
+_OWN_VARIABLES = "RAG_NODES_"
+"""Prefix of environment variables that the program does not get, because they may hold keys."""
 _PLACEHOLDERS = {"png", "dpi"}
 _EXAMPLE = "tesseract {png} stdout -l eng --dpi {dpi} --psm 1 tsv"
 _WORD = "5"
 """Level of the rows of tesseract's table that are words."""
-_COLUMNS = (
-    *("level", "block_num", "par_num", "left", "top", "width", "height", "conf"),
-    "text",
-)  # fmt: skip
+_NUMBERS = ("left", "top", "width", "height", "conf", "block_num", "par_num")
+_COLUMNS = {"level", *_NUMBERS, "text"}
+
+_log = logging.getLogger(__name__)
 
 
 class OcrWord(NamedTuple):
@@ -77,19 +86,20 @@ def check_ocr(ocr: Ocr) -> None:
     """
     if callable(ocr):
         return
+    if not isinstance(ocr, str):
+        kind = type(ocr).__name__
+        raise ConfigurationError(f"ocr: {kind} is no function; write a command as '{_EXAMPLE}'")
     try:
-        names = [
-            name if not (spec or conversion) else f"{name}:"
-            for part in shlex.split(ocr)
-            for _, name, spec, conversion in Formatter().parse(part)
-            if name is not None
-        ]
+        parts = [[*Formatter().parse(part)] for part in shlex.split(ocr)]
     except ValueError as error:
         raise ConfigurationError(f"ocr: {error}; write it as '{_EXAMPLE}'") from None
-    if "png" not in names or not _PLACEHOLDERS.issuperset(names):
+    fields = [[field for field in part if field[1] is not None] for part in parts]
+    names = {name if not (spec or kind) else "" for part in fields for _, name, spec, kind in part}
+    has_program = bool(parts and parts[0] and not fields[0])
+    if not has_program or "png" not in names or not names <= _PLACEHOLDERS:
         raise ConfigurationError(
-            "ocr: the command needs the placeholder {png} and may have {dpi}, no other; "
-            f"write it as '{_EXAMPLE}'"
+            "ocr: the command needs a program and then the placeholder {png}, and may have {dpi}, "
+            f"no other (double literal braces); write it as '{_EXAMPLE}'"
         )
 
 
@@ -97,68 +107,120 @@ def read_words(path: Path, png: bytes, dpi: int, ocr: Ocr) -> tuple[tuple[int, i
     """Return width and height of a picture, and its words.
 
     Args:
-        path: file that the page is of, for errors.
+        path: PDF file of the page, for errors.
         png: the picture.
         dpi: its pixels per inch.
-        ocr: what reads it.
+        ocr: the function or command that reads it.
 
     Raises:
-        OcrError: it fails, takes too long or gives no words.
+        OcrError: it fails, takes too long, or gives too much or something other than words.
         OcrProgramMissingError: the program is not installed.
     """
     width, height = struct.unpack(">II", png[16:24])  # where each PNG file has them
     if callable(ocr):
-        try:
-            words = [OcrWord(*word) for word in ocr(png, width, height, dpi)]
-            return (width, height), list(_fitting(words, width, height))
-        except Exception as error:
-            reason = f"the OCR function failed with {type(error).__name__}: {error}"
-            raise OcrError(path, reason, "correct the function that you passed as ocr=") from error
-    words = parse_tsv(path, _output_of(path, png, dpi, ocr), ocr)
+        words = _returned(path, ocr, png, width, height, dpi)
+    else:
+        words = parse_tsv(path, _output_of(path, png, dpi, ocr), ocr)
+    if len(words) > MAX_WORDS:
+        reason = f"OCR finds {len(words):,} words on a page, over the limit of {MAX_WORDS:,}"
+        raise OcrError(path, reason, "check that it reads one page at a time")
     return (width, height), list(_fitting(words, width, height))
+
+
+def _returned(path: Path, function: OcrFunction, *picture: Any) -> list[OcrWord]:
+    """Return the words that the user's function gives for a picture."""
+    try:
+        returned: Any = function(*picture)
+        words = [*returned] if isinstance(returned, Iterable) else [returned]
+    except Exception as error:
+        _log.info("%s: the OCR function failed: %s", path, trace_of(error))
+        reason = f"the OCR function failed with {kind_of(error)}"
+        raise OcrError(path, reason, "correct the function that you passed as ocr=") from error
+    try:
+        return [_checked(OcrWord(*word)) for word in words]
+    except (TypeError, ValueError, OverflowError) as error:
+        reason = "the OCR function returned something other than a list of words"
+        remedy = "return a list of OcrWord(text, left, top, right, bottom), in pixels"
+        raise OcrError(path, reason, remedy) from error
+
+
+def _checked(word: OcrWord) -> OcrWord:
+    """Return a word of the user's function with plain numbers; raises TypeError, ValueError."""
+    if not isinstance(word.text, str):
+        raise TypeError
+    return OcrWord(word.text, *map(float, word[1:6]), block=int(word.block))
 
 
 def _output_of(path: Path, png: bytes, dpi: int, command: str) -> str:
     """Return what the program writes about a picture."""
     with TemporaryDirectory(prefix="rag-nodes-ocr-") as folder:
+        # Files, because a pipe stays open while a process that the program started has it.
         picture, output, errors = (Path(folder) / name for name in ("page.png", "out", "errors"))
         picture.write_bytes(png)
         words = [part.format(png=picture, dpi=dpi) for part in shlex.split(command)]
         if shutil.which(words[0]) is None:
-            raise OcrProgramMissingError(path, f"the OCR program {words[0]!r} is not installed")
+            reason = f"there is no program {words[0]!r} for OCR that can be run"
+            raise OcrProgramMissingError(path, reason)
+        kept = {k: value for k, value in os.environ.items() if not k.startswith(_OWN_VARIABLES)}
         with output.open("wb") as out, errors.open("wb") as err:
-            # Files, because a pipe stays open while a process that the program started has it.
             try:
-                ended = subprocess.run(  # noqa: S603 - the user names the program
+                process = subprocess.Popen(  # noqa: S603 - the user names the program
                     words,
                     stdin=subprocess.DEVNULL,
                     stdout=out,
                     stderr=err,
-                    timeout=PAGE_SECONDS,
                     # Threads of tesseract wait for each other in loops.
-                    env={"OMP_THREAD_LIMIT": "1", **os.environ},
-                    check=False,
+                    env={"OMP_THREAD_LIMIT": "1", **kept},
                 )
-            except subprocess.TimeoutExpired:
-                reason = f"the OCR program takes longer than {PAGE_SECONDS:.4g} s for a page"
-                raise OcrError(path, reason, _try_it(command)) from None
             except OSError as error:
                 reason = f"the OCR program cannot be started: {error.strerror or error}"
                 raise OcrError(path, reason, _try_it(command)) from error
-        if ended.returncode:
-            said = " ".join(_head(errors, 1000).split())[:200]
-            reason = f"the OCR program ended with exit code {ended.returncode}: {said or 'silent'}"
-            raise OcrError(path, reason, _try_it(command))
-        return _head(output, MAX_OUTPUT_BYTES)
+            reason = _waited_for(process, (output, errors))
+        if not reason and process.returncode:
+            said = without_keys(_text_of(errors), most=_QUOTED)
+            reason = f"ended with exit code {process.returncode}: {said or 'it wrote no error'}"
+        if reason:
+            raise OcrError(path, f"the OCR program {reason}", _try_it(command))
+        return _text_of(output)
 
 
-def _head(path: Path, size: int) -> str:
-    with path.open("rb") as file:
-        return file.read(size).decode(errors="replace")
+def _waited_for(process: subprocess.Popen[bytes], written: Iterable[Path]) -> str:
+    """Wait for a program; return why it was killed, or "" if it ended."""
+    until = time.monotonic() + PAGE_SECONDS
+    try:
+        while True:
+            with suppress(subprocess.TimeoutExpired):
+                process.wait(_POLL_SECONDS)
+            if any(path.stat().st_size > MAX_OUTPUT_BYTES for path in written):
+                return f"writes more than {MAX_OUTPUT_BYTES // 1024**2} MiB about a page"
+            if process.returncode is not None:
+                return ""
+            if time.monotonic() > until:
+                return f"takes longer than {PAGE_SECONDS:.4g} s for a page"
+    finally:
+        if process.returncode is None:
+            _kill(process.pid)
+            process.wait()
+
+
+def _kill(process_id: int) -> None:
+    """Kill a process and, on Linux, those that it has started: scripts start the real program."""
+    started = Path("/proc").glob(f"{process_id}/task/*/children")
+    children: list[str] = []
+    with suppress(OSError):  # a thread of it has ended meanwhile
+        children = [child for threads in started for child in threads.read_text().split()]
+    with suppress(OSError):
+        os.kill(process_id, getattr(signal, "SIGKILL", signal.SIGTERM))
+    for child in children:
+        _kill(int(child))
+
+
+def _text_of(path: Path) -> str:
+    return path.read_bytes().decode(errors="replace")
 
 
 def _try_it(command: str) -> str:
-    return f"try it on a picture of a page: {command}"
+    return f"try it on a picture of a page: {without_keys(command)}"
 
 
 def parse_tsv(path: Path, text: str, command: str) -> list[OcrWord]:
@@ -169,32 +231,30 @@ def parse_tsv(path: Path, text: str, command: str) -> list[OcrWord]:
     """
     header, *rows = text.split("\n")
     names = header.strip("\r\ufeff").split("\t")
-    if not set(_COLUMNS).issubset(names):
+    if not _COLUMNS.issubset(names):
         reason = "the OCR program writes no table with the columns of tesseract's TSV"
-        raise OcrError(path, reason, f"write the command as '{_EXAMPLE}'; it is: {command}")
+        remedy = f"write the command as '{_EXAMPLE}'; it is: {without_keys(command)}"
+        raise OcrError(path, reason, remedy)
     words: list[OcrWord] = []
     for row in rows:
-        cells = dict(zip(names, row.strip("\r").split("\t"), strict=False))
+        cells = dict(zip(names, row.strip("\r").split("\t", len(names) - 1), strict=False))
         if len(cells) < len(names) or cells["level"] != _WORD:
             continue
         try:
-            left, top, width, height, confidence = (
-                float(cells[name]) for name in ("left", "top", "width", "height", "conf")
-            )
-            block = int(cells["block_num"]) * MAX_WORDS + int(cells["par_num"])
-        except ValueError:
+            left, top, width, height, confidence, *numbers = (float(cells[n]) for n in _NUMBERS)
+            block, paragraph = map(int, numbers)
+        except (ValueError, OverflowError):
             continue
-        word = cells["text"]
-        words.append(OcrWord(word, left, top, left + width, top + height, confidence, block))
+        edges = left, top, left + width, top + height
+        words.append(OcrWord(cells["text"], *edges, confidence, block * MAX_WORDS + paragraph))
     return words
 
 
 def _fitting(words: Sequence[OcrWord], width: int, height: int) -> Iterator[OcrWord]:
     """Yield the words that have letters and a box in the picture."""
-    for word in words[:MAX_WORDS]:
-        text = " ".join(str(word.text).split())[:MAX_LETTERS]
-        edges = [float(edge) for edge in word[1:5]]
-        left, right = (min(max(edge, 0.0), width) for edge in edges[::2])
-        top, bottom = (min(max(edge, 0.0), height) for edge in edges[1::2])
-        if text and left < right and top < bottom:  # what is no number is never less
+    for word in words:
+        text = " ".join(word.text.split())
+        left, right = (min(max(edge, 0.0), width) for edge in (word.left, word.right))
+        top, bottom = (min(max(edge, 0.0), height) for edge in (word.top, word.bottom))
+        if text and left < right and top < bottom:  # NaN is never less
             yield word._replace(text=text, left=left, top=top, right=right, bottom=bottom)

@@ -103,8 +103,6 @@ def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
         except (UnreadableError, OcrError) as error:
             if isinstance(error, OcrProgramMissingError):
                 raise
-            if isinstance(error, OcrProgramMissingError):
-                raise
             if isinstance(error, OcrError):
                 found.ocr_error = found.ocr_error or error
             found.failures[index + 1] = getattr(error, "reason", str(error))

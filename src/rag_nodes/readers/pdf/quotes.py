@@ -112,7 +112,9 @@ def locate_quote(
     key = (str(path.resolve()), state.st_ino, state.st_size, state.st_mtime_ns)
     if file_hash is not None and _hash_of(*key) != file_hash:
         raise FileChangedError(path)
-    page = _page(path, number, limits, (*key, engine_name(limits.pdf_engine), limits.ocr))
+    # The method of an object can be hashed even if the object cannot.
+    ocr = limits.ocr.__call__ if callable(limits.ocr) else limits.ocr
+    page = _page(path, number, limits, (*key, engine_name(limits.pdf_engine), ocr))
     places = align(quote.text, page.glyphs.text, page.glyphs.lines)
     surface = PdfSurface(page, places, quote.text)
     if not is_in_order(quote, places, page.glyphs.text):

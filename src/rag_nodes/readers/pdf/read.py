@@ -55,7 +55,7 @@ def read_pdf(path: str | Path, limits: Limits) -> Reading:
     """
     path = Path(path)
     check_header(path)
-    reading = _doubted(compose(extract(path, limits)))
+    reading = _doubted(compose(extract(path, limits)), has_ocr=limits.ocr is not None)
     return replace(reading, facts={**reading.facts, **_origin(path, limits)})
 
 
@@ -95,14 +95,15 @@ def _set(pages: tuple[PdfPage, ...]) -> tuple[PdfPage, ...]:
     return tuple(replace(page, lines=()) if page.is_ocr else page for page in pages)
 
 
-def _doubted(reading: Reading) -> Reading:
-    """The reading, with a warning where it has hardly any text."""
+def _doubted(reading: Reading, *, has_ocr: bool) -> Reading:
+    """Return the reading with a warning if it has hardly any text."""
     found = len(reading.text.strip())
     if found >= LEAST_TEXT:
         return reading
     pages = len(reading.page_starts or ())
     where = "one page" if pages == 1 else f"{pages} pages"
-    warning = f"only {found} characters of text on {where}; scanned pages need OCR, see --ocr"
+    remedy = "check that the scan is sharp" if has_ocr else "scanned pages need OCR, see --ocr"
+    warning = f"only {found} characters of text on {where}; {remedy}"
     return replace(reading, warnings=(*reading.warnings, warning))
 
 
