@@ -87,6 +87,57 @@ def test_each_field_has_its_value(tmp_path: Path, fields: str, text: str) -> Non
     assert keys.READ_WARNINGS not in document.metadata
 
 
+PROMPT = "<w:showingPlcHdr/>"
+CLICK = run("Click or tap here to enter text.")
+EMPTY = control(PROMPT + "<w:text/>", CLICK)
+
+
+def paragraph(content: str) -> str:
+    return f"<w:p>{content}</w:p>"
+
+
+MONDAY = f"<w:tc>{paragraph(run('Monday'))}</w:tc>"
+EMPTY_CELL = control(PROMPT, f"<w:tc>{paragraph(CLICK)}</w:tc>")
+
+
+@pytest.mark.parametrize(
+    ("body", "text"),
+    [
+        (paragraph(run("Name: ") + EMPTY), "Name:"),
+        (paragraph(run("Size: ") + EMPTY + run("cm")), "Size: cm"),
+        (control(PROMPT, 2 * paragraph(CLICK)) + paragraph(run("End")), "End"),
+        (
+            table([paragraph(run("Date")), paragraph(run("Day"))]).replace(
+                "</w:tbl>",
+                f"<w:tr>{EMPTY_CELL}<w:tc>{paragraph(run('Monday'))}</w:tc></w:tr></w:tbl>",
+            ),
+            "| Date | Day |\n| --- | --- |\n|  | Monday |",
+        ),
+        (
+            f"<w:p>{run('Ten')}<w:r><w:footnoteReference w:id='2'/></w:r></w:p>",
+            "Ten[^1]\n\n[^1]: See",
+        ),
+    ],
+)
+def test_prompts_of_empty_fields_are_left_out_and_counted(
+    tmp_path: Path, body: str, text: str
+) -> None:
+    note = f'<w:footnote w:id="2"><w:p>{run("See ")}{control(PROMPT, CLICK)}</w:p></w:footnote>'
+    notes = note if "footnote" in body else ""
+    document = read(write_docx(tmp_path / "a.docx", members(body, footnotes=notes)))
+    assert document.text == text
+    (warning,) = document.metadata[keys.READ_WARNINGS]
+    assert warning == "1 prompt of an empty form field was left out"
+
+
+def test_what_is_marked_as_no_prompt_or_as_a_box_keeps_its_value(tmp_path: Path) -> None:
+    off = control('<w:showingPlcHdr w:val="0"/>', run("Ada"))
+    ticked = control(f"{PROMPT}<w14:checkbox><w14:checked/></w14:checkbox>", run("☐"))
+    document = read(write_docx(tmp_path / "a.docx", members(f"<w:p>{off}{run(' ')}{ticked}</w:p>")))
+    assert document.text == "Ada [x]"
+    assert keys.READ_WARNINGS not in document.metadata
+
+
 def test_a_box_alone_in_a_table_cell_or_a_paragraph_is_ticked(tmp_path: Path) -> None:
     cell = box('<w14:checked w14:val="true"/>', f"<w:p>{run('☒')}</w:p>")
     row = [f"<w:p>{run('Member')}</w:p>", cell]

@@ -25,8 +25,29 @@ _BOXES: Final = {
 """Boxes by the font and the place in it that a `w:sym` names."""
 
 
-def write_ticks(root: Element) -> None:
-    """Replace what the content controls of boxes to tick show by `[x]` or `[ ]`."""
+PROMPTS: Final = (
+    "prompt of an empty form field was left out",
+    "prompts of empty form fields were left out",
+)
+"""What was lost, of one and of several."""
+
+
+def write_controls(root: Element) -> int:
+    """Replace what content controls show by their values.
+
+    Boxes to tick become `[x]` or `[ ]`; a prompt such as "Click here to enter text" is no value.
+
+    Returns:
+        The number of prompts that were left out.
+    """
+    prompts = 0
+    for mark in root.iter(W + "showingPlcHdr"):
+        control = next(mark.iterancestors(W + "sdt"), None)
+        if control is not None and _is_on(mark, VAL):
+            texts = [text for text in control.iter(W + "t") if text.text]
+            prompts += bool(texts) and next(control.iter(_W14 + "checkbox"), None) is None
+            for text in texts:
+                text.text = ""
     for box in root.iter(_W14 + "checkbox"):
         control = next(box.iterancestors(W + "sdt"), None)
         shown = [] if control is None else list(control.iter(W + "t", W + "sym"))
@@ -34,6 +55,7 @@ def write_ticks(root: Element) -> None:
             text.tag = W + "t"
             state = box.find(_W14 + "checked")
             text.text = "" if number else _tick(is_on=_is_on(state, _W14 + "val"))
+    return prompts
 
 
 def field_value(mark: Element) -> str | None:

@@ -17,7 +17,7 @@ from rag_nodes.core.errors import (
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.word.body import BodyBlock, BodyReader
 from rag_nodes.readers.word.embedded import read_embedded
-from rag_nodes.readers.word.forms import write_ticks
+from rag_nodes.readers.word.forms import PROMPTS, write_controls
 from rag_nodes.readers.word.inline import InlineReader, Notes
 from rag_nodes.readers.word.names import W
 from rag_nodes.readers.word.numbering import Numbering
@@ -118,7 +118,7 @@ class _Document:
         body = None if root is None else root.find(W + "body")
         if body is None:
             raise CorruptFileError(self._package.path, f"{self._package.main} has no text body")
-        write_ticks(body)
+        self._inline.losses[PROMPTS] += write_controls(body)
         yield from self.body.blocks(body)
         yield from self._note_blocks()
 
@@ -179,13 +179,10 @@ class _Document:
         return self._package.part(self._parts.get(kind))
 
     def _note_blocks(self) -> Iterator[BodyBlock]:
-        parts = (self._part("footnotes"), self._part("endnotes"))
-        texts = {
-            (note.tag, note.get(W + "id", "")): note
-            for part in parts
-            if part is not None
-            for note in part
-        }
+        named = (self._part("footnotes"), self._part("endnotes"))
+        parts = [part for part in named if part is not None]
+        self._inline.losses[PROMPTS] += sum(map(write_controls, parts))
+        texts = {(note.tag, note.get(W + "id", "")): note for part in parts for note in part}
         for key in self._notes:  # a note may refer to further ones
             if key in texts:
                 text = " ".join(self.body.flat_text(texts[key]).split())
