@@ -148,7 +148,8 @@ def _checked(word: OcrWord) -> OcrWord:
     """Return a word of the user's function with plain numbers; raises TypeError, ValueError."""
     if not isinstance(word.text, str):
         raise TypeError
-    return OcrWord(word.text, *map(float, word[1:6]), block=int(word.block))
+    left, top, right, bottom, confidence = map(float, word[1:6])
+    return OcrWord(word.text, left, top, right, bottom, confidence, int(word.block))
 
 
 def _output_of(path: Path, png: bytes, dpi: int, command: str) -> str:

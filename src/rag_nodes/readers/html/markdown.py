@@ -20,6 +20,7 @@ from rag_nodes.readers.html.tree import (
     number_items,
     raise_superscripts,
     whole_number,
+    write_formulas,
 )
 from rag_nodes.readers.markup import flat_table, link, markdown_table, table_cell
 
@@ -40,6 +41,7 @@ def markdown_of(content: Tag, base: str | None = None) -> str:
     """A page as Markdown; without a URL as its base, relative links keep their text alone."""
     dissolve_layout_tables(content)
     number_items(content)
+    write_formulas(content)
     raise_superscripts(content)
     converter = _Converter(
         heading_style="atx",

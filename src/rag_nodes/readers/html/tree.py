@@ -6,12 +6,12 @@
 from __future__ import annotations
 
 import re
-from itertools import islice
 from typing import TYPE_CHECKING
 
 from bs4.element import NavigableString, PageElement, Tag
 
 from rag_nodes.core.numbers import number_in
+from rag_nodes.readers import formulas
 from rag_nodes.readers.markup import plain_line
 from rag_nodes.text.superscripts import raised
 from rag_nodes.text.words import words
@@ -64,8 +64,12 @@ _INLINE = frozenset(
 _AS_IT_IS = ("code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th")
 _BLANKS = re.compile(r"\s+")
 _RAISED = re.compile(r"vertical-align\s*:\s*super\b", re.IGNORECASE)
-_EXPONENTS = {"msup": 1, "msubsup": 2}
-"""Elements of MathML with an exponent: the number of children before it."""
+_FORMULAS = {"mfrac": "fraction", "msqrt": "root", "mroot": "root"}
+"""Elements of MathML that are drawn by their layout."""
+_ROLES = {"msup": ("", "sup"), "msubsup": ("", "", "sup"), "mroot": ("", "deg")}
+"""Roles of the children of an element of MathML, in their order."""
+_SOURCES = frozenset({"annotation", "annotation-xml"})
+"""The same formula in another language."""
 _LAYOUT_ROLES = frozenset({"presentation", "none"})
 _TABLE_PARTS = frozenset({"caption", "tbody", "td", "tfoot", "th", "thead", "tr"})
 _HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -83,8 +87,31 @@ def number_items(content: Tag) -> None:
             number += 1
 
 
+def write_formulas(content: Tag) -> None:
+    """Replace each formula of MathML by its text."""
+    for formula in content.find_all("math"):
+        formula.replace_with(formulas.one_line(_formula(formula)))
+
+
+def _formula(tag: Tag) -> str:
+    if tag.name in _SOURCES:
+        return ""
+    if not any(isinstance(child, Tag) for child in tag.children):
+        text = " ".join(tag.get_text().split())
+        is_word = tag.name in {"mi", "mtext"} and len(text) > 1
+        return f"{formulas.APART}{text}{formulas.APART}" if is_word else text
+    roles = iter(_ROLES.get(tag.name, ()))
+    parts = [
+        (next(roles, ""), _formula(child)) if isinstance(child, Tag) else ("", str(child).strip())
+        for child in tag.children
+        if isinstance(child, Tag) or str(child).strip()
+    ]
+    is_stack = tag.name == "mfrac" and number_in(_text(tag, "linethickness")[:1]) == 0
+    return formulas.written("stack" if is_stack else _FORMULAS.get(tag.name, tag.name), parts)
+
+
 def raise_superscripts(content: Tag) -> None:
-    """Write superscripts of HTML, of styles and of formulas in raised characters."""
+    """Write superscripts of HTML and of styles in raised characters."""
     outer: Tag | None = None
     for tag in content.find_all(_superscript):
         if any(above is outer for above in tag.parents):
@@ -162,13 +189,7 @@ def dissolve_layout_tables(content: Tag) -> None:
 
 def _superscript(tag: Tag) -> bool:
     """Return True for an element that is shown raised."""
-    if tag.name == "sup" or _RAISED.search(_text(tag, "style")):
-        return True
-    exponent = _EXPONENTS.get(tag.parent.name) if tag.parent else None
-    if exponent is None:
-        return False
-    before = (sibling for sibling in tag.previous_siblings if isinstance(sibling, Tag))
-    return len(list(islice(before, exponent + 1))) == exponent
+    return tag.name == "sup" or _RAISED.search(_text(tag, "style")) is not None
 
 
 def _text(tag: Tag, attribute: str) -> str:

@@ -113,7 +113,7 @@ def locate_quote(
     if file_hash is not None and _hash_of(*key) != file_hash:
         raise FileChangedError(path)
     # The method of an object can be hashed even if the object cannot.
-    ocr = limits.ocr.__call__ if callable(limits.ocr) else limits.ocr
+    ocr = getattr(limits.ocr, "__call__", limits.ocr)  # noqa: B004 - a text has none
     page = _page(path, number, limits, (*key, engine_name(limits.pdf_engine), ocr))
     places = align(quote.text, page.glyphs.text, page.glyphs.lines)
     surface = PdfSurface(page, places, quote.text)

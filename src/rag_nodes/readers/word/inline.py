@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Final
 
+from rag_nodes.readers import formulas
 from rag_nodes.readers.markup import link
 from rag_nodes.readers.word.forms import box_of, field_value
 from rag_nodes.readers.word.names import (
@@ -41,6 +42,8 @@ _NO_TEXT: Final = LEFT_OUT | {
     W + "rt",  # the reading above a Chinese or Japanese word; the word itself stays
     W + "softHyphen",
 }
+_BRACKETS = (("begChr", "("), ("endChr", ")"))
+"""Options of an equation's brackets, with what is drawn without them."""
 _MARKS: Final[Mapping[str, str]] = {
     W + "tab": "\t",
     W + "ptab": "\t",
@@ -56,8 +59,8 @@ IMAGES: Final = (
 )
 """What was lost, of one and of several."""
 EQUATIONS: Final = (
-    "equation was taken over as plain characters",
-    "equations were taken over as plain characters",
+    "equation was written on one line",
+    "equations were written on one line",
 )
 SYMBOLS: Final = (
     "symbol of a special font became \ufffd",
@@ -226,7 +229,7 @@ class InlineReader:
 
     def _equation(self, element: Element) -> None:
         self.losses[EQUATIONS] += 1
-        self._emit("".join(map(_term, element.iter(M + "t"))))
+        self._emit(formulas.one_line(_formula(element)))
 
 
 def text_boxes(element: Element) -> Iterator[Element]:
@@ -238,10 +241,35 @@ def text_boxes(element: Element) -> Iterator[Element]:
             yield from text_boxes(child)
 
 
-def _term(text: Element) -> str:
-    """Return a text of an equation, raised if it is an exponent."""
-    is_exponent = any(above.tag == M + "sup" for above in text.iterancestors())
-    return raised(text.text or "") if is_exponent else text.text or ""
+def _formula(element: Element) -> str:
+    """Return an element of an equation as text."""
+    if element.tag == M + "t":
+        return element.text or ""
+    parts = [(_name(child), _formula(child)) for child in element if child.tag not in LEFT_OUT]
+    match _name(element):
+        case "f":
+            is_stack = _shown(element, "f", "type") == "noBar"
+            return formulas.written("stack" if is_stack else "fraction", parts[-2:])
+        case "rad":
+            return formulas.written("root", parts)
+        case "d":
+            inside = _shown(element, "d", "sepChr", "|").join(t for name, t in parts if name == "e")
+            first, last = (_shown(element, "d", end, sign) for end, sign in _BRACKETS)
+            return f"{first}{inside}{last}"
+        case "nary":
+            return _shown(element, "nary", "chr", "∫") + formulas.written("nary", parts)
+        case name:
+            return formulas.written(name, parts)
+
+
+def _name(element: Element) -> str:
+    return element.tag.rpartition("}")[2]
+
+
+def _shown(element: Element, name: str, option: str, usual: str = "") -> str:
+    """Return an option of an element of an equation, such as the sign that it draws."""
+    found = element.find(f"{M}{name}Pr/{M}{option}")
+    return usual if found is None else found.get(M + "val", "")
 
 
 def _address(instruction: str) -> str | None:
