@@ -84,11 +84,33 @@ def test_a_value_merged_over_rows_stands_in_each_of_them(tmp_path: Path) -> None
     assert blocks[1:] == ["region: North\nitem: paint", "region: South\nitem: oil", "item: tar"]
 
 
-def test_lines_above_a_table_are_no_columns_and_empty_columns_no_values(tmp_path: Path) -> None:
-    above = [["Costs of 2024"], [], ["in euros"], []]
-    workbook(tmp_path / "a.xlsx", A=[*([None, None, *row] for row in (*above, *ROWS))])
-    blocks = read(tmp_path / "a.xlsx").text.split("\n\n")
-    assert blocks[:4] == ["# A", "Costs of 2024", "in euros", "region: North\nprice: 3"]
+def test_lines_above_a_table_are_left_out_as_in_csv_files(tmp_path: Path) -> None:
+    above: list[list[object]] = [["Costs of 2024"], [], ["in euros"], []]
+    workbook(tmp_path / "a.xlsx", A=[*([None, None, *row] for row in (*above, *ROWS))], B=ROWS)
+    csv = "Costs of 2024,\n\nin euros,\n\nregion,price\nNorth,3\nSouth,4\n"
+    (tmp_path / "a.csv").write_text(csv, encoding="utf-8")
+    sheet, table = read(tmp_path / "a.xlsx"), read(tmp_path / "a.csv")
+    assert sheet.text == f"# A\n\n{table.text}\n\n# B\n\n{table.text}"
+    assert sheet.metadata[keys.TITLE] == table.metadata[keys.TITLE] == "Costs of 2024"
+    (warning,) = table.metadata[keys.READ_WARNINGS]
+    assert warning == "2 lines above the header left out: Costs of 2024 | in euros"
+    assert sheet.metadata[keys.READ_WARNINGS] == [f"sheet A: {warning}"]
+
+
+@pytest.mark.parametrize(
+    "rows",
+    [
+        [["Note"], ["one"], ["two"]],
+        [["only", None], [None, "cells"], ["here", None]],
+        [["1", "2"], ["3", "4"]],
+        [["Total", "", ""], ["x", "1", "2"], ["y", "3", "4"]],
+    ],
+)
+def test_rows_above_no_header_stay(tmp_path: Path, rows: list[list[object]]) -> None:
+    workbook(tmp_path / "a.xlsx", A=rows)
+    document = read(tmp_path / "a.xlsx")
+    assert all(str(cell) in document.text for row in rows for cell in row if cell)
+    assert keys.READ_WARNINGS not in document.metadata
 
 
 def test_hidden_sheets_and_formulas_without_a_result_are_named(tmp_path: Path) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import date, datetime, time
 from itertools import chain, islice
@@ -20,7 +20,7 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.markup import plain_line
-from rag_nodes.readers.tabular import block_of, form_of_rows
+from rag_nodes.readers.tabular import Form, block_of, form_of_rows
 from rag_nodes.readers.word.package import check_directory, check_kind
 from rag_nodes.text.formats import Format
 
@@ -40,8 +40,9 @@ def read_spreadsheet(path: Path, limits: Limits) -> Reading:
 
     Values are those that the file holds: of a formula the result that was saved with it. A value
     that is merged over several rows stands in each of them. Numbers have no format, dates are ISO
-    8601. Hidden sheets, charts, comments, images and macros are left out; `warnings` names hidden
-    sheets and counts formulas without a saved result.
+    8601. Lines above the header of a sheet are left out as in CSV files, and so are hidden sheets,
+    charts, comments, images and macros; `warnings` names such lines and hidden sheets, and counts
+    formulas without a saved result.
 
     Raises:
         EncryptedFileError: the workbook asks for a password.
@@ -91,6 +92,8 @@ def _reading(
     path: Path, book: Any, read_cells: Callable[[Any], SheetCells], limits: Limits
 ) -> Reading:
     sections: list[str] = []
+    above: list[str] = []
+    left_out: list[str] = []
     size = uncalculated = 0
     hidden = [sheet.title for sheet in book.worksheets if sheet.sheet_state != "visible"]
     for sheet in book.worksheets:
@@ -98,40 +101,33 @@ def _reading(
             continue
         cells = read_cells(sheet)
         uncalculated += cells.uncalculated
-        for block in _section(sheet.title, cells):
+        rows = _rows(cells)
+        sample = [*islice(rows, SAMPLE_ROWS)]
+        form = form_of_rows(sample)
+        above += form.above
+        left_out += (f"sheet {sheet.title}: {warning}" for warning in form.left_out())
+        data = chain(sample[form.rows_before_data :], rows)
+        for block in _section(sheet.title, form, data) if sample else ():
             sections.append(block)
             size += len(block) + 2
             limits.check(path, size, "characters")
-    remarks = tuple(_warnings(hidden, uncalculated))
+    remarks = (*left_out, *_warnings(hidden, uncalculated))
     if not sections:
         raise EmptyFileError(path, "no visible sheet holds a value", "; ".join(remarks))
     return Reading(
         text="\n\n".join(sections),
-        title=book.properties.title,
+        title=book.properties.title or next(iter(above), None),
         description=book.properties.subject,
         text_format=Format.MARKDOWN,
         warnings=remarks,
     )
 
 
-def _section(title: str, cells: SheetCells) -> Iterator[str]:
-    """Yield the heading of a sheet, the lines above its table, and a block per row."""
-    rows = _rows(cells)
-    sample = [*islice(rows, SAMPLE_ROWS)]
-    if sample:
-        yield f"# {plain_line(' '.join(title.split()))}"
-    above = _lines_above(sample)
-    for row in sample[:above]:
-        yield "\n".join(plain_line(line) for line in "".join(row).splitlines() if line.strip())
-    form = form_of_rows(sample[above:])
-    for row in chain(sample[above + form.rows_before_data :], rows):
+def _section(title: str, form: Form, rows: Iterable[list[str]]) -> Iterator[str]:
+    """Yield the heading of a sheet, and a block per row."""
+    yield f"# {plain_line(' '.join(title.split()))}"
+    for row in rows:
         yield block_of(form, row)
-
-
-def _lines_above(rows: list[list[str]]) -> int:
-    """Count the rows of a single text, such as a title, above a table of several columns."""
-    filled = (sum(map(bool, row)) for row in rows)
-    return next((number for number, cells in enumerate(filled) if cells > 1), 0)
 
 
 def _rows(cells: SheetCells) -> Iterator[list[str]]:

@@ -113,9 +113,7 @@ class _Table:
                 yield block
 
     def warnings(self) -> Iterator[str]:
-        if above := self._form.above:
-            lines = "1 line" if len(above) == 1 else f"{len(above)} lines"
-            yield f"{lines} above the header left out: {' | '.join(above)[:QUOTED]}"
+        yield from self._form.left_out()
         if self._ragged:
             yield (
                 f"{len(self._ragged)} rows have more or fewer cells than there are columns "
@@ -189,6 +187,12 @@ class Form:
         """Name of a column, counted from 0; columns without one are numbered from 1."""
         return self.names[column] if column < len(self.names) else f"column {column + 1}"
 
+    def left_out(self) -> Iterator[str]:
+        """Yield a warning if there are rows above the header."""
+        if self.above:
+            lines = "1 line" if len(self.above) == 1 else f"{len(self.above)} lines"
+            yield f"{lines} above the header left out: {' | '.join(self.above)[:QUOTED]}"
+
 
 def form_of(sample: str, *, complete: bool) -> Form:
     """Find out how a table is written, from the start of its file.
@@ -201,24 +205,21 @@ def form_of(sample: str, *, complete: bool) -> Form:
     delimiter = declared.group(1) if declared else _delimiter(sample, complete=complete)
     has_backslashes = _has_backslashes(io.StringIO(sample, newline=""), delimiter)
     rows = _parsed(sample, delimiter, complete=complete, has_backslashes=has_backslashes)
-    above = _rows_above(rows)
-    form = form_of_rows(rows[above:], delimiter)
-    return replace(
-        form,
-        rows_before_data=bool(declared) + above + form.rows_before_data,
-        above=tuple(" ".join(" ".join(row).split()) for row in rows[:above]),
-        has_backslashes=has_backslashes,
-    )
+    form = form_of_rows(rows, delimiter)
+    before = bool(declared) + form.rows_before_data
+    return replace(form, rows_before_data=before, has_backslashes=has_backslashes)
 
 
 def form_of_rows(rows: list[list[str]], delimiter: str = NO_DELIMITER) -> Form:
-    """Find out whether the first row names the columns, from rows that are not blank."""
-    header = rows[0] if _is_header(rows) else []
+    """Find the row that names the columns, from rows that are not blank."""
+    above = _rows_above(rows)
+    header = rows[above] if _is_header(rows[above:]) else []
     return Form(
         delimiter=delimiter,
         names=_unique(header),
         width=len(header) or _usual_width(rows)[0],
-        rows_before_data=bool(header),
+        rows_before_data=above + bool(header),
+        above=tuple(" ".join(" ".join(row).split()) for row in rows[:above]),
     )
 
 
