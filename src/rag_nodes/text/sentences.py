@@ -29,6 +29,7 @@ _AFTER_ORDINAL = frozenset(
 )
 """What German counts with ordinals, which end in a full stop: `im 19. Jahrhundert`."""
 _ORDINAL = compiled(r"(?:\A|\W)\d{1,2}\.\Z")
+_EXTENSION = compiled(r"[A-Z][A-Z0-9]{1,3}\b")
 _WORD = compiled(r"\w+")
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _CLOSING = compiled(rf"(?:[*_]++|[{_SUPERSCRIPTS}][{_SUPERSCRIPTS},]*+)\s++")
@@ -59,8 +60,10 @@ def _goes_on(body: str, start: int, language: str) -> bool:
         return before.endswith(("」", "』")) and body[start] == "と"
     if start <= _REACH and before[:-1].strip().isdigit():
         return True  # the mark of a list item
-    if before[-2:-1] in {"", " "} and not body[start - 1].isspace():
-        return True  # a path: `./configure`
+    if not body[start - 1].isspace() and (
+        before[-2:-1] in {"", " "} or _EXTENSION.match(body, start)
+    ):
+        return True  # a path or a file: `./configure`, `README.TXT`
     if language == "de" and _ORDINAL.search(before) and (following := _WORD.match(body, start)):
         return following.group().casefold() in _AFTER_ORDINAL
     return language == "fr" and before.split()[-1] in {"M.", "MM."}
