@@ -34,6 +34,8 @@ def test_frames_and_roles_are_read_as_what_they_show(html: str, text: str) -> No
     [
         ("<svg><title>Chart</title></svg><p>a", None),
         ("<title>Tea</title><svg><title>Chart</title></svg><p>a", "Tea"),
+        ("<svg><title>Chart</title></svg><title>Tea</title><p>a", "Tea"),
+        ("<p>a<svg><a><title>Link</title></a><svg><title>In</title></svg></svg>", None),
         ("<p>a<symbol><title>Icon</title></symbol><svg><g><title>Chart</title></g></svg>", "Icon"),
     ],
 )
@@ -47,6 +49,7 @@ def test_a_drawing_gives_the_page_no_title(html: str, title: str | None) -> None
         ("<p>Tea<noscript><p>Hot tea is <b>here</b>.</p></noscript>", 1),
         ("<body><noscript>Hot tea.</noscript><p>Tea", 1),
         ("<p>Tea<noscript><img src=x></noscript>", 0),
+        ("<p>Tea<noscript></noscript><noscript>Hot tea</noscript>", 1),
         (f"<p>{'Tea is hot. ' * 20}<noscript>Switch scripts on.</noscript>", 0),
     ],
 )

@@ -138,7 +138,13 @@ def test_boilerplate_around_the_main_element_is_left_out_without_a_warning(
     assert reading_of_html(article_beside(boilerplate, 4)).warnings == ()
 
 
-@pytest.mark.parametrize("hidden", ["hidden", "aria-hidden=true", "style='display:none'"])
+@pytest.mark.parametrize(
+    "hidden",
+    [
+        *("hidden", "hidden=hidden", "aria-hidden=true", "style='display:none'"),
+        "class=tab style='color:red; visibility : hidden'",
+    ],
+)
 def test_panels_of_tabs_are_read_when_another_tab_is_open(hidden: str) -> None:
     html = f"<div role=tabpanel><p>a</div><div role=tabpanel {hidden}><p>b<p hidden>c</div>"
     assert markdown(html) == "a\n\nb"

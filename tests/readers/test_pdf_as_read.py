@@ -86,6 +86,9 @@ def test_lam_stands_before_alef_in_ligatures() -> None:
         ("Exit is " + backwards("יציאה") + ", a word.", "Exit is יציאה, a word."),
         (["م", "لا", "س"], "سلام"),
         (["م", "\ufefc", "س"], "سلام"),
+        (["م", "لإ"], "لإم"),
+        (["ن", "\ufef5"], "لآن"),
+        (["ة", "\ufef8", "م"], "ملأة"),
         ("٪٢٣ " + backwards("خصم"), "خصم ٢٣٪"),
     ],
 )  # fmt: skip

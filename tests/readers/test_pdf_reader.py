@@ -137,18 +137,33 @@ def test_a_number_at_the_start_of_a_line_is_no_list_item(tmp_path: Path) -> None
     assert read(make(tmp_path / "a.pdf", [lines])).text == " ".join(texts)
 
 
-def test_two_columns_are_read_one_after_the_other(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("columns", "top"),
+    [
+        ([(50, 10), (320, 10)], ""),
+        ([(50, 10), (320, 4)], ""),
+        ([(50, 12), (320, 12), (590, 12)], ""),
+        ([(50, 10), (320, 10)], "A title that goes over the width of both of the columns below it"),
+        ([(50, 10), (300, 10), (560, 3)], ""),
+        ([(50, 10), (300, 30)], ""),
+    ],
+)
+def test_columns_are_read_one_after_the_other(
+    tmp_path: Path, columns: list[tuple[int, int]], top: str
+) -> None:
     document = pymupdf.open()
-    page = document.new_page(width=600, height=600)
-    for column, x in enumerate((50, 320)):
-        for n in range(10):
-            text = f"Column {column} has a line with the number {n} in it"
+    page = document.new_page(width=870, height=600)
+    page.insert_text((50, 60), top, fontsize=16)
+    for x, lines in columns:
+        for n in range(lines):
+            text = f"Column {x} has a line with the number {n} in it"
             page.insert_text((x, 100 + 13 * n), text, fontsize=10)
     document.save(tmp_path / "a.pdf")
     text = read(tmp_path / "a.pdf").text
-    places = [text.index(f"Column {column} has a line with the number {n}") for column in (0, 1)
-              for n in range(10)]  # fmt: skip
+    places = [text.index(f"Column {x} has a line with the number {n} in it")
+              for x, lines in sorted(columns) for n in range(lines)]  # fmt: skip
     assert places == sorted(places)
+    assert text.find(top) in {0, 2}
 
 
 def test_japanese_lines_are_joined_without_a_blank(tmp_path: Path) -> None:

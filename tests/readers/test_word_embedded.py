@@ -32,6 +32,14 @@ Content-Transfer-Encoding: quoted-printable
 """
 
 
+def mht(encoding: str, body: str) -> str:
+    """Return a page that is the whole archive."""
+    return (
+        "MIME-Version: 1.0\nContent-Type: text/html; charset=utf-8\n"
+        f"Content-Transfer-Encoding: {encoding}\n\n{body}\n"
+    )
+
+
 def docx(
     tmp_path: Path, body: str, related: dict[str, tuple[str, str | bytes]], **parts: str
 ) -> Path:
@@ -60,6 +68,11 @@ def with_chunk(tmp_path: Path, name: str, content: str | bytes, body: str = CHUN
         ("a.dat", "<html><body><h2>Fees</h2></body></html>", "## Fees"),
         ("a.xhtml", "<html xmlns='http://www.w3.org/1999/xhtml'><p/><p>Fees</p></html>", "Fees"),
         ("a.mht", ARCHIVE, "## Łódź\n\nHarbour."),
+        ("a.mht", mht("base64", "PGgyPkZlZXM8L2gyPg=="), "## Fees"),
+        ("a.mht", mht("8bit", "<h2>Fées</h2>"), "## Fées"),
+        ("a.mht", mht("quoted-printable", "<h2>Fe=\nes</h2>").replace("\n", "\r\n"), "## Fees"),
+        ("a.mht", f"From: <Word>\n{ARCHIVE}", "## Łódź\n\nHarbour."),
+        ("a.dat", ARCHIVE.replace("related;", "alternative;"), "## Łódź\n\nHarbour."),
         ("a.txt", "# 5 crowns\nfor adults\n", "\\# 5 crowns\nfor adults"),
         ("a.txt", "Überfahrt für zwölf Käufer".encode("cp1252"), "Überfahrt für zwölf Käufer"),
         ("a.md", "## Fees\n\nSeven.", "## Fees\n\nSeven."),
