@@ -98,4 +98,4 @@ def test_an_encoding_is_named_for_some_files(command: Command, tmp_path: Path) -
 def test_an_unknown_encoding_is_refused(command: Command, manual: Path) -> None:
     ended = command("read", manual, "--encoding", "*.csv=cp1520")
     assert ended.code == ExitCode.USAGE
-    assert "there is none called 'cp1520'" in ended.stderr
+    assert "Python knows none called 'cp1520'" in ended.stderr

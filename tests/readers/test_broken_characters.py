@@ -1,4 +1,4 @@
-"""A character that is none costs a crawl that character, and the reader says so."""
+"""An invalid character costs a crawl that character, and the reader says so."""
 
 import io
 import json
@@ -54,7 +54,7 @@ def test_one_broken_character_of_a_page_costs_a_crawl_nothing_but_that_character
     assert [one.metadata[keys.SOURCE] for one in documents] == [f"{SITE}/{name}" for name in NAMES]
     assert documents[1].text == f"# b\n\nWarm. {shown}"
     [warning] = documents[1].metadata[keys.READ_WARNINGS]
-    assert f"{shown.count(chr(0xFFFD))} character" in warning
+    assert f"{shown.count(chr(0xFFFD))} invalid character" in warning
     assert all(
         keys.READ_WARNINGS not in one.metadata for one in documents if one.id_ != documents[1].id_
     )

@@ -144,5 +144,5 @@ def test_bytes_that_a_named_encoding_does_not_have_are_counted(tmp_path: Path) -
 
 @pytest.mark.parametrize("wrong", ["cp1520", "*.csv=", "*.csv=base64", "", "x\0", "idna"])
 def test_an_unknown_encoding_is_refused_at_once(wrong: str) -> None:
-    with pytest.raises(ConfigurationError, match="encoding: there is none called"):
+    with pytest.raises(ConfigurationError, match="encoding: Python knows none called"):
         Limits(encoding=wrong)

@@ -49,7 +49,7 @@ def test_a_named_engine_that_is_not_installed_names_its_extra(
 
 
 def test_an_engine_that_nobody_knows_is_refused() -> None:
-    with pytest.raises(errors.ConfigurationError, match="choose one of: auto, pymupdf, pdfium"):
+    with pytest.raises(errors.ConfigurationError, match="choose from: auto, pymupdf, pdfium"):
         Limits(pdf_engine="mupdf")  # type: ignore[arg-type]
 
 

@@ -126,7 +126,7 @@ def test_nul_characters_and_very_long_cells_are_read(tmp_path: Path) -> None:
     long = "x" * 200_000
     text, warnings = table(tmp_path, f'a,b\n1,2\n"{long}",n\0l\n')
     assert text.endswith(f"a: {long}\nb: n\ufffdl")
-    assert warnings == ["1 character that is none (NUL or half a surrogate pair) became U+FFFD"]
+    assert warnings == ["1 invalid character (NUL or half a surrogate pair) became U+FFFD"]
 
 
 def test_a_quote_that_is_never_closed_is_reported(tmp_path: Path) -> None:

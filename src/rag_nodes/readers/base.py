@@ -1,4 +1,4 @@
-"""What every reader shares: limits, the reader's answer, and the `Document` made from it."""
+"""Limits of readers, their answers, and the `Document` made of an answer."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ _BLANKS = re.compile(r"\s+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
-    """How one file is read: what it may hold before it is refused, PDF engine, encoding and OCR.
+    """Limits of a file, above which it is refused, and its PDF engine, encoding and OCR.
 
     Attributes:
         file_bytes: size on disk.
@@ -74,28 +74,27 @@ class Limits:
     def __post_init__(self) -> None:
         if self.pdf_engine not in (names := get_args(keys.PdfEngineName)):
             raise ConfigurationError(
-                f"pdf_engine: there is none called {self.pdf_engine!r}; choose one of: "
-                f"{', '.join(names)}"
+                f"pdf_engine: {self.pdf_engine!r} is no engine; choose from: {', '.join(names)}"
             )
         named = tuple(several(self.encoding))
         object.__setattr__(self, "encoding", named)
-        for one in named:
-            _codec(one.rpartition("=")[2])
+        for setting in named:
+            _codec(setting.rpartition("=")[2])
         if self.ocr is not None:
             check_ocr(self.ocr)
 
     def encoding_of(self, path: PurePath) -> str | None:
         """Return the encoding that is named for a file; None to guess it."""
-        for one in reversed(self.encoding):
-            pattern, _, encoding = one.rpartition("=")
+        for setting in reversed(self.encoding):
+            pattern, _, encoding = setting.rpartition("=")
             if not pattern or path.match(pattern.strip()):
                 return _codec(encoding)
         return None
 
     def seconds_for(self, size: int) -> float:
-        """Seconds that a file of `size` bytes may take: `seconds`, and one for each 256 KiB.
+        """Return the seconds that a file may take: `seconds`, and 1 more for each 256 KiB.
 
-        With OCR it is one for each 8 KiB.
+        With OCR it is 1 more for each 8 KiB.
         """
         slowest = SLOWEST if self.ocr is None else SLOWEST_OCR
         return min(self.seconds + size / slowest, LONGEST)
@@ -112,7 +111,7 @@ class Limits:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reading:
-    """What a reader found in a file, as plain data that could cross a process boundary.
+    """Text and facts of a file, as plain data that can go from process to process.
 
     Attributes:
         text: the full text.
@@ -177,7 +176,7 @@ def _codec(name: str) -> str:
         _EVERY_BYTE.decode(codec.name, "replace")  # some are for bytes, or for names of hosts
     except (LookupError, TypeError, ValueError):
         raise ConfigurationError(
-            f"encoding: there is none called {name.strip()!r}; name one of Python's, such as "
+            f"encoding: Python knows none called {name.strip()!r}; use a name such as "
             "cp1250, iso8859-2, cp850, mac-roman or gb18030"
         ) from None
     return codec.name
@@ -193,7 +192,7 @@ def safe_text(text: str) -> str:
 
 
 def _is_unsafe(text: str) -> bool:
-    """Whether a character is; encoding the text tells in a tenth of the time of a search."""
+    """Return True if a character is; encoding the text takes a tenth of the time of a search."""
     try:
         return b"\x00" in text.encode()
     except UnicodeEncodeError:
@@ -227,7 +226,7 @@ def _part(reading: Reading) -> str:
 
 
 def document_id(source: Path | str) -> str:
-    """The id of a document: of a file by its canonical path, of a web page by its URL."""
+    """Return the id of a document by the canonical path of its file, or by the URL of its page."""
     name = source if isinstance(source, str) else source.as_uri()
     return str(uuid.uuid5(uuid.NAMESPACE_URL, safe_text(name)))
 
@@ -255,18 +254,18 @@ def _facts(path: Path, reading: Reading, text: str) -> dict[str, Any]:
 
 
 def _safe(value: Any) -> Any:
-    """Plain data with `safe_text` for every text in it."""
+    """Return plain data with `safe_text` for every text in it."""
     if isinstance(value, str):
         return safe_text(value)
     if isinstance(value, Mapping):
-        return {_safe(key): _safe(one) for key, one in value.items()}
-    return [_safe(one) for one in value] if isinstance(value, list | tuple) else value
+        return {_safe(key): _safe(part) for key, part in value.items()}
+    return [_safe(part) for part in value] if isinstance(value, list | tuple) else value
 
 
 def _replaced(text: str, safe: str) -> Iterator[str]:
     if text != safe:
         count = len(_UNSAFE.findall(text))
-        what = "character that is none" if count == 1 else "characters that are none"
+        what = "invalid character" if count == 1 else "invalid characters"
         yield f"{count:,} {what} (NUL or half a surrogate pair) became U+FFFD"
 
 

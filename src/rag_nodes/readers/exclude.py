@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 class Pattern(NamedTuple):
-    """One pattern: the parts of a path, or of a name if it is not anchored."""
+    """Pattern of the parts of a path, or of a name if it is not anchored."""
 
     parts: tuple[str, ...]
     is_anchored: bool
@@ -40,7 +40,7 @@ class Pattern(NamedTuple):
         return cls(parts, "/" in written.rstrip("/"), written.endswith("/"))
 
     def matches(self, parts: Sequence[str], *, is_folder: bool) -> bool:
-        """Return whether a path below the folder that is walked matches."""
+        """Return True if a path below the folder that is walked matches."""
         if self.is_for_folders and not is_folder:
             return False
         return _fits(parts if self.is_anchored else parts[-1:], self.parts)
@@ -61,20 +61,20 @@ class Exclusion:
         self._patterns = [Pattern.of(pattern) for pattern in given]
 
     def __bool__(self) -> bool:
-        """Whether there is any pattern."""
+        """Return True if there is any pattern."""
         return bool(self._patterns)
 
     def leaves_out(self, parts: Sequence[str], *, is_folder: bool = False) -> bool:
-        """Return whether an entry matches, whose folders do not.
+        """Return True if an entry matches, whose folders do not.
 
         Args:
             parts: names of the folders below the one that is walked, and its own.
             is_folder: the entry is a folder.
         """
-        return any(one.matches(parts, is_folder=is_folder) for one in self._patterns)
+        return any(pattern.matches(parts, is_folder=is_folder) for pattern in self._patterns)
 
     def leaves_out_any(self, parts: Sequence[str]) -> bool:
-        """Return whether a file or one of the folders it is in matches."""
+        """Return True if a file or a folder around it matches."""
         ends = range(1, len(parts) + 1)
         return any(self.leaves_out(parts[:end], is_folder=end < len(parts)) for end in ends)
 

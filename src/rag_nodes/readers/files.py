@@ -49,7 +49,7 @@ _log = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class ReadResult:
-    """One row of `read_all`: a document, or why there is none.
+    """Row of `read_all`: a document, or the reason why there is none.
 
     Attributes:
         path: the file as found.
@@ -185,13 +185,13 @@ def read_listed(
     limits: Limits = DEFAULT_LIMITS,
     isolate: bool = True,
 ) -> Iterator[ReadResult]:
-    """As `read_all` for one file that `listed` found."""
+    """Read a file that `listed` found, as `read_all` does."""
     # Every document needs it, and the first one would seem to take seconds.
     import_module("llama_index.core.schema")
     place = Path(file.place)
-    one = partial(readings, limits=limits, isolate=isolate)
+    of_file = partial(readings, limits=limits, isolate=isolate)
     watch = _Stopwatch()
-    for outcome in _outcomes(file, partial(one, started=watch.start)):
+    for outcome in _outcomes(file, partial(of_file, started=watch.start)):
         document = None
         if isinstance(outcome, ReadError):
             _log.info("not read: %s", outcome)
@@ -244,7 +244,7 @@ class _Stopwatch:
 
 
 def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcomes:
-    """The readings of a file, with the error that ends it as the last one."""
+    """Yield the readings of a file, and last the error that ends it."""
     path = file.path
     try:
         # Only a folder in which nothing was found, or that cannot be listed, gets here.

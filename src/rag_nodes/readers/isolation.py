@@ -99,7 +99,7 @@ class ReaderPool:
     ) -> Iterator[Reading | ReadError]:
         """Read a file of many documents, each given as soon as the child has it.
 
-        The time limit is that of each document, and does not run while the caller works on one.
+        The time limit is for each document, and does not run while the caller works on it.
         Arguments and errors are those of `read`.
         """
         seconds = _resolved(path, limits).seconds_for(path.stat().st_size)
@@ -144,7 +144,7 @@ class ReaderPool:
         undo: Callable[[Any], Answer],
         started: Callable[[], None] = lambda: None,
     ) -> Iterator[Answer]:
-        """What a child says to a request about a file; an answer that is none counts as a crash."""
+        """Yield the answers of a child to a request; an invalid answer counts as a crash."""
         limits = _resolved(path, limits)
         request = {
             "kind": path.suffix.lower(),
@@ -222,7 +222,7 @@ def _answers(asked: dict[str, Any], note: Callable[[bytes], None]) -> Iterator[b
 
 
 def pack(outcome: Reading | ReadError) -> dict[str, Any]:
-    """A reading, or the error in its place, as what JSON can hold."""
+    """Return a reading, or the error in its place, as JSON can hold it."""
     return asdict(outcome) if isinstance(outcome, Reading) else pack_error(outcome)
 
 

@@ -1,4 +1,4 @@
-"""What reads each kind of file, by its suffix, and reading one in this process."""
+"""Readers by the suffix of their files, and reading a file in this process."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ LIBRARIES: Mapping[Callable[..., Any], tuple[str, ...]] = {
     read_spreadsheet: ("openpyxl",),
     read_word: ("lxml.etree",),
 }
-"""What of others a reader imports. A child process does so before the clock starts; readers that
-are not named are our own linear code, which may run in this process. That of PDFs imports the
-library of its engine."""
+"""Libraries that a reader imports. A child process does so before the clock starts; readers that
+are not named are our own linear code, which may run in this process. The reader of PDFs imports
+the library of its engine."""
 LARGE = 16 * 1024 * 1024
 """Bytes from which even these go to a child, for its limits of time and memory."""
 
@@ -66,19 +66,19 @@ _SHIPPED: Mapping[str, Callable[..., Any]] = {**SUFFIXES, **COLLECTIONS}
 
 
 def supported() -> str:
-    """The suffixes that have a reader, for messages; source code is not named."""
+    """Return the suffixes that have a reader, for messages, without those of source code."""
     return ", ".join(sorted({*SUFFIXES, *COLLECTIONS} - SOURCE_CODE))
 
 
 def libraries_of(suffix: str, pdf_engine: PdfEngineName = "auto") -> tuple[str, ...]:
-    """Return what the reader of a suffix imports of others, so that it can be done before."""
+    """Return the libraries that the reader of a suffix imports."""
     if suffix == ".pdf":
         return (engines.LIBRARIES[engines.engine_name(pdf_engine)],)
     return LIBRARIES.get(_SHIPPED.get(suffix, read_plain), ())
 
 
 def needs_child(path: Path, size: int, limits: Limits) -> bool:
-    """Whether a file of so many bytes is to be read in a child process.
+    """Return True if a file of so many bytes is to be read in a child process.
 
     A function of the user for OCR stays in this process, and PDFs with it.
 

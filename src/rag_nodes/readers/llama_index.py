@@ -44,7 +44,7 @@ class RagNodesReader(BaseReader):
         extra_info: Mapping[str, Any] | None = None,
         fs: Any = None,
     ) -> Iterator[Document]:
-        """The documents of a file, or of the files of a folder, as they are read.
+        """Yield the documents of a file, or of the files of a folder, as they are read.
 
         Args:
             file: its path on this machine.

@@ -85,7 +85,7 @@ def _unquoted(value: str) -> str:
 
 
 def _first_h1(text: str) -> str | None:
-    """The first heading of level 1."""
+    """Return the first heading of level 1."""
     for block in scan_blocks(text):
         if block.level == 1:
             return _without_marks(block.title.of(text))
@@ -106,7 +106,7 @@ NOT_READ = "the front matter was not taken into the metadata: "
 
 
 def plain_values(front_matter: str) -> tuple[dict[str, Any], str | None]:
-    """The scalars and lists of scalars at the top level of front matter, or why there are none.
+    """Return scalars and lists of scalars at the top level of front matter, or why there are none.
 
     Nested mappings are left out; like all of the front matter they are still in the text. Dates
     become ISO text, as metadata has to go through JSON.
@@ -121,7 +121,7 @@ def plain_values(front_matter: str) -> tuple[dict[str, Any], str | None]:
 
 
 def _plain_yaml(text: str) -> tuple[Any, str]:
-    """The data of a YAML text, and why it was not read, "" where it was.
+    """Return the data of a YAML text, and why it was not read; "" if it was.
 
     Aliases are refused, because a few lines of them can stand for gigabytes.
     """
@@ -152,9 +152,9 @@ def _plain_yaml(text: str) -> tuple[Any, str]:
 
 
 def _plain(value: object) -> Any:
-    """The value as JSON can hold it; None for what is nested, empty or no value."""
+    """Return a value as JSON can hold it; None if it is nested or empty."""
     if isinstance(value, list):
-        return [one for one in map(_scalar, value) if one is not None] or None
+        return [scalar for scalar in map(_scalar, value) if scalar is not None] or None
     return _scalar(value)
 
 

@@ -1,4 +1,4 @@
-"""What other formats say in, Markdown that says the same out: plain lines, links, tables."""
+"""Plain lines, links, headings and tables of other formats as Markdown."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def plain_line(line: str) -> str:
 
 
 def _has_an_open_backtick(line: str) -> bool:
-    """Whether a run of backticks has no run of the same length further on to close it."""
+    """Return True if a run of backticks has no run of the same length further on to close it."""
     runs = _BACKTICKS.findall(line)
     last = {run: position for position, run in enumerate(runs)}
     at = 0

@@ -115,7 +115,7 @@ def open_text(path: Path, encoding: str | None = None) -> tuple[TextIO, tuple[st
 
 
 def _is_clean_utf8(path: Path) -> bool:
-    """Whether the file is UTF-8 text throughout; False where that takes a closer look."""
+    """Return True if the file is UTF-8 text throughout; False if that takes a closer look."""
     decoder = codecs.getincrementaldecoder("utf-8")()
     with path.open("rb") as file:
         head = file.read(SAMPLE)
@@ -179,7 +179,7 @@ def _own_replacements(data: bytes, encoding: str) -> int:
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str | None] | None:
-    """UTF-8 in which most sequences are good: other encodings hardly ever make even one."""
+    """Decode UTF-8 in which most sequences are good: other encodings hardly ever make any."""
     text, warning = _replacing(data, "utf-8")
     broken = text.count("\ufffd")
     good = sum(not character.isascii() for character in text) - broken

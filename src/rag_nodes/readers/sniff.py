@@ -32,24 +32,24 @@ _HTML = re.compile(
 
 
 def is_pdf(head: bytes) -> bool:
-    """True where a PDF header is among the first bytes; readers allow junk before it."""
+    """Return True if a PDF header is among the first bytes; readers allow junk before it."""
     return b"%PDF-" in head[:HEAD]
 
 
 def kind_of(head: bytes) -> str | None:
-    """Name the kind of a file by its signature, None where it has none that we know."""
+    """Name the kind of a file by its signature; None if we know none."""
     if head.startswith(b"%PDF-"):
         return "a PDF document"
     return next((kind for signature, kind in _SIGNATURES if head.startswith(signature)), None)
 
 
 def is_html(head: bytes) -> bool:
-    """True where the file opens as an HTML page does."""
+    """Return True if the file opens as an HTML page does."""
     return _HTML.match(head.removeprefix(b"\xef\xbb\xbf")) is not None
 
 
 def is_readable_text(head: bytes) -> bool:
-    """True where the bytes are UTF-8 text without control characters."""
+    """Return True if the bytes are UTF-8 text without control characters."""
     text = head.decode("utf-8", errors="ignore")
     kept = len(text.encode()) >= len(head) - 3  # the cut may fall inside a character
     return kept and all(character.isprintable() or character.isspace() for character in text)

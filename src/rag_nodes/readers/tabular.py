@@ -165,7 +165,7 @@ _TIME_LETTERS = str.maketrans("", "", "TZtz")
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """How a table is written.
+    """Form in which a table is written.
 
     Attributes:
         delimiter: what stands between two cells.
@@ -184,7 +184,7 @@ class Form:
     has_backslashes: bool = False
 
     def name(self, column: int) -> str:
-        """Name of a column, counted from 0; columns without one are numbered from 1."""
+        """Return the name of a column, counted from 0; else its number, counted from 1."""
         return self.names[column] if column < len(self.names) else f"column {column + 1}"
 
     def left_out(self) -> Iterator[str]:
@@ -224,7 +224,7 @@ def form_of_rows(rows: list[list[str]], delimiter: str = NO_DELIMITER) -> Form:
 
 
 def is_blank(row: list[str]) -> bool:
-    """Whether no cell of the row holds anything."""
+    """Return True if no cell of the row holds anything."""
     return not any(cell.strip() for cell in row)
 
 
@@ -248,7 +248,7 @@ def _parsed(
 
 
 def _has_backslashes(lines: TextIO, delimiter: str) -> bool:
-    """Return whether quotes inside of quotes follow backslashes: only so the quotes pair up."""
+    """Return True if quotes inside of quotes follow backslashes: only so the quotes pair up."""
     lines.seek(0)
     return (
         any('\\"' in line for line in lines)
@@ -258,7 +258,7 @@ def _has_backslashes(lines: TextIO, delimiter: str) -> bool:
 
 
 def _is_well_formed(lines: TextIO, delimiter: str, *, has_backslashes: bool) -> bool:
-    """Return whether no text follows a closing quote; a sample may end inside of quotes."""
+    """Return True if no text follows a closing quote; a sample may end inside of quotes."""
     lines.seek(0)
     try:
         for _ in _reader(lines, delimiter, has_backslashes=has_backslashes, strict=True):
@@ -271,7 +271,7 @@ def _is_well_formed(lines: TextIO, delimiter: str, *, has_backslashes: bool) -> 
 def _usual_width(rows: list[list[str]]) -> tuple[int, int]:
     """Return the number of cells that most rows have, and of how many rows.
 
-    If several are as frequent, a table stands below what is not one.
+    If several are as frequent, a table stands below other lines.
     """
     if not rows:
         return 0, 0
@@ -298,7 +298,7 @@ def _rows_above(rows: list[list[str]]) -> int:
 
 
 def _delimiter(sample: str, *, complete: bool) -> str:
-    """The delimiter under which most rows have the same number of cells, and more than one."""
+    """Return the delimiter by which most rows have the same number of cells, more than one."""
     best, agreement = NO_DELIMITER, 0.0
     for delimiter in DELIMITERS:
         rows = _parsed(sample, delimiter, complete=complete)
@@ -311,7 +311,7 @@ def _delimiter(sample: str, *, complete: bool) -> str:
 
 
 def _is_header(rows: list[list[str]]) -> bool:
-    """Whether the first row names columns: short texts that are no data themselves."""
+    """Return True if the first row names columns: short texts that are no data themselves."""
     if len(rows) < MIN_ROWS:
         return False
     first, *below = rows
@@ -334,14 +334,14 @@ def _is_name(cell: str, below: list[str]) -> bool:
 
 
 def _is_value(cell: str) -> bool:
-    """Whether a cell is a number, a date, a price or the like."""
+    """Return True if a cell is a number, a date, a price or the like."""
     return any(character.isdigit() for character in cell) and not any(
         character.isalpha() for character in cell.translate(_TIME_LETTERS)
     )
 
 
 def _unique(header: list[str]) -> tuple[str, ...]:
-    """Names on one line; blank ones are numbered, repeated ones are told apart by a number."""
+    """Return names on one line; blank names are numbered, and so are repeated names."""
     names: list[str] = []
     seen: Counter[str] = Counter()
     for number, cell in enumerate(header, start=1):

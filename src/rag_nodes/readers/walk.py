@@ -70,7 +70,7 @@ class Skipped:
     excluded: int = 0
 
     def __bool__(self) -> bool:
-        """Whether anything was left out."""
+        """Return True if anything was left out."""
         return bool(self.types or self.excluded)
 
     def by_type(self) -> dict[str, int]:
@@ -82,7 +82,7 @@ class Skipped:
         return {"skipped": self.by_type(), "excluded": self.excluded}
 
     def __str__(self) -> str:
-        """One line about what was left out; "" if nothing was."""
+        """Return a line about the files that were left out; "" if there are none."""
         clauses = []
         if self.types:
             counts = [f"{number:,} {suffix}" for suffix, number in self.by_type().items()]
@@ -127,14 +127,14 @@ def files_at(path: Path, exclude: Exclusion) -> Iterator[ListedFile]:
 
 
 def is_folder(path: Path) -> bool:
-    """Return whether this is a folder; a name that the system cannot take is none."""
+    """Return True if this is a folder; a name that the system refuses is none."""
     with suppress(OSError, ValueError):
         return path.is_dir()
     return False
 
 
 def _canonical(path: Path) -> Path:
-    """The path without links and dots, or as it is where the system cannot take the name."""
+    """Return the path without links and dots, or as it is if the system refuses the name."""
     with suppress(OSError, ValueError):
         return path.resolve()
     return path
@@ -157,7 +157,7 @@ class _Walk(NamedTuple):
         entries: list[os.DirEntry[str]] = []
         try:
             with os.scandir(folder) as found:
-                entries = sorted((one for one in found if one.name[0] != "."), key=_NAME)
+                entries = sorted((entry for entry in found if entry.name[0] != "."), key=_NAME)
         except OSError:
             yield ListedFile(folder, place, None, 0)  # whoever reads it says why
         folders: list[os.DirEntry[str]] = []
@@ -199,13 +199,13 @@ _NAME = attrgetter("name")
 
 
 def _suffix(name: str) -> str:
-    """As of a path, which a million times takes long to make."""
+    """Return the suffix of a name without making a path, which takes long for a million names."""
     stem, dot, rest = name.rpartition(".")
     return f".{rest.lower()}" if stem and dot and rest else ""
 
 
 def _is_leftover(name: str, suffix: str) -> bool:
-    """Whether a file is nobody's document: a lock, a backup, or what a system leaves in folders."""
+    """Return True for a lock, a backup, or a file that a system leaves in folders."""
     if name.startswith("~$") or name.endswith("~"):
         return True
     return suffix in _LEFTOVER_SUFFIXES or name.lower() in _LEFTOVERS

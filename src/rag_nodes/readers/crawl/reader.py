@@ -26,8 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _TEXTS = ("markdown", "content", "rawcontent", "text", "html", "rawhtml")
-"""Where the text of a page may stand, best first, by `plain_name`. Of versions 0 and 1 of Firecrawl
-it is the first."""
+"""Fields with the text of a page, best first, by `plain_name`; Firecrawl 0 and 1 have the first."""
 _ALWAYS_HTML = frozenset({"html", "rawhtml"})
 _URLS = ("sourceurl", "url")
 _LINKS = ("linksonpage", "links")
@@ -37,7 +36,7 @@ _ERRORS = ("error", "pageerror", "errormessage")
 _DESCRIPTIONS = ("description", "snippet")
 _LANGUAGES = ("language", "languagecode")
 _HTTP_STATUSES = range(100, 1000)
-"""What can be an HTTP status; some servers make up their own."""
+"""Range of an HTTP status; some servers make up their own."""
 _FAILED = 400
 """HTTP status from which on a page is an error message and not the document."""
 _LONGEST_QUOTE = 200
@@ -136,7 +135,7 @@ class _CrawledPage:
 def _further_urls(
     path: Path, limits: Limits, about: dict[str, Any]
 ) -> dict[bytes, dict[str, None]]:
-    """By hash of the text: the URLs of all copies after the first, in order."""
+    """Return the URLs of all copies of a text after the first, in order, by its hash."""
     seen: set[bytes] = set()
     further: dict[bytes, dict[str, None]] = {}
     for page in _pages(path, limits, about):
@@ -168,7 +167,7 @@ def _pages(
 
 
 def _checked(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | Reading | ReadError:
-    """The page, or the first thing that is wrong with it."""
+    """Return the page, or the first error in it."""
     try:
         return _page(path, raw, limits)
     except ReadError as error:
@@ -203,9 +202,9 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | Reading:
 def _fields(value: dict[str, Any]) -> dict[str, Any]:
     """Return the fields that are set, by `plain_name`; of several spellings the first."""
     fields: dict[str, Any] = {}
-    for key, one in value.items():
-        if one is not None and fields.get(plain_name(key)) in (None, ""):
-            fields[plain_name(key)] = one
+    for key, field in value.items():
+        if field is not None and fields.get(plain_name(key)) in (None, ""):
+            fields[plain_name(key)] = field
     return fields
 
 
@@ -231,7 +230,7 @@ def _object(path: Path, where: str, value: object) -> dict[str, Any]:
 
 
 def _text_of(page: dict[str, Any]) -> tuple[str, Any]:
-    """The best text of a page and its name; what stands under `markdown` where there is none."""
+    """Return the best text of a page and its field; without a text, any value of such a field."""
     markdown = page.get("markdown")
     if isinstance(markdown, dict):  # of Crawl4AI
         page = {**page, "markdown": _first(_fields(markdown), ("rawmarkdown", "fitmarkdown"))}
@@ -242,7 +241,7 @@ def _text_of(page: dict[str, Any]) -> tuple[str, Any]:
 
 
 def _failed_request(metadata: dict[str, Any]) -> str:
-    """What the server answered instead of the page; "" where all went well."""
+    """Return the error that a server answered instead of the page; "" if there is none."""
     status = _status(metadata)
     if status is None or status < _FAILED:
         return ""
@@ -288,7 +287,7 @@ def _markdown(page: _CrawledPage) -> Reading:
 
 
 def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
-    """What page and crawl say beside the text."""
+    """Return facts about a page, from its metadata and from the crawl."""
     language = _one_text(_first(page.metadata, _LANGUAGES)) or ""
     facts = {
         keys.LANGUAGE: language[:_LONGEST_LANGUAGE],
@@ -310,20 +309,20 @@ def _from_html(path: Path, page: _CrawledPage) -> Reading:
 
 
 def _first(metadata: dict[str, Any], names: tuple[str, ...]) -> Any:
-    """The first of these fields that is set."""
+    """Return the first of these fields that is set."""
     return next((metadata[name] for name in names if metadata.get(name) not in (None, "")), None)
 
 
 def _texts(value: Any) -> list[str]:
-    """The texts of a list; of a text alone, a list of it."""
+    """Return the texts of a list; a text alone counts as a list of it."""
     values = value if isinstance(value, list) else [value]
-    return [one[:_LONGEST_URL] for one in values if isinstance(one, str) and one.strip()]
+    return [text[:_LONGEST_URL] for text in values if isinstance(text, str) and text.strip()]
 
 
 def _one_text(value: Any) -> str | None:
-    """A text; of several, such as repeated meta tags, the first."""
+    """Return a text; of several, such as repeated meta tags, the first."""
     if isinstance(value, list):
-        value = next((one for one in value if isinstance(one, str) and one.strip()), None)
+        value = next((text for text in value if isinstance(text, str) and text.strip()), None)
     return value if isinstance(value, str) and value.strip() else None
 
 

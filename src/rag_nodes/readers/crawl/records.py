@@ -24,7 +24,7 @@ _NAMED = 5
 
 
 def is_record(fields: Mapping[str, Any]) -> bool:
-    """Return whether these fields of `plain_name` are a document of their own, and no page.
+    """Return True if these fields of `plain_name` are a document of their own, and no page.
 
     A page has an address or Markdown. `content` is also the text of a page, of which a record
     differs by its id. A `sourceURL` in the metadata is the address of a page too: frameworks that
@@ -62,13 +62,13 @@ def record(where: str, value: Mapping[str, Any], fields: Mapping[str, Any]) -> R
     taken = {name, *_IDS, "metadata"}
     metadata = fields.get("metadata")
     if not isinstance(metadata, dict):
-        metadata = {key: one for key, one in value.items() if plain_name(key) not in taken}
+        metadata = {key: field for key, field in value.items() if plain_name(key) not in taken}
     stated = {key: metadata.get(key) or fields.get(key) for key in _STATED}
-    own = {key: one for key, one in metadata.items() if _is_kept(key, one)}
+    own = {key: field for key, field in metadata.items() if _is_kept(key, field)}
     lost = [
         str(key)
-        for key, one in metadata.items()
-        if key not in {*own, *_STATED} and one not in (None, "", [], {})
+        for key, field in metadata.items()
+        if key not in {*own, *_STATED} and field not in (None, "", [], {})
     ]
     more = f" and {len(lost) - _NAMED} more" if len(lost) > _NAMED else ""
     left_out = f"metadata left out: {', '.join(lost[:_NAMED])}{more}"

@@ -1,4 +1,4 @@
-"""What a file says of a crawl as a whole: whether pages are missing, and why there are none."""
+"""Errors that a file causes by what it says of its crawl: missing pages, or no pages at all."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ _REMEDY = "check that it is the whole result of a Firecrawl crawl, as UTF-8"
 
 
 class RawPage(NamedTuple):
-    """One element of the list of pages, of any type; a `ValueError` for what is no JSON."""
+    """Element of the list of pages, of any type; a `ValueError` if it is no JSON."""
 
     where: str
     value: Any
@@ -64,7 +64,7 @@ def plain_name(field: str) -> str:
 
 
 def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPage]:
-    """The pages of a crawl: `{"data": [...]}`, a bare list, or one JSON object per line.
+    """Yield the pages of a crawl: `{"data": [...]}`, a bare list, or a JSON object per line.
 
     What the file says of the crawl as a whole goes into `about` by `plain_name`, as far as it has
     been read: texts and numbers, and of lists and objects their length.
@@ -83,7 +83,7 @@ def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPa
 
 
 def _is_by_line(file: BinaryIO, *, named_so: bool) -> bool:
-    """Whether each line is a page of its own, whatever the file is called; the file stays there.
+    """Return True if each line is a page of its own; the file stays at its start.
 
     A list, and an object that goes on in the next line, are no lines of pages.
     """
@@ -143,7 +143,7 @@ class _Mended:
         self._open = ""
 
     def read(self, size: int = -1) -> bytes:
-        """Some bytes, not always as many as asked for; none at the end."""
+        """Return some bytes, not always as many as asked for; none at the end."""
         text = ""
         while not text and size:
             data = self._file.read(size)
@@ -159,7 +159,7 @@ class _Mended:
 
 
 def _decodable(text: str) -> str:
-    """JSON text decoded with `surrogateescape`, the bytes that were no UTF-8 as NUL."""
+    """Return JSON text of `surrogateescape` with NUL for bytes that are not UTF-8."""
     try:
         text.encode()
     except UnicodeEncodeError:
@@ -176,7 +176,7 @@ class _TooDeepError(Exception):
 
 
 def _elements(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[RawPage]:
-    """The elements of the file's own list, or of that under `data`; one page alone counts too."""
+    """Yield the elements of the file's own list, or of the list under `data`, or a page alone."""
     kind, value = next(events)
     if kind == "start_array":
         yield from _list(events, "")
@@ -189,7 +189,7 @@ def _elements(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Itera
 
 
 def _map(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[RawPage]:
-    """The elements of lists of pages, or the object itself where it is a page."""
+    """Yield the elements of lists of pages, or the object itself if it is a page."""
     fields: dict[str, Any] = {}
     is_page = True
     for kind, key in events:
@@ -210,7 +210,7 @@ def _map(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[R
 
 
 def _nested(data: Any) -> Iterator[RawPage]:
-    """The pages of `data`: of the results of a search, or a single one."""
+    """Yield the pages of `data`: results of a search, or a single page."""
     lists = {
         key: value
         for key, value in (data.items() if isinstance(data, dict) else ())
@@ -231,7 +231,7 @@ def _list(events: Iterator[tuple[str, Any]], name: str) -> Iterator[RawPage]:
 
 
 def _built(first: tuple[str, Any], events: Iterator[tuple[str, Any]]) -> Any:
-    """The value that starts with the event `first`; the rest of its events are taken."""
+    """Return the value that starts with the event `first`, and consume its other events."""
     from ijson import ObjectBuilder
 
     builder = ObjectBuilder()

@@ -38,7 +38,7 @@ _PERMALINKS = frozenset({"", "#", "¶", "§", "🔗"})
 
 
 def markdown_of(content: Tag, base: str | None = None) -> str:
-    """A page as Markdown; without a URL as its base, relative links keep their text alone."""
+    """Return a page as Markdown; without its URL as base, relative links keep their text alone."""
     dissolve_layout_tables(content)
     number_items(content)
     write_formulas(content)
@@ -154,7 +154,7 @@ def _grid_row(cells: list[str], below: dict[int, tuple[int, str]]) -> list[str]:
 
 
 def _language(pre: Tag) -> str:
-    """The language that a highlighter needs to know, from a class on the block or around it."""
+    """Return the language of a block of code, from a class for highlighters on or around it."""
     inner = pre.find("code")
     tags = [pre, inner, pre.parent, pre.parent.parent if pre.parent else None]
     classes = chain.from_iterable(
@@ -165,7 +165,7 @@ def _language(pre: Tag) -> str:
 
 
 def _absolute(address: str, base: str | None) -> str | None:
-    """An address that leads somewhere from anywhere; None where there is none."""
+    """Return an absolute address; None if there is none."""
     try:
         found = urljoin(base or "", address.strip())
         return found if urlsplit(found).scheme else None

@@ -93,7 +93,7 @@ def as_html(xhtml: str) -> str:
 
 
 class _PageBuilder:
-    """One walk over the nodes of a parsed page, from top to bottom."""
+    """Walk over the nodes of a parsed page, from top to bottom."""
 
     def __init__(self) -> None:
         self._content = BeautifulSoup("", "html.parser")
@@ -234,7 +234,7 @@ def _is_not_read(node: Node, attributes: Mapping[str, str], *, is_in_main: bool)
 
 
 def _is_hidden(attributes: Mapping[str, str]) -> bool:
-    """Return whether nothing that a visitor does shows the element; tabs show their panels."""
+    """Return True if nothing that a visitor does shows the element; tabs show their panels."""
     return (
         attributes.get("hidden", "until-found").lower() != "until-found"
         or attributes.get("aria-hidden") == "true"

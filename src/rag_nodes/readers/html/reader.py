@@ -88,7 +88,7 @@ def reading_of_html(html: str, *, base: str | None = None, is_xml: bool = False)
 
 
 def declared_encoding(data: bytes) -> str | None:
-    """The encoding a page states in its head; None where it states none that exists."""
+    """Return the encoding that a page states in its head; None if no such encoding exists."""
     head = data[:HEAD_BYTES]
     match = _CHARSET.search(head) or _XML_ENCODING.match(head)
     if not match:

@@ -125,14 +125,14 @@ def raise_superscripts(content: Tag) -> None:
 
 
 def escaped(node: NavigableString, text: str) -> str:
-    """The text of a node, escaped where it starts a line and would open a Markdown block."""
+    """Return the text of a node, escaped if it starts a line and would open a Markdown block."""
     if text.strip() and not node.find_parent(_AS_IT_IS) and _starts_a_line(node):
         return _unlike_markdown(_BLANKS.sub(" ", text))
     return text
 
 
 def whole_number(tag: Tag, attribute: str, otherwise: int) -> int:
-    """An attribute that holds a number of at most nine digits, as Markdown lists may have."""
+    """Return an attribute of at most nine digits, as numbers of Markdown lists have."""
     number = number_in(_text(tag, attribute).strip())
     return otherwise if number is None else number
 
@@ -202,14 +202,14 @@ def _length(tag: Tag) -> int:
 
 
 def _is_layout(table: Tag) -> bool:
-    """Whether a table holds what no cell can: tables, headings or code; or just one cell."""
+    """Return True if a table has one cell, or holds tables, headings or code, as no cell can."""
     if _text(table, "role") in _LAYOUT_ROLES or table.find(["table", "pre", *_HEADINGS]):
         return True
     return len(table.find_all(["td", "th"], limit=2)) <= 1
 
 
 def _starts_a_line(text: PageElement) -> bool:
-    """Whether nothing stands before the text on its line."""
+    """Return True if nothing stands before the text on its line."""
     node: PageElement | None = text
     while node is not None:
         before = node.previous_sibling

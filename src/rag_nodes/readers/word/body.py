@@ -49,7 +49,7 @@ class BodyBlock:
 
 @dataclass(frozen=True, slots=True)
 class _ParagraphKind:
-    """What a paragraph is: its heading level, or its list and level in it, or neither."""
+    """Heading level of a paragraph, or its list and the level in it, or neither."""
 
     style: str | None
     level: int | None
@@ -98,7 +98,7 @@ class BodyReader:
                 yield from self.blocks(child)
 
     def flat_text(self, container: Element) -> str:
-        """The text of a table cell or a note: paragraphs one per line, no headings."""
+        """Return the text of a table cell or a note: a line per paragraph, no headings."""
         lines: list[str] = []
         for child in container:
             if child.tag == PARAGRAPH:
@@ -148,7 +148,7 @@ class BodyReader:
         return BodyBlock(self._item(kind.list_level, label, lines), item=True)
 
     def _item(self, level: int, label: str, lines: list[str]) -> str:
-        """A list item, indented to where the text of the item above it starts."""
+        """Return a list item, indented to where the text of the item above it starts."""
         while self._open_items and self._open_items[-1][0] >= level:
             self._open_items.pop()
         indent = self._open_items[-1][1] if self._open_items else 0
@@ -195,7 +195,7 @@ class BodyReader:
 
 
 def _is_contents(element: Element) -> bool:
-    """True for a content control that holds the table of contents."""
+    """Return True for a content control that holds the table of contents."""
     gallery = value_of(element, "sdtPr", "docPartObj", "docPartGallery")
     return gallery == "Table of Contents"
 
@@ -237,14 +237,14 @@ def table_rows(table: Element, text_of: Callable[[Element], str]) -> list[list[s
 
 
 def only_cell(table: Element) -> Element | None:
-    """The cell of a table that has just one: a frame around text rather than a table."""
+    """Return the only cell of a table, which is a frame around text; None if it has more."""
     rows = list(inside(table, ROW))
     cells = list(inside(rows[0], CELL)) if len(rows) == 1 else []
     return cells[0] if len(cells) == 1 else None
 
 
 def _row(row: Element, text_of: Callable[[Element], str], above: dict[int, str]) -> list[str]:
-    """Cells of a row; `above` holds by column what spans down from rows before."""
+    """Return the cells of a row; `above` holds by column the texts that span rows."""
     cells = [""] * _between(number_of(row, "trPr", "gridBefore"), 0)
     for cell in inside(row, CELL):
         column = len(cells)

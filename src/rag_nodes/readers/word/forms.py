@@ -29,7 +29,7 @@ PROMPTS: Final = (
     "prompt of an empty form field was left out",
     "prompts of empty form fields were left out",
 )
-"""What was lost, of one and of several."""
+"""Warning about a loss, in the singular and the plural."""
 
 
 def write_controls(root: Element) -> int:
@@ -59,7 +59,7 @@ def write_controls(root: Element) -> int:
 
 
 def field_value(mark: Element) -> str | None:
-    """Return what a legacy form field shows that is no text of its own.
+    """Return the value of a legacy form field that has no text of its own.
 
     Args:
         mark: the `w:fldChar` at which the field begins.
@@ -89,5 +89,5 @@ def _tick(*, is_on: bool) -> str:
 
 
 def _is_on(state: Element | None, attribute: str) -> bool:
-    """Return whether an element turns something on; without a value it does."""
+    """Return True if an element turns something on; without a value it does."""
     return state is not None and state.get(attribute, "1") not in _OFF

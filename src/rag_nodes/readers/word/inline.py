@@ -1,4 +1,4 @@
-"""One paragraph of a Word file in, its text with links and note marks out."""
+"""Paragraphs of a Word file in, their text with links and note marks out."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ IMAGES: Final = (
     "image, chart or embedded object was left out",
     "images, charts or embedded objects were left out",
 )
-"""What was lost, of one and of several."""
+"""Warnings about losses, in the singular and the plural."""
 EQUATIONS: Final = (
     "equation was written on one line",
     "equations were written on one line",
@@ -82,7 +82,7 @@ class Notes:
         self._order: list[tuple[str, str]] = []
 
     def __iter__(self) -> Iterator[tuple[str, str]]:
-        """Kind and id of each note, also of those that are referred to meanwhile."""
+        """Yield kind and id of each note, also of notes that are referred to meanwhile."""
         return iter(self._order)
 
     def mark(self, kind: str, note: str) -> str:
@@ -169,7 +169,7 @@ class InlineReader:
         self._is_raised = False
 
     def _raises(self, properties: Element | None) -> bool:
-        """Return whether a run is a superscript, by its own properties or by its style."""
+        """Return True if a run is a superscript, by its own properties or by its style."""
         if (number_of(properties, "position") or 0) >= RAISED_BY:
             return True
         own = value_of(properties, "vertAlign")
@@ -216,7 +216,7 @@ class InlineReader:
         self._emit(self._notes.mark(kind, element.get(W + "id", "")))
 
     def _symbol(self, element: Element) -> None:
-        """A place in a font such as Wingdings: which sign that is, only the font knows."""
+        """Write a place in a font such as Wingdings, whose sign only the font knows."""
         box = box_of(element)
         self.losses[SYMBOLS] += box is None
         self._emit(box or _SYMBOL)

@@ -35,7 +35,7 @@ _ROMAN = (
 
 @dataclass(frozen=True, slots=True)
 class Level:
-    """How one level of a list counts and what it shows, such as `%1.%2)`."""
+    """Level of a list: how it counts, and the pattern that it shows, such as `%1.%2)`."""
 
     start: int = 1
     kind: str = "decimal"
@@ -61,7 +61,7 @@ class Numbering:
             self._read(root, styles)
 
     def level_of_style(self, list_id: int, style: str | None) -> int:
-        """Level of a list that is bound to a paragraph style; 0 where none is."""
+        """Return the level of a list that is bound to a paragraph style; 0 if none is."""
         levels = self._levels(list_id)
         bound = (at for at, level in levels.items() if style and level.style == style)
         return next(bound, 0)
@@ -134,8 +134,8 @@ def _levels(definition: Element) -> dict[int, Level]:
 
 def _overrides(element: Element) -> dict[int, int]:
     starts = (
-        (_attribute(one, "ilvl"), number_of(one, "startOverride"))
-        for one in element.findall(W + "lvlOverride")
+        (_attribute(override, "ilvl"), number_of(override, "startOverride"))
+        for override in element.findall(W + "lvlOverride")
     )
     return {level: start for level, start in starts if start is not None}
 

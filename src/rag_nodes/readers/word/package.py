@@ -54,7 +54,7 @@ _STRICT = (  # names that Word writes into "Strict Open XML" files for what we l
 
 @dataclass(frozen=True, slots=True)
 class Relation:
-    """What a part refers to: another part by its name, or something outside by its address."""
+    """Reference of a part to another part by its name, or to something outside by its address."""
 
     kind: str
     target: str
@@ -71,7 +71,7 @@ class Package:
         self.main = self._main_part()
 
     def part(self, name: str | None) -> Element | None:
-        """Root element of an XML part; None where the file has no such part.
+        """Return the root element of an XML part; None if the file has no such part.
 
         Raises:
             CorruptFileError: the part is damaged or declares entities.
@@ -83,7 +83,7 @@ class Package:
         return _parsed(self.path, name, self.content(name))
 
     def relations(self, name: str) -> dict[str, Relation]:
-        """What a part refers to, by id."""
+        """Return the references of a part, by id."""
         folder, file = posixpath.split(name)
         root = self.part(posixpath.join(folder, "_rels", f"{file}.rels"))
         return (

@@ -128,8 +128,8 @@ class _Document:
 
     def warnings(self) -> tuple[str, ...]:
         losses = (
-            f"{number} {one if number == 1 else several}"
-            for (one, several), number in self._inline.losses.items()
+            f"{number} {singular if number == 1 else plural}"
+            for (singular, plural), number in self._inline.losses.items()
             if number
         )
         return (*losses, *self._said)
@@ -146,7 +146,7 @@ class _Document:
         return EmptyFileError(self._package.path, reason, remedy if elsewhere else None)
 
     def _has_text(self, relation: Relation) -> bool:
-        """Return whether a part has text; what is no text of Word may have some."""
+        """Return True if a part has text; a part that is no text of Word may have some."""
         if relation.kind not in _TEXTS:
             return True
         root = self._package.part(relation.target)

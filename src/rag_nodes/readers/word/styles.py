@@ -28,7 +28,7 @@ _CONTENTS = re.compile(r"toc\s*(?:[1-9]|heading)|contents\s*(?:[1-9]|heading)", 
 
 @dataclass(frozen=True, slots=True)
 class Style:
-    """One style, as the file states it; what is not stated comes from the style it is based on."""
+    """Style as the file states it; the rest comes from the style that it is based on."""
 
     name: str
     based_on: str | None
@@ -39,7 +39,7 @@ class Style:
 
 
 class Styles:
-    """What paragraphs are, by the id of their style."""
+    """Kinds of paragraphs, by the id of their style."""
 
     def __init__(self, root: Element | None) -> None:
         elements = [] if root is None else root.findall(W + "style")
@@ -47,7 +47,7 @@ class Styles:
         self._levels: dict[str, int | None] = {}
 
     def heading_level(self, style: str | None) -> int | None:
-        """Level from 1 on of a heading style, by its name or outline level; None for others.
+        """Return the level of a heading style from 1 on, by name or outline level; None for others.
 
         Word keeps the English name of its own styles in every language; the ids differ, and other
         programs translate the names too.
@@ -59,23 +59,23 @@ class Styles:
         return self._levels[style]
 
     def list_of(self, style: str | None) -> tuple[int | None, int | None]:
-        """Number of the list that paragraphs of the style belong to, and their level in it."""
-        for one in self._chain(style):
-            if one.list_id is not None:
-                return one.list_id, one.list_level
+        """Return the list that paragraphs of a style belong to, and their level in it."""
+        for link in self._chain(style):
+            if link.list_id is not None:
+                return link.list_id, link.list_level
         return None, None
 
     def is_raised(self, style: str | None) -> bool:
         """Return True for a style of superscripts."""
-        stated = (one.alignment for one in self._chain(style) if one.alignment)
+        stated = (link.alignment for link in self._chain(style) if link.alignment)
         return next(stated, None) == "superscript"
 
     def is_contents(self, style: str | None) -> bool:
-        """True for lines of a table of contents, which Word makes from the headings."""
+        """Return True for lines of a table of contents, which Word makes from the headings."""
         return style is not None and _CONTENTS.fullmatch(self._name(style)) is not None
 
     def is_title(self, style: str | None) -> bool:
-        """True for the title of the document."""
+        """Return True for the title of the document."""
         return style is not None and self._name(style).lower() == "title"
 
     def _name(self, style: str) -> str:
@@ -85,10 +85,10 @@ class Styles:
         if style not in self._styles:  # a file without its styles still names them
             match = _HEADING.fullmatch(style)
             return int(match.group(1)) if match else None
-        for one in self._chain(style):
-            if one.outline is not None:
-                return one.outline + 1 if one.outline < BODY_LEVEL else None
-            if match := _HEADING.fullmatch(one.name):
+        for link in self._chain(style):
+            if link.outline is not None:
+                return link.outline + 1 if link.outline < BODY_LEVEL else None
+            if match := _HEADING.fullmatch(link.name):
                 return int(match.group(1))
         return None
 
