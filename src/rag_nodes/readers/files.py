@@ -190,16 +190,21 @@ def read_listed(
     import_module("llama_index.core.schema")
     place = Path(file.place)
     of_file = partial(readings, limits=limits, isolate=isolate)
-    watch = _Stopwatch()
-    for outcome in _outcomes(file, partial(of_file, started=watch.start)):
+    start = time.perf_counter()
+
+    def begin() -> None:
+        nonlocal start
+        start = time.perf_counter()
+
+    for outcome in _outcomes(file, partial(of_file, started=begin)):
         document = None
         if isinstance(outcome, ReadError):
             _log.info("not read: %s", outcome)
         else:
             document = build_document(place, outcome)
         error = outcome if isinstance(outcome, ReadError) else None
-        yield ReadResult(file.path, document, error, watch.seconds)
-        watch.start()
+        yield ReadResult(file.path, document, error, time.perf_counter() - start)
+        begin()
 
 
 def listed(
@@ -227,20 +232,6 @@ def listed(
                 yield file
             elif skipped is not None:
                 skipped.count(file.skipped)
-
-
-class _Stopwatch:
-    """Measures one document at a time."""
-
-    def __init__(self) -> None:
-        self.start()
-
-    def start(self) -> None:
-        self._started = time.perf_counter()
-
-    @property
-    def seconds(self) -> float:
-        return time.perf_counter() - self._started
 
 
 def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcomes:

@@ -68,14 +68,10 @@ def read_plain(path: Path, limits: Limits) -> Reading:
     return Reading(text=text, warnings=warnings)
 
 
-def _undeclared(data: bytes) -> str | None:  # noqa: ARG001 -- plain text cannot say
-    return None
-
-
 def decode_file(
     path: Path,
     encoding: str | None = None,
-    declared: Callable[[bytes], str | None] = _undeclared,
+    declared: Callable[[bytes], str | None] = lambda _: None,
 ) -> tuple[str, tuple[str, ...]]:
     """Return the characters of a text file and what had to be guessed for it.
 
@@ -167,15 +163,11 @@ def _certain(
 
 def _replacing(data: bytes, encoding: str) -> tuple[str, str | None]:
     text = data.decode(encoding, errors="replace")
-    broken = text.count("\ufffd") - _own_replacements(data, encoding)
+    # The U+FFFD that the file itself holds are no damage.
+    broken = text.count("\ufffd") - data.decode(encoding, errors="ignore").count("\ufffd")
     if broken <= 0:
         return text, None
     return text, f"{broken} damaged {encoding} sequences were replaced by U+FFFD"
-
-
-def _own_replacements(data: bytes, encoding: str) -> int:
-    """Count the U+FFFD that the file itself holds; they are no damage of this reading."""
-    return data.decode(encoding, errors="ignore").count("\ufffd")
 
 
 def _damaged_utf8(data: bytes) -> tuple[str, str | None] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-import zipfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import closing
 from datetime import date, datetime, time
@@ -21,7 +20,7 @@ from rag_nodes.core.errors import (
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.markup import plain_line
 from rag_nodes.readers.tabular import Form, block_of, form_of_rows
-from rag_nodes.readers.word.package import check_directory, check_kind
+from rag_nodes.readers.word.package import checked_archive
 from rag_nodes.text.formats import Format
 
 if TYPE_CHECKING:
@@ -52,20 +51,23 @@ def read_spreadsheet(path: Path, limits: Limits) -> Reading:
         EmptyFileError: no visible sheet holds a value.
         MissingExtraError: openpyxl is not installed.
     """
-    check_kind(path, "an Excel workbook (XLSX)")
-    check_directory(path)
+    with checked_archive(path, "an Excel workbook (XLSX)") as archive:
+        names = archive.namelist()
     try:
         from openpyxl import load_workbook
 
         from rag_nodes.readers.inside_openpyxl import cells_of
     except ImportError as error:
         raise MissingExtraError("openpyxl", "xlsx") from error
+    if "xl/workbook.bin" in names:
+        raise MisnamedFileError(path, "the workbook is in the binary format XLSB", _RESAVE)
+    if not any(name.startswith("xl/") for name in names):
+        raise MisnamedFileError(path, "the content is no Excel workbook")
 
     def read_cells(sheet: Any) -> SheetCells:
         return cells_of(sheet, lambda count: limits.check(path, count, "characters"))
 
     try:
-        _check_parts(path)
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # about styles and extensions that hold no text
             with closing(
@@ -77,15 +79,6 @@ def read_spreadsheet(path: Path, limits: Limits) -> Reading:
     except Exception as error:  # a damaged workbook raises whatever openpyxl meets
         reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
         raise CorruptFileError(path, f"the workbook is damaged: {reason}", _RESAVE) from error
-
-
-def _check_parts(path: Path) -> None:
-    with zipfile.ZipFile(path) as archive:
-        names = archive.namelist()
-    if "xl/workbook.bin" in names:
-        raise MisnamedFileError(path, "the workbook is in the binary format XLSB", _RESAVE)
-    if not any(name.startswith("xl/") for name in names):
-        raise MisnamedFileError(path, "the content is no Excel workbook")
 
 
 def _reading(

@@ -268,10 +268,12 @@ def _wrong(
 def _reading(
     path: Path, page: _CrawledPage, further: dict[str, None], about: dict[str, Any]
 ) -> Reading | ReadError:
-    try:
-        read = _from_html(path, page) if page.is_html else _markdown(page)
-    except ReadError as error:
-        return error
+    read = Reading(text=page.text, text_format=Format.MARKDOWN)
+    if page.is_html:
+        read = reading_of_html(page.text, base=page.url)
+    if not read.text.strip():
+        nothing = f"{page.where}: HTML without text for a visitor ({page.url})"
+        return EmptyFileError(path, nothing, _CRAWL_AGAIN)
     return replace(
         read,
         title=_one_text(page.metadata.get("title")) or read.title,
@@ -280,10 +282,6 @@ def _reading(
         also_at=tuple(url for url in further if url != page.url),
         facts=_facts(page, about),
     )
-
-
-def _markdown(page: _CrawledPage) -> Reading:
-    return Reading(text=page.text, text_format=Format.MARKDOWN)
 
 
 def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
@@ -298,14 +296,6 @@ def _facts(page: _CrawledPage, about: dict[str, Any]) -> dict[str, Any]:
         keys.LINKS_ON_PAGE: page.links,
     }
     return {key: value for key, value in facts.items() if value not in (None, "", [])}
-
-
-def _from_html(path: Path, page: _CrawledPage) -> Reading:
-    read = reading_of_html(page.text, base=page.url)
-    if not read.text.strip():
-        nothing = f"{page.where}: HTML without text for a visitor ({page.url})"
-        raise EmptyFileError(path, nothing, _CRAWL_AGAIN)
-    return read
 
 
 def _first(metadata: dict[str, Any], names: tuple[str, ...]) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import codecs
 import re
+from dataclasses import replace
 from pathlib import Path
 
 from rag_nodes.core.errors import EmptyFileError, MisnamedFileError, MissingExtraError
@@ -45,13 +46,7 @@ def read_html(path: str | Path, limits: Limits) -> Reading:
     reading = reading_of_html(text, is_xml=path.suffix.lower() == ".xhtml")
     if not reading.text:
         raise EmptyFileError(path, "no text on the page outside scripts, menus and hidden parts")
-    return Reading(
-        text=reading.text,
-        text_format=reading.text_format,
-        title=reading.title,
-        description=reading.description,
-        warnings=(*warnings, *reading.warnings),
-    )
+    return replace(reading, warnings=(*warnings, *reading.warnings))
 
 
 def reading_of_html(html: str, *, base: str | None = None, is_xml: bool = False) -> Reading:

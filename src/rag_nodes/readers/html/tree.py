@@ -25,42 +25,11 @@ until a script fills them."""
 MOST_LEFT_OUT = 0.1
 """Share of a page's words above which a warning says that they were left out."""
 
-_INLINE = frozenset(
-    [
-        "a",
-        "abbr",
-        "b",
-        "bdi",
-        "bdo",
-        "big",
-        "cite",
-        "code",
-        "data",
-        "del",
-        "dfn",
-        "em",
-        "font",
-        "i",
-        "ins",
-        "kbd",
-        "label",
-        "mark",
-        "q",
-        "ruby",
-        "s",
-        "samp",
-        "small",
-        "span",
-        "strike",
-        "strong",
-        "sub",
-        "sup",
-        "time",
-        "tt",
-        "u",
-        "var",
-    ]
-)
+_INLINE = frozenset({
+    "a", "abbr", "b", "bdi", "bdo", "big", "cite", "code", "data", "del", "dfn", "em", "font", "i",
+    "ins", "kbd", "label", "mark", "q", "ruby", "s", "samp", "small", "span", "strike", "strong",
+    "sub", "sup", "time", "tt", "u", "var",
+})  # fmt: skip
 _AS_IT_IS = ("code", "h1", "h2", "h3", "h4", "h5", "h6", "pre", "td", "th")
 _BLANKS = re.compile(r"\s+")
 _RAISED = re.compile(r"vertical-align\s*:\s*super\b", re.IGNORECASE)

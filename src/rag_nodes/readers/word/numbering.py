@@ -44,10 +44,6 @@ class Level:
     restarts: bool = True
     arabic: bool = False
 
-    def shown(self, count: int, *, arabic: bool) -> str:
-        """The count as this level writes it; unknown scripts are written in digits."""
-        return str(count) if arabic else _number(count, self.kind)
-
 
 class Numbering:
     """Counts the paragraphs of every list in the order they are asked for."""
@@ -80,8 +76,9 @@ class Numbering:
 
         def shown(match: re.Match[str]) -> str:
             index = int(match.group(1)) - 1
-            one = levels.get(index, Level())
-            return one.shown(counts.get(index, one.start), arabic=level.arabic)
+            place = levels.get(index, Level())
+            count = counts.get(index, place.start)
+            return str(count) if level.arabic else _number(count, place.kind)
 
         return _PLACE.sub(shown, level.pattern).strip()
 
@@ -121,7 +118,7 @@ class Numbering:
 def _levels(definition: Element) -> dict[int, Level]:
     return {
         _attribute(element, "ilvl"): Level(
-            start=_or(number_of(element, "start"), 1),
+            start=1 if (start := number_of(element, "start")) is None else start,
             kind=value_of(element, "numFmt") or "decimal",
             pattern=(value_of(element, "lvlText") or "")[:LONGEST_PATTERN],
             style=value_of(element, "pStyle"),
@@ -145,11 +142,8 @@ def _attribute(element: Element, name: str) -> int:
     return -1 if number is None else number
 
 
-def _or(number: int | None, otherwise: int) -> int:
-    return otherwise if number is None else number
-
-
 def _number(count: int, kind: str) -> str:
+    """Return a count as a level writes it; unknown scripts are written in digits."""
     if kind.endswith("Roman") and 0 < count <= _LONGEST_ROMAN:
         text = _roman(count)
     elif kind.endswith("Letter") and 0 < count <= _LONGEST_LETTERS:

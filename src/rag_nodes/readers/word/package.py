@@ -86,15 +86,8 @@ class Package:
         """Return the references of a part, by id."""
         folder, file = posixpath.split(name)
         root = self.part(posixpath.join(folder, "_rels", f"{file}.rels"))
-        return (
-            {}
-            if root is None
-            else {
-                element.get("Id", ""): _relation(element, folder)
-                for element in root
-                if element.get("Target")
-            }
-        )
+        elements = () if root is None else root
+        return {e.get("Id", ""): _relation(e, folder) for e in elements if e.get("Target")}
 
     def content(self, name: str) -> bytes:
         """Return the bytes of a part.
@@ -151,28 +144,37 @@ def open_package(path: Path) -> Iterator[Package]:
         CorruptFileError: it is cut off or damaged.
         FileTooLargeError: it unpacks to far more than a text would.
     """
-    check_kind(path, "a Word document (DOCX)")
-    check_directory(path)
-    try:
-        archive = zipfile.ZipFile(path)
-    except zipfile.BadZipFile as error:
-        raise CorruptFileError(path, f"the archive is cut off or damaged: {error}") from error
-    with archive:
+    with checked_archive(path, "a Word document (DOCX)") as archive:
         yield Package(path, archive)
 
 
-def check_kind(path: Path, wanted: str) -> None:
-    """Refuse a file that does not start as an Office file that is a ZIP archive does.
+@contextmanager
+def checked_archive(path: Path, wanted: str) -> Iterator[zipfile.ZipFile]:
+    """Open an Office file that is a ZIP archive, if its directory says that it holds no bomb.
+
+    A directory that conceals something is found out later: a member is never unpacked beyond its
+    stated size.
 
     Args:
         path: the file.
         wanted: the kind that its name promises, with its article, for messages.
 
     Raises:
-        EncryptedFileError: it asks for a password.
-        MisnamedFileError: it is something else.
-        CorruptFileError: it starts as no known file does.
+        ReadError: as `open_package`.
     """
+    _check_kind(path, wanted)
+    _check_end(path)
+    try:
+        archive = zipfile.ZipFile(path)
+    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
+        raise CorruptFileError(path, f"the archive is cut off or damaged: {error}") from error
+    with archive:
+        _check_members(path, archive.infolist())
+        yield archive
+
+
+def _check_kind(path: Path, wanted: str) -> None:
+    """Refuse a file that does not start as an Office file that is a ZIP archive does."""
     with path.open("rb") as file:
         head = file.read(HEAD)
     if head.startswith(b"PK\x03\x04"):
@@ -238,31 +240,15 @@ _LONGEST_COMMENT = 0xFFFF
 _MOST_DIRECTORY_BYTES = MOST_MEMBERS * 200
 
 
-def check_directory(path: Path) -> None:
-    """Refuse an archive that holds too much, by what its directory says.
-
-    What a directory conceals comes out later: a member is never unpacked beyond its stated size.
-
-    Raises:
-        CorruptFileError: the archive has no directory: it is cut off.
-        FileTooLargeError: too many members, or they unpack to far more than they take.
-    """
-    _check_end(path)
-    try:
-        with zipfile.ZipFile(path) as archive:
-            members = archive.infolist()
-    except (zipfile.BadZipFile, NotImplementedError, struct.error) as error:
-        raise CorruptFileError(path, f"the archive is cut off or damaged: {error}") from error
+def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
+    """Refuse too many members, and members that unpack to far more than they take."""
     if len(members) > MOST_MEMBERS:
         raise _too_many(path, len(members))
     for member in members:
         _check_ratio(path, member.filename, member.file_size, member.compress_size)
-    _check_ratio(
-        path,
-        "the archive",
-        sum(member.file_size for member in members),
-        sum(member.compress_size for member in members),
-    )
+    unpacked = sum(member.file_size for member in members)
+    packed = sum(member.compress_size for member in members)
+    _check_ratio(path, "the archive", unpacked, packed)
 
 
 def _check_end(path: Path) -> None:
