@@ -13,9 +13,10 @@ from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.failures import missing_extra, without_text
 from rag_nodes.embedding.report import DocumentFacts, FileOutcome, ParserOutcome
 from rag_nodes.query.cache import VectorCache
-from rag_nodes.query.indexing import indexed
+from rag_nodes.query.indexing import NOTHING_BEFORE, StoredBefore, indexed
 from rag_nodes.readers import blank_page
 from rag_nodes.store import open_store, parser_collection
+from rag_nodes.store.conditions import DOCUMENT_ID, Condition
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -41,6 +42,7 @@ class DocumentIndex:
     Args:
         documents: of several with the same id the last.
         cache: vectors of paid models, which stays the caller's; None for one that ends with this.
+        before: index whose chunks of these documents are used again as long as it is open.
 
     Attributes:
         documents: with different ids.
@@ -48,7 +50,12 @@ class DocumentIndex:
         is_closed: the chunks are forgotten, so nothing can be searched.
     """
 
-    def __init__(self, documents: Sequence[Document], cache: VectorCache | None = None) -> None:
+    def __init__(
+        self,
+        documents: Sequence[Document],
+        cache: VectorCache | None = None,
+        before: DocumentIndex | None = None,
+    ) -> None:
         self.documents = tuple({document.id_: document for document in documents}.values())
         self._opened = ExitStack()
         self.is_closed = False
@@ -56,10 +63,11 @@ class DocumentIndex:
         self._cache = cache or self._opened.enter_context(VectorCache())
         self._adding = threading.Lock()
         self._whole: dict[str, Indexed] = {}
+        self._before = before
 
     def close(self) -> None:
         """Forget all chunks."""
-        self.is_closed = True
+        self.is_closed, self._before = True, None
         self._opened.close()
 
     def collection(self, parser: SpanNodeParser, models: Models) -> str:
@@ -90,6 +98,7 @@ class DocumentIndex:
                 return _unchanged(name, known)
             with suppress(CollectionMissingError):
                 self.store.drop(collection)
+            before = self._before
             made = indexed(
                 self.store,
                 collection,
@@ -99,12 +108,26 @@ class DocumentIndex:
                 name=name,
                 progress=progress,
                 prices=prices,
+                before=before.stored(collection, self.documents) if before else NOTHING_BEFORE,
             )
             if not made.outcome.error:  # else the next time may go better
                 self._whole[collection] = made._replace(nodes=[])
         finally:
             self._adding.release()
         return made.outcome, made.documents
+
+    def stored(self, collection: str, documents: Sequence[Document]) -> StoredBefore:
+        """Return the chunks of those of some documents that are whole in a collection."""
+        whole = None if self.is_closed else self._whole.get(collection)
+        if whole is None:
+            return NOTHING_BEFORE
+        own = {document.id_: document for document in self.documents}
+        ids = [document.id_ for document in documents if own.get(document.id_) is document]
+        chosen = Condition(DOCUMENT_ID, "in", ids)
+        return StoredBefore(
+            {key: (whole.documents[key], whole.counts[key]) for key in ids},
+            self.store.select(collection, chosen, None, vectors=True),
+        )
 
     def keep(self, collections: Collection[str]) -> None:
         """Forget the chunks in all other collections."""

@@ -20,7 +20,9 @@ from rag_nodes.core.processes import current_interrupt
 from rag_nodes.embedding.build import is_ready, lacks_vector, tokens_of
 from rag_nodes.embedding.column import SplittingColumn
 from rag_nodes.embedding.report import (
+    STAGES,
     ColumnLog,
+    Counts,
     FileColumn,
     ParserOutcome,
     SplitDocument,
@@ -35,11 +37,12 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import Document
 
-    from rag_nodes.embedding.report import ColumnStatus, Counts, Progress, Stage
+    from rag_nodes.embedding.report import ColumnStatus, Progress, Stage
     from rag_nodes.models import Models
     from rag_nodes.models.prices import Prices
     from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.store import Store
+    from rag_nodes.store.engine import Point
 
 
 class Indexed(NamedTuple):
@@ -50,14 +53,32 @@ class Indexed(NamedTuple):
             not be embedded.
         outcome: statistics of the parser, with the first error.
         documents: by id, how many chunks of each document can be found, and why not all.
+        counts: by id, the sizes of the chunks of each document.
     """
 
     nodes: list[BaseNode]
     outcome: ParserOutcome
     documents: Mapping[str, FileColumn]
+    counts: Mapping[str, Counts]
 
 
-def indexed(
+class StoredBefore(NamedTuple):
+    """Stored chunks of some documents, as an equal parser made them.
+
+    Attributes:
+        documents: by id, the row and the sizes of the chunks of each document.
+        points: of all these documents.
+    """
+
+    documents: Mapping[str, tuple[FileColumn, Counts]] = MappingProxyType({})
+    points: Sequence[Point] = ()
+
+
+NOTHING_BEFORE = StoredBefore()
+"""No document was split before."""
+
+
+def indexed(  # noqa: PLR0913 - options of one call, all but five with defaults
     store: Store,
     collection: str,
     parser: SpanNodeParser,
@@ -67,6 +88,7 @@ def indexed(
     name: str = "",
     progress: Callable[[Progress], None] = lambda _: None,
     prices: Prices = MappingProxyType({}),
+    before: StoredBefore = NOTHING_BEFORE,
 ) -> Indexed:
     """Split documents by a parser and have the chunks found in a collection.
 
@@ -82,6 +104,7 @@ def indexed(
         name: of the parser in progress, errors and outcome.
         progress: hears of every step, and may raise to end the work.
         prices: US dollars per million tokens by embedding model, over the built-in table.
+        before: documents whose chunks need no splitting and no embedding.
 
     Raises:
         CancelledError: see `interruptible`; nothing is left in the store.
@@ -89,8 +112,9 @@ def indexed(
     column = _Column(name, collection, parser, models, progress, prices)
     try:
         for document in documents:
-            column.add(document)
+            column.add(document, before.documents.get(document.id_))
         column.embed()
+        store.put(collection, before.points)
         column.put(store)
     except BaseException:
         with suppress(StoreError):
@@ -104,8 +128,13 @@ class _Split(SplitDocument):
     """A document's nodes; `chunks` can be found once they are stored, and `stored` of them are."""
 
     nodes: list[BaseNode] = field(default_factory=list)
-    chunks: int = 0
+    counts: Counts = field(default_factory=Counts)
     stored: int = 0
+
+    @property
+    def chunks(self) -> int:
+        """Chunks that the parser made."""
+        return self.counts.chunks
 
     def column(self) -> FileColumn:
         """Return the row of the document in a report."""
@@ -138,15 +167,23 @@ class _Column(SplittingColumn[_Split]):
         super().__init__(name, parser, models, log, tell, known=_cached(models))
         self._models = models
 
-    def add(self, document: Document) -> None:
-        """Split a document."""
+    def add(self, document: Document, before: tuple[FileColumn, Counts] | None = None) -> None:
+        """Split a document, unless its chunks are there already."""
         made = _Split(page_name(document.metadata) or document.id_)
         self._documents[document.id_] = made
-        self.split(document, made)
+        if before is None:
+            self.split(document, made)
+            return
+        row, counts = before
+        made.choice, made.stored, made.saved = row.choice, counts.chunks, counts.tokens
+        self.taken(made, [], counts)
+        self._outcome.unchanged += counts.chunks
+        for stage in STAGES:
+            self._tell(stage, self.name, counts.chunks, 0)
 
     def taken(self, made: _Split, nodes: list[BaseNode], counts: Counts) -> None:
         """Keep the nodes, and add their counts to the statistics."""
-        made.nodes, made.chunks = nodes, counts.chunks
+        made.nodes, made.counts = nodes, counts
         self._outcome.add(counts)
 
     def embed(self) -> None:
@@ -198,9 +235,12 @@ class _Column(SplittingColumn[_Split]):
         outcome.saved_tokens = sum(made.saved for made in self._documents.values())
         outcome.error = errors[0] if errors else None
         outcome.conclude(len(errors), self._cost)
-        nodes = [node for made in self._documents.values() for node in made.nodes]
+        rows = self._documents
         return Indexed(
-            nodes, outcome, {key: made.column() for key, made in self._documents.items()}
+            nodes=[node for made in rows.values() for node in made.nodes],
+            outcome=outcome,
+            documents={key: made.column() for key, made in rows.items()},
+            counts={key: made.counts for key, made in rows.items()},
         )
 
 

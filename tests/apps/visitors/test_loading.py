@@ -1,4 +1,4 @@
-"""Loading that is cancelled: at once, at any stage, with nothing left behind and nothing lost."""
+"""Loading: of added documents alone, and cancelled at any stage with nothing lost."""
 
 import threading
 from collections.abc import Callable, Iterator
@@ -14,12 +14,17 @@ from visits import QUESTION, answers, choose, written
 
 from rag_nodes.apps.panes.top import documents_html
 from rag_nodes.apps.visitors import session as session_module
+from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import CancelledError, ConfigurationError, StoreError
+from rag_nodes.core.metadata import TOKEN_COUNT
 from rag_nodes.core.processes import Interrupt
 from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
+from rag_nodes.evaluation.metrics import Passage
+from rag_nodes.readers import ReadResult, read_all
 from rag_nodes.store import Store, open_store
+from rag_nodes.text.spans import Span
 
 CORPUS = Path(__file__).parents[3] / "examples" / "corpus"
 TWO = ("fixed", "heading")
@@ -64,6 +69,58 @@ def _is_closed(store: Store) -> bool:
     except (StoreError, RuntimeError):
         return True
     return False
+
+
+def test_an_added_document_alone_is_read_split_and_embedded(
+    session: PageSession, red: Path, blue: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    read: list[Path] = []
+
+    def count_and_read(paths: list[Path], **options: Any) -> Iterator[ReadResult]:
+        read.extend(paths)
+        return read_all(paths, **options)
+
+    monkeypatch.setattr("rag_nodes.readers.read_all", count_and_read)
+    session.load([red])
+    assert read == [red]
+    steps: list[Progress] = []
+    report = session.load([red, blue], steps.append)
+    assert read == [red, blue]
+    for column in report.columns:
+        assert (column.written, column.unchanged, column.chunks) == (1, 1, 2)
+        assert column.tokens == sum(
+            int(node.metadata[TOKEN_COUNT])
+            for document in session.documents
+            for node in session.cuts.nodes(column.parser, document.id_)  # type: ignore[union-attr]
+        )
+    said = answers(session)
+    assert "red" in said
+    assert "blue" in said
+    red.unlink()  # an upload may be gone by then: the text is kept
+    assert "red" not in {row.name for row in session.load([blue]).files}
+    assert "red" not in answers(session)
+    assert read == [red, blue]
+
+
+def test_added_documents_leave_the_conversation_and_removed_ones_take_their_questions_along(
+    session: PageSession, red: Path, blue: Path
+) -> None:
+    session.load([red])
+    session.talk.ask(QUESTION)
+    session.load([red, blue])
+    assert len(session.turns) == 1
+    for number, document in enumerate(session.documents):
+        passage = Passage(document.id_, Span(10, 20))
+        session.questions.mark(passage)
+        asked = labelled(f"question {number}", ((passage,),))
+        session.questions.add([asked], session.documents)
+    session.load([blue])
+    dataset = session.questions.dataset
+    assert dataset is not None
+    assert [question.text for question in dataset.questions] == ["question 1"]
+    assert dataset.documents == session.documents
+    assert session.questions.marked == ()
+    assert session.turns == ()
 
 
 @pytest.mark.parametrize("stage", STAGES)

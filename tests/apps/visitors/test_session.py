@@ -81,14 +81,6 @@ def test_other_options_keep_the_turns_and_drop_the_chunks_left_behind(
     assert len(loaded._index.store.collections()) == 2
 
 
-def test_an_added_document_leaves_files_unread_that_were_read_before(
-    loaded: PageSession, red: Path, blue: Path
-) -> None:
-    red.unlink()
-    loaded.load([red, blue])
-    assert len(loaded.documents) == 2
-
-
 def test_a_paid_model_is_asked_for_no_text_of_a_session_twice(
     settings: Settings, red: Path, blue: Path
 ) -> None:

@@ -182,6 +182,21 @@ class Questions:
                 self._keep(replace(self._dataset, questions=kept))
             return found
 
+    def keep(self, documents: Sequence[Document]) -> None:
+        """Forget the questions whose answers are not all in these documents, which are loaded now.
+
+        Marks are forgotten if one of them is in another document.
+        """
+        loaded = {document.id_ for document in documents}
+        with self._lock:
+            if not _documents_of([self._marked]) <= loaded:
+                self._marked = ()
+            if self._dataset is not None:
+                kept = tuple(question for question in self._dataset.questions
+                             if _documents_of(question.gold) <= loaded)  # fmt: skip
+                self._dataset = replace(self._dataset, documents=tuple(documents), questions=kept)
+            self._revision += 1
+
     def clear(self) -> None:
         """Forget all, as where other documents are loaded."""
         with self._lock:
@@ -248,6 +263,10 @@ def _together(before: Sequence[Question], added: Sequence[Question]) -> tuple[Qu
             own = replace(one, id=f"{one.id} ({number})")
         known[own.id] = own
     return tuple(known.values())
+
+
+def _documents_of(answers: Iterable[Answer]) -> set[str]:
+    return {passage.document for answer in answers for passage in answer}
 
 
 def _touch(one: Span, other: Span) -> bool:

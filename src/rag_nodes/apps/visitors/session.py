@@ -201,9 +201,10 @@ class PageSession(Session):
     ) -> Job[Steps, DocumentsReport]:
         """Read documents and split them with every ticked parser, as the context says.
 
-        Other documents than before start over without questions. The same documents are not read
-        again, and only parsers whose options changed do any work. Until all is done the session
-        answers from what it held before; a loading that runs already is cancelled.
+        Documents that are loaded already are not read again, and only parsers whose options changed
+        split and embed them again. The conversation stays if documents are only added, and labelled
+        questions stay as long as their documents do. Until all is done the session answers from
+        what it held before; a loading that runs already is cancelled.
 
         Args:
             paths: what to load; empty to stay with the loaded documents.
@@ -296,6 +297,21 @@ class PageSession(Session):
             retrieval_only=request.retrieval_only,
         )
 
+    def _start_over(self, documents: Sequence[Document]) -> None:
+        """Forget all that does not belong to documents that are loaded from now on."""
+        remaining = [document for document in self._documents
+                     if any(document is other for other in documents)]  # fmt: skip
+        if not remaining:
+            self._forget()
+            return
+        if self._index is not None:
+            self._index.close()
+        self.questions.keep(documents)
+        if len(remaining) < len(self._documents):
+            self.place = ChunkLocation()
+            self.talk.clear()
+            self._changed("documents")
+
     def _forget(self) -> None:
         super()._forget()
         self._cuts = None
@@ -362,8 +378,6 @@ class PageSession(Session):
             if index is not self._index:
                 index.close()
             raise
-        if is_known and self._comparison:
-            comparison.turns = self._comparison.turns
         report = comparison.loaded
         mode = options.search_mode(by_meaning=models.embeds_meaning)
         report = replace(
@@ -377,11 +391,14 @@ class PageSession(Session):
 
     def _take_over(self, loaded: Loaded) -> None:
         """Answer from what was loaded from now on."""
+        earlier = self._comparison.turns if self._comparison else ()
         if loaded.comparison.index is not self._index:
-            self._forget()
+            self._start_over(loaded.documents)
         self._index = loaded.comparison.index
         self._documents, self._files = loaded.documents, loaded.files
         self.paths, self.report, self.scale = loaded.paths, loaded.report, loaded.scale
         self._comparison = loaded.comparison if loaded.documents else None
+        if self.turns:  # else there is nothing that a question could follow
+            loaded.comparison.turns = earlier
         self._read = {path: read for path, read in self._read.items() if path in loaded.paths}
         self._drop_unused(loaded.comparison)

@@ -253,12 +253,12 @@ class Session:
         return made
 
     def _indexing(self, documents: Sequence[Document]) -> DocumentIndex:
-        """Documents in memory, which no parser has split yet."""
+        """Documents in memory; chunks of documents that are loaded already are used again."""
         from rag_nodes.query.cache import VectorCache
         from rag_nodes.query.documents import DocumentIndex
 
         self._vectors = self._vectors or VectorCache()
-        return DocumentIndex(documents, self._vectors)
+        return DocumentIndex(documents, self._vectors, self._index)
 
     @staticmethod
     def _compared(
