@@ -115,20 +115,26 @@ def test_accepted_questions_decide_with_intervals_and_the_baseline_may_be_any_co
     assert against(verdict, "heading (yours)")
 
 
-def test_the_strip_says_by_which_measure_and_in_which_context(visitor: Visitor) -> None:
+@pytest.mark.parametrize("tokens", [500, 1500])
+def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
+    visitor: Visitor, tokens: int
+) -> None:
+    visitor.act("context", value=f"budget:{tokens}")
+    visitor.settle()
     verdict = _ended(visitor).decider.verdict
     assert verdict is not None
-    assert verdict.measure == "recall@200"
+    assert verdict.measure == f"recall@{tokens}"
     strip = visitor.text("decision")
-    assert re.search(r"points of recall@200, \d+ passages won, \d+ lost", strip)
-    assert "Measured with a context of 200 tokens: with the 1,500 tokens" in strip
+    assert re.search(rf"points of recall@{tokens}, \d+ passages won, \d+ lost", strip)
+    same = f"Measured with a context of {tokens:,} tokens, the same as for your questions"
+    assert same in strip
     assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
     _accept(visitor, 3)
     visitor.act("by_questions")
     _ended(visitor)
     strip = visitor.text("decision")
-    assert re.search(r"points of recall@1500, \d+ questions won, \d+ lost", strip)
-    assert "Measured with a context of 1,500 tokens, the same" in strip
+    assert re.search(rf"points of recall@{tokens}, \d+ questions won, \d+ lost", strip)
+    assert same in strip
     assert "with the 95 % interval" in visitor.text("details")
 
 

@@ -118,6 +118,11 @@ def test_keywords_choose_where_not_everything_is_found(
     assert chosen.budget == plan.budget
 
 
+def test_keywords_are_searched_for_at_the_only_budget_of_a_plan() -> None:
+    plan = EvaluationPlan(budgets=(1500,))
+    assert plan.by_probes(200) == replace(plan, measure="recall@1500")
+
+
 def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     dataset: Dataset,
 ) -> None:

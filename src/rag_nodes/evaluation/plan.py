@@ -95,10 +95,10 @@ class EvaluationPlan:
     def probed_at(self, characters: int) -> int:
         """Tokens at which probes of passages of a length choose: no more than it has characters.
 
-        That is about four passages. What reads much more finds all of them, whichever way it cuts,
-        and nothing is told apart.
+        That is about four passages. What reads much more finds all of them, whichever way it splits
+        the text, and nothing can be compared. A plan with a single budget keeps that budget.
         """
-        return min(self.budget, characters)
+        return self.budget if len(self.budgets) == 1 else min(self.budget, characters)
 
     def by_probes(self, characters: int) -> EvaluationPlan:
         """The plan by which probes choose, see `probed_at`; the same where it names a measure."""

@@ -60,7 +60,6 @@ def decision_html(session: PageSession) -> Markup:
         first=first,
         others=[text for text in (reasons, decision.costs) if text],
         budget=_context(session),
-        probed_at=_probed_at(session),
         measure=verdict.measure if verdict else "",
         asked=f"{asked_of(verdict)}s" if verdict else "",
         running=running,
@@ -86,19 +85,9 @@ def _against_taken(session: PageSession) -> Any:
 
 
 def _context(session: PageSession) -> str:
-    """Return the room that the decision is made for, in words."""
+    """Return the context of questions, by which settings are measured as well, in words."""
     top_k, budget = session.context.top_k, session.context.budget
     return count(top_k, "chunk") if top_k else f"{budget or session.decider.plan.budget:,} tokens"
-
-
-def _probed_at(session: PageSession) -> str:
-    """Return the room that passages were found in, in words; "" if it is that of questions."""
-    verdict = session.decider.verdict
-    if verdict is None or not verdict.dataset.probed or session.context.top_k:
-        return ""
-    plan = session.decider.plan
-    tokens = plan.probed_at(verdict.dataset.probed)
-    return f"{tokens:,} tokens" if tokens < plan.budget else ""
 
 
 def _lengths(session: PageSession) -> list[dict[str, Any]]:

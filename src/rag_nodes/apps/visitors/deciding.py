@@ -14,7 +14,7 @@ from rag_nodes.core.processes import BackgroundThread, Interrupt, Leases, interr
 from rag_nodes.evaluation.columns import REFERENCE, Searched
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probes
 from rag_nodes.evaluation.page import matrix
-from rag_nodes.evaluation.plan import BUDGETS, KS, EvaluationPlan
+from rag_nodes.evaluation.plan import KS, EvaluationPlan
 from rag_nodes.evaluation.run import recommend
 from rag_nodes.evaluation.wording import rounded
 from rag_nodes.models.executors import Pool, usable_cores
@@ -313,8 +313,7 @@ def _plan_of(comparison: Comparison) -> EvaluationPlan:
         ks = tuple(sorted({*KS, options.top_k}))
         plan = EvaluationPlan(target=None, ks=ks, measure=f"recall@k{options.top_k}")
     else:
-        budgets = (options.budget,) if options.budget else BUDGETS
-        plan = EvaluationPlan(target=None, budgets=budgets)
+        plan = EvaluationPlan(target=None, budgets=(options.budget or EvaluationPlan().budget,))
     asked = replace(options, top_k=None, budget=plan.budget, granularity=None, filter=None)
     return replace(plan, options=asked)
 
