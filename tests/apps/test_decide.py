@@ -138,6 +138,24 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
     assert "with the 95 % interval" in visitor.text("details")
 
 
+def test_documents_too_short_to_compare_settings_by_say_so_and_questions_decide(
+    settings: Settings, tmp_path: Path
+) -> None:
+    with visiting(settings) as visitor:
+        visitor.load(written(tmp_path / "rules.md", "Quiet hours begin at ten."))
+        _ended(visitor)
+        strip = visitor.text("decision")
+        assert "too little text to compare settings. Add more, or label" in strip
+        assert "Try again" not in strip
+        [document] = visitor.session.documents
+        visitor.session.questions.mark(Passage(document.id_, Span(0, 25)))
+        visitor.act("label", question="When do quiet hours begin?")
+        visitor.act("by_questions")
+        verdict = _ended(visitor).decider.verdict
+        assert verdict is not None
+        assert not visitor.session.decider.error
+
+
 def test_a_line_of_the_table_opens_its_passage(visitor: Visitor) -> None:
     verdict = _ended(visitor).decider.verdict
     assert verdict is not None

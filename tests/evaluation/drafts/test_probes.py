@@ -92,8 +92,11 @@ def test_no_probe_is_a_draft_and_none_is_written_to_a_file() -> None:
 
 
 def test_what_has_no_such_passage_is_refused_with_the_remedy() -> None:
+    short = Document(text="Nobody may run the washing machine at night.")
     with pytest.raises(DatasetError, match="choose a shorter length"):
-        probes([Document(text="Nobody may run the washing machine at night.")], 2500)
+        probes([short], 2500)
+    with pytest.raises(DatasetError, match="too little text to compare settings; add documents"):
+        probes([short], CHARACTERS["sentence"])
     with pytest.raises(ConfigurationError, match="over 0"):
         probes(DOCUMENTS, 0)
 

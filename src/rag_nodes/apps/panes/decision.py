@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 __all__ = ["decision_html", "exported", "place_of", "show_decision", "show_use", "use_html"]
 DECISION = ""
 """Name of the decision among the settings that a script is made of."""
+_TOO_SHORT = (
+    "These documents have too little text to compare settings. Add more, or label questions."
+)
 _TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
 _FIRST_WORDS, _LAST_WORDS, _MORE = 26, 14, "[…]"
 """Words that are shown of the beginning and of the end of an example."""
@@ -54,6 +57,9 @@ def decision_html(session: PageSession) -> Markup:
     first, reasons = decision.headline
     doing, share = _progress(decider)
     has_new = not running and decider.has_new_questions
+    lengths = _lengths(session)
+    start = "" if running or verdict else "Try again" if decider.error else "Test the settings"
+    is_too_short = bool(lengths) and not any(length["example"] for length in lengths)
     return render(
         "decision",
         certainty=decision.certainty,
@@ -65,13 +71,13 @@ def decision_html(session: PageSession) -> Markup:
         running=running,
         doing=doing,
         share=f"{share:.3f}",
-        error=decider.error,
-        price="" if verdict or running else decider.price,
-        start="" if running or verdict else "Try again" if decider.error else "Test the settings",
+        error=_TOO_SHORT if is_too_short else decider.error,
+        price="" if verdict or running or is_too_short else decider.price,
+        start="" if is_too_short else start,
         by_questions=count(decider.accepted, "question") if has_new else "",
         baseline=decider.baseline,
         taken=_against_taken(session),
-        lengths=_lengths(session),
+        lengths=lengths,
     )
 
 

@@ -108,9 +108,11 @@ def probes(
 
     found = of_length(characters)
     if not found:
+        remedy = "choose a shorter length, or label questions"
+        if characters <= min(CHARACTERS.values()):
+            remedy = "too little text to compare settings; add documents, or label questions"
         raise DatasetError(
-            f"no passage of {characters:,} characters in {len(documents)} document(s); "
-            "choose a shorter length, or label questions"
+            f"no passage of {characters:,} characters in {len(documents)} document(s): {remedy}"
         )
     others = [size for size in CHARACTERS.values() if size != characters]
     beside = {size: asked for size in others if (asked := of_length(size))}
