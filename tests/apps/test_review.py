@@ -12,7 +12,7 @@ from rag_nodes.core.settings import Settings
 
 TEXT = (
     "# The machine\n\nThe machine is red.\n\n## How often does it need oil?\n\n"
-    "It needs oil twice a week. Ask the captain for it.\n\n## When is it cleaned?\n\n"
+    "It needs oil twice a week. Ask the captain for it.\n\n## When is the engine cleaned?\n\n"
     "It is cleaned on Sundays, before the first trip.\n"
 )
 RED = "The machine is red."
@@ -79,7 +79,6 @@ def test_without_words_or_without_a_passage_nothing_is_added(visitor: Visitor) -
 
 def test_drafts_are_accepted_in_other_words_or_rejected(visitor: Visitor) -> None:
     visitor.act("draft")
-    visitor.act("draft")
     assert [draft for _, draft in _questions(visitor)] == [True, True]
     assert "of 2 (draft)" in visitor.text("review")
     first = visitor.session.questions.dataset.questions[0].id
@@ -92,12 +91,23 @@ def test_drafts_are_accepted_in_other_words_or_rejected(visitor: Visitor) -> Non
     assert "Type the question" in visitor.act("accept", id=first, question=" ")["notice"]
 
 
-def test_if_no_further_question_can_be_drafted_a_passage_is_shown_to_ask_about(
-    visitor: Visitor,
+def test_fewer_drafts_than_ten_say_why_and_no_draft_is_empty(
+    visitor: Visitor, settings: Settings, tmp_path: Path
 ) -> None:
     visitor.act("draft")
+    assert [text for text, _ in _questions(visitor)] == [
+        "How often does it need oil?", "When is the engine cleaned?",
+    ]  # fmt: skip
+    why = "2 headings here are questions that its section answers. For more, select an answer"
+    assert f"2 of 10 questions drafted: only {why}" in visitor.text("review")
     visitor.act("draft")
-    assert "Which question does the marked passage answer?" in visitor.text("review")
+    assert f"No question drafted: only {why}" in visitor.text("review")
+    assert len(_questions(visitor)) == 2
+    with visiting(settings) as other:
+        other.load(written(tmp_path / "short.md", RED))
+        other.act("draft")
+        assert "No question drafted: no heading here is a question" in other.text("review")
+        assert _questions(other) == []
 
 
 def test_a_passage_of_the_review_opens_on_the_page(visitor: Visitor) -> None:

@@ -1,10 +1,9 @@
-"""How long an answer is by one key, and which part of a document is labelled next."""
+"""The length of an answer, and what a number of answers can decide."""
 
 import numpy as np
 from llama_index.core.schema import Document
 
-from rag_nodes.evaluation.dataset import Question
-from rag_nodes.evaluation.drafts.review import LEAST_WINS, next_to_ask, resized, stretches, told
+from rag_nodes.evaluation.drafts.review import LEAST_WINS, resized, told
 from rag_nodes.evaluation.sign_flips import SignFlips
 from rag_nodes.text.spans import Span
 
@@ -27,27 +26,6 @@ def test_an_answer_grows_to_its_paragraph_and_section_and_shrinks_to_its_sentenc
     assert resized(DOCUMENT, section, -1) == paragraph
     assert resized(DOCUMENT, paragraph, -1) == sentence
     assert resized(DOCUMENT, sentence, -1) == sentence
-
-
-def test_the_next_part_is_the_farthest_from_all_answers_until_each_has_one() -> None:
-    parts = stretches([DOCUMENT])
-    assert [one.heading for one in parts] == [f"Part {number}" for number in range(5)]
-    asked = [Question("first", "?", ((parts[0].passage,),))]
-    while found := next_to_ask(parts, asked, {"one": TEXT}):
-        asked.append(found)
-    order = [one.text for one in asked[1:]]
-    assert order[:2] == ["Part 4", "Part 2"]
-    assert sorted(order) == ["Part 1", "Part 2", "Part 3", "Part 4"]
-
-
-def test_a_document_without_answers_comes_before_the_rest_of_another() -> None:
-    other = Document(text="Speech has no heading at all, and goes on as it likes. " * 60, id_="two")
-    parts = stretches([DOCUMENT, other])
-    asked = [Question("first", "?", ((parts[0].passage,),))]
-    found = next_to_ask(parts, asked, {"one": TEXT, "two": other.text})
-    assert found is not None
-    assert (found.document, found.draft) == ("two", True)
-    assert found.text.endswith("that this answers?")
 
 
 def test_the_card_says_no_more_than_the_test_of_a_report_would_show() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -21,9 +22,9 @@ from rag_nodes.core.metadata import display_name
 from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.checks import leakage
 from rag_nodes.evaluation.dataset import trimmed_passage
-from rag_nodes.evaluation.drafts import draft_questions, fewer
+from rag_nodes.evaluation.drafts import draft_questions
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS
-from rag_nodes.evaluation.drafts.review import TO_ASK, as_long, following, next_to_ask, told
+from rag_nodes.evaluation.drafts.review import as_long, following, told
 from rag_nodes.evaluation.importers import plain_of
 from rag_nodes.evaluation.importers.files import SUFFIXES
 from rag_nodes.evaluation.metrics import Passage
@@ -32,7 +33,7 @@ from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.text.tokens.encodings import encodable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from rag_nodes.apps.visitors.cuts import Cuts
     from rag_nodes.apps.visitors.session import PageSession
@@ -49,9 +50,8 @@ _COMPARED = 12
 """Letters at each end of a selection that have to be those of the document."""
 _MAX_QUOTE = 160
 """Characters of a marked passage that are shown, with the middle left out."""
-_NONE = (
-    "No heading here is a question that its section answers, and without a model nothing else is "
-    "drafted. Type the question that the marked passage answers."
+_REMEDY = (
+    "For more, select an answer on the page and type its question, or add a file of questions."
 )
 
 
@@ -97,24 +97,24 @@ def label(session: PageSession, text: str) -> str:
 
 
 def draft(session: PageSession) -> None:
-    """Add drafts; where none can be made, a passage whose question is to be typed.
-
-    Raises:
-        DatasetError: every part of the documents has an answer.
-    """
+    """Add drafts, as many as there are, and say why there are no more."""
     known = {question.id for question in _all(session)}
-    try:
-        drafts = draft_questions(session.documents, count=DRAFTS + len(known))
-    except DatasetError:
-        return _ask_elsewhere(session, _NONE)
-    new = [question for question in drafts.questions if question.id not in known][:DRAFTS]
-    if not new:
-        return _ask_elsewhere(session, "There are no further drafts.")
-    session.questions.add(_as_long_as_looked_for(session, new), session.documents)
-    session.reviewed = new[0].id
-    remedy = "for more, select an answer on the page and type its question"
-    return show_review(session, taken(fewer(drafts, DRAFTS, remedy=remedy)) if (
-        len(new) < DRAFTS) else "")  # fmt: skip
+    drafts: Sequence[Question] = ()
+    with suppress(DatasetError):  # no heading is a question
+        drafts = draft_questions(session.documents, count=DRAFTS + len(known)).questions
+    new = [question for question in drafts if question.id not in known][:DRAFTS]
+    if new:
+        session.questions.add(_as_long_as_looked_for(session, new), session.documents)
+        session.reviewed = new[0].id
+    show_review(session, "" if len(new) == DRAFTS else taken(_why_fewer(len(new), len(drafts))))
+
+
+def _why_fewer(new: int, headings: int) -> str:
+    """Say how many of the questions were drafted, and why there are no more."""
+    drafted = f"{new} of {DRAFTS} questions drafted" if new else "No question drafted"
+    few = {0: "no heading here is a question", 1: "only 1 heading here is a question"}
+    are = few.get(headings, f"only {headings} headings here are questions")
+    return f"{drafted}: {are} that its section answers. {_REMEDY}"
 
 
 def accept(session: PageSession, current: str, text: str) -> None:
@@ -192,8 +192,7 @@ def review_html(session: PageSession, note: Markup | str = "") -> Markup:
     question = dataset.questions[position]
     accepted = session.decider.accepted
     drafts = len(dataset.questions) - accepted
-    is_asked = question.draft and question.kind == TO_ASK
-    shared = 0 if is_asked else leakage(question, dataset)
+    shared = leakage(question, dataset)
     facts = [f"{percent(shared)} of the question's words are in the answer."] if shared else []
     if question.confidence < 1:
         facts.append(f"The answer was found only nearly: {percent(question.confidence)} alike.")
@@ -204,12 +203,9 @@ def review_html(session: PageSession, note: Markup | str = "") -> Markup:
         note=note,
         number=f"Question {position + 1:,} of {len(dataset.questions):,} "
         f"({'draft' if question.draft else 'accepted'})",
-        text="" if is_asked else question.text,
-        placeholder=question.text,
         accepted=f"{accepted:,} accepted",
         drafts=f"{count(drafts, 'draft')} to review" if drafts else "all reviewed",
         told=told(accepted),
-        hint="Which question does the marked passage answer?" if is_asked else "",
         answers=list(_answers(session, question)),
         facts=" ".join(facts),
     )
@@ -263,18 +259,6 @@ def taken(said: str, found: Dataset | None = None) -> Markup | str:
         for reason, number in reasons.most_common(_MAX_REASONS)
     ]
     return render("taken", said=said, refused=refused)
-
-
-def _ask_elsewhere(session: PageSession, said: str) -> None:
-    """Add a passage far from all answers, whose question is to be typed."""
-    parts = session.questions.parts(session.documents)
-    texts = {one.id_: one.text for one in session.documents}
-    made = next_to_ask(parts, _all(session), texts)
-    if made is None:
-        raise DatasetError("Every part of the documents has an answer.")
-    session.questions.add(_as_long_as_looked_for(session, [made]), session.documents)
-    session.reviewed = made.id
-    show_review(session, taken(said))
 
 
 def _as_long_as_looked_for(session: PageSession, drafts: list[Question]) -> list[Question]:

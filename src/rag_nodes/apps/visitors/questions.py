@@ -11,7 +11,6 @@ from rag_nodes.core.errors import DatasetError
 from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts import draft_questions
-from rag_nodes.evaluation.drafts.review import stretches
 from rag_nodes.evaluation.importers import place, read_labels
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.operations.workspace.limits import (
@@ -28,7 +27,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Answer
-    from rag_nodes.evaluation.drafts.review import Part
     from rag_nodes.text.spans import Span
 
 _NAME = "your questions"
@@ -53,7 +51,6 @@ class Questions:
         self._dataset: Dataset | None = None
         self._marked: Answer = ()
         self._revision = 0
-        self._parts: tuple[list[str], list[Part]] = ([], [])
 
     def __len__(self) -> int:
         """How many there are."""
@@ -74,14 +71,6 @@ class Questions:
     def marked(self) -> Answer:
         """Passages marked as the answer of a question that nobody has typed yet, in their order."""
         return self._marked
-
-    def parts(self, documents: Sequence[Document]) -> list[Part]:
-        """The parts of the documents that can be asked about, looked for once."""
-        ids = [one.id_ for one in documents]
-        with self._lock:
-            if self._parts[0] != ids:
-                self._parts = (ids, stretches(documents))
-            return self._parts[1]
 
     def mark(self, passage: Passage) -> None:
         """Mark one more; those it overlaps become one with it.

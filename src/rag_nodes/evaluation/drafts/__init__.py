@@ -79,7 +79,7 @@ def draft_questions(
     return Dataset("drafts", tuple(given), tuple(questions[at] for at in chosen))
 
 
-def fewer(drafts: Dataset, count: int, *, remedy: str = _REMEDY) -> str:
+def fewer(drafts: Dataset, count: int) -> str:
     """Describe why there are fewer drafts than requested, and the remedy; "" if none is missing."""
     number = len(drafts.questions)
     if number >= count:
@@ -87,7 +87,7 @@ def fewer(drafts: Dataset, count: int, *, remedy: str = _REMEDY) -> str:
     headings = "1 heading is a question" if number == 1 else f"{number} headings are questions"
     return (
         f"Only {headings} that one section answers, and without a model nothing else is drafted: "
-        f"{remedy}"
+        f"{_REMEDY}"
     )
 
 
