@@ -145,7 +145,7 @@ def test_documents_too_short_to_compare_settings_by_say_so_and_questions_decide(
         visitor.load(written(tmp_path / "rules.md", "Quiet hours begin at ten."))
         _ended(visitor)
         strip = visitor.text("decision")
-        assert "too little text to compare settings. Add more, or label" in strip
+        assert "too little text to compare settings: add more, or label" in strip
         assert "Try again" not in strip
         [document] = visitor.session.documents
         visitor.session.questions.mark(Passage(document.id_, Span(0, 25)))

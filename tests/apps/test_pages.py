@@ -1,5 +1,6 @@
 """The right half: where each parser splits, what was cited, and how a visitor gets there."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -42,6 +43,31 @@ def test_an_answer_moves_nothing_and_a_citation_opens_its_page_with_the_quote(
     assert ferry.session.place.gold
     assert 'class="rn-gold-box" d="M' in ferry.regions["sheet"]
     assert "as printed" in ferry.regions["sheet"]
+
+
+def test_of_several_quotes_of_a_source_only_the_chosen_one_is_pointed_out(
+    settings: Settings, tmp_path: Path
+) -> None:
+    text = (
+        "The machine on the pier is red. Nobody has seen it move since May.\n\n"
+        "It rained all day. The machine was painted red in summer.\n"
+    )
+    with visiting(settings) as visitor:
+        visitor.load(written(tmp_path / "machine.md", text))
+        visitor.ask("What steps, and how is the machine painted red?")
+        turn = visitor.regions["turn 1"]
+        buttons = re.findall(r'data-column="(\d)" data-cited="(\d)" data-quote="([1-9])"', turn)
+        shown = set()
+        for column, cited, quote in buttons:
+            visitor.act("open", turn="1", column=column, cited=cited, quote=quote)
+            [gold] = visitor.session.place.gold
+            shown.add(gold.of(text).strip())
+        assert len(shown) == 2
+        chips = re.findall(r'data-to="([\w-]+)" data-quote="([1-9])"', turn)
+        assert chips
+        for anchor, quote in chips:
+            hit = turn.partition(f'id="{anchor}"')[2].partition("</li>")[0]
+            assert f'<mark data-quote="{quote}">' in hit
 
 
 def test_a_retrieved_chunk_opens_tinted_in_its_column(ferry: Visitor) -> None:

@@ -247,7 +247,8 @@ def _helpful(session: PageSession, sent: Payload) -> None:
 def _open(session: PageSession, sent: Payload) -> None:
     turn, column = sent.number("turn") or 0, sent.number("column") or 0
     cited, rank = sent.number("cited") or 0, sent.number("rank") or 0
-    pages.show_found(session, turn, column, cited=cited, rank=rank)
+    quote = sent.number("quote") or 0
+    pages.show_found(session, turn, column, cited=cited, rank=rank, quote=quote)
 
 
 def _search(session: PageSession, sent: Payload) -> Reply:

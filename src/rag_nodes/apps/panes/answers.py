@@ -36,6 +36,7 @@ class CitedPlace(NamedTuple):
 
     `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
     where that is not listed, and `placed` whether it is known where in the document it stands.
+    `quote` is the only citation meant, counted from 1; 0 for all that stand there.
     """
 
     at: int
@@ -46,6 +47,7 @@ class CitedPlace(NamedTuple):
     file: str
     headings: tuple[str, ...]
     placed: bool
+    quote: int = 0
 
 
 class SentencePlace(NamedTuple):
@@ -231,12 +233,12 @@ def _cited_for(
 ) -> list[CitedPlace]:
     """Return the places that an answer cites for a sentence; the one that it quotes, if any."""
     groups = zip(places, cited_places(answer), strict=True)
-    cited = [(place, group) for place, group in groups if place.number in said.numbers]
-    exact = [
-        place for place, group in cited
-        if any(" ".join(citation.quote.split()) == said.text for citation in group)
-    ]  # fmt: skip
-    return exact[:1] or [place for place, _ in cited]
+    cited = [(found, group) for found, group in groups if found.number in said.numbers]
+    for found, group in cited:
+        for citation in group:
+            if " ".join(citation.quote.split()) == said.text:
+                return [found._replace(quote=answer.citations.index(citation) + 1)]
+    return [found for found, _ in cited]
 
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:
@@ -289,12 +291,20 @@ def _kind_of(answer: Answer) -> str:
 
 
 def _text(turn: Turn, position: int, answer: Answer) -> Markup:
-    """The answer, its source numbers as buttons that open the first chunk they were cited from."""
-    links: dict[int, str] = {}
-    for citation in answer.citations:
-        if hit := answer.hit_of(citation):
-            links.setdefault(citation.number, f"{anchor(turn, position)}-{hit.rank}")
-    return answer_text(answer.text, answer.marks, links, quoted=answer.kind == "extract")
+    """Draw the answer, its source numbers as buttons that open the chunk they were cited from."""
+    anchors = [f"{anchor(turn, position)}-{hit.rank}" if (hit := answer.hit_of(citation)) else ""
+               for citation in answer.citations]  # fmt: skip
+    numbers = [citation.number for citation in answer.citations]
+    quoted = answer.kind == "extract"
+
+    def link(mark: int, number: int) -> tuple[str, int]:
+        # Each extract has a mark and a citation of its own.
+        if quoted and numbers[mark : mark + 1] == [number]:
+            return anchors[mark], mark + 1
+        return next((to for own, to in zip(numbers, anchors, strict=True)
+                     if own == number and to), ""), 0  # fmt: skip
+
+    return answer_text(answer.text, answer.marks, link, quoted=quoted)
 
 
 def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:

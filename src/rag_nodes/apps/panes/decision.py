@@ -25,7 +25,7 @@ __all__ = ["decision_html", "exported", "place_of", "show_decision", "show_use",
 DECISION = ""
 """Name of the decision among the settings that a script is made of."""
 _TOO_SHORT = (
-    "These documents have too little text to compare settings. Add more, or label questions."
+    "These documents have too little text to compare settings: add more, or label questions."
 )
 _TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
 _FIRST_WORDS, _LAST_WORDS, _MORE = 26, 14, "[…]"

@@ -40,7 +40,7 @@ def hit_view(
         best: the largest similarity that any column found; None where there is none.
         also: other columns that found the same text; None where that is not known.
     """
-    cited = [one for one in answer.citations if answer.hit_of(one) is hit]
+    cited = [pair for pair in enumerate(answer.citations, start=1) if answer.hit_of(pair[1]) is hit]
     metadata, node = hit.found.metadata, hit.node
     edges = turn.edges.get(node.node_id, Edges()) if hit.found is node else Edges()
     held = (one for source in answer.sources for one in (*source.hits, *source.copies))
@@ -104,39 +104,43 @@ def _rounded(value: float | None) -> float | None:
     return None if value is None else round(value, 2) + 0.0
 
 
-def _around(hit: Hit, cited: Sequence[Citation]) -> Iterator[tuple[str, bool]]:
-    """What was read in the place of what was found: the quotes in it pointed out, or the find."""
+def _around(hit: Hit, cited: Sequence[tuple[int, Citation]]) -> Iterator[tuple[str, int | None]]:
+    """Yield the text that was read in place of a chunk, with its quotes, or else the chunk."""
     node = hit.surroundings
     if node is None or hit.found is not hit.node:
         return
     spans = _quoted(node, cited)
     base, own = node.start_char_idx, hit.node.start_char_idx
     if not spans and base is not None and own is not None:
-        spans = [(own - base, own - base + len(hit.node.text))]
+        spans = [(own - base, own - base + len(hit.node.text), 0)]
     yield from _marked(node.text, spans)
 
 
-def _quoted(node: TextNode, cited: Sequence[Citation]) -> list[tuple[int, int]]:
-    """What of a text was quoted; a chunk cited whole has nothing to point out."""
+def _quoted(node: TextNode, cited: Sequence[tuple[int, Citation]]) -> list[tuple[int, int, int]]:
+    """Return start and end of each quote in a text, and the number of its citation.
+
+    A chunk that is cited whole has nothing to point out.
+    """
     base = node.start_char_idx
     spans = []
-    for one in cited:
-        if base is None or one.start is None or one.end is None:
+    for number, citation in cited:
+        if base is None or citation.start is None or citation.end is None:
             continue
-        start, end = max(0, one.start - base), min(len(node.text), one.end - base)
+        start, end = max(0, citation.start - base), min(len(node.text), citation.end - base)
         if 0 < end - start < len(node.text):
-            spans.append((start, end))
+            spans.append((start, end, number))
     return sorted(spans)
 
 
-def _marked(text: str, spans: Sequence[tuple[int, int]]) -> Iterator[tuple[str, bool]]:
+def _marked(text: str, spans: Sequence[tuple[int, int, int]]) -> Iterator[tuple[str, int | None]]:
+    """Yield the pieces of a text, each with the number of the citation that quotes it, or None."""
     reached = 0
-    for start, end in spans:
+    for start, end, number in spans:
         if start >= reached:
-            yield text[reached:start], False
-            yield text[start:end], True
+            yield text[reached:start], None
+            yield text[start:end], number
             reached = end
-    yield text[reached:], False
+    yield text[reached:], None
 
 
 def anchor(turn: Turn, position: int) -> str:

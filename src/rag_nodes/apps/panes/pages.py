@@ -83,7 +83,9 @@ def search(session: PageSession, words: str) -> str:
     return f"{text.count(wanted, 0, at) + 1:,} of {text.count(wanted):,}"
 
 
-def show_found(session: PageSession, number: int, column: int, *, cited: int, rank: int) -> None:
+def show_found(
+    session: PageSession, number: int, column: int, *, cited: int, rank: int, quote: int = 0
+) -> None:
     """Show a cited place, or a retrieved chunk.
 
     Args:
@@ -92,6 +94,7 @@ def show_found(session: PageSession, number: int, column: int, *, cited: int, ra
         column: place of the answer in it, counted from 1.
         cited: place of the citation, counted from 1; 0 for none.
         rank: of the chunk; 0 for none.
+        quote: position of the only citation to point out, counted from 1; 0 for all of the place.
 
     Raises:
         ConfigurationError: it is nowhere in the documents as they are split now.
@@ -100,7 +103,7 @@ def show_found(session: PageSession, number: int, column: int, *, cited: int, ra
     answered = turn.column_at(column) if turn else None
     if answered is None:
         return
-    place = _location(session.cuts, answered, cited, rank)
+    place = _location(session.cuts, answered, cited, rank, quote)
     if place is None:
         raise ConfigurationError(NOT_HERE if "found_by" in answered.parser else GONE)
     show_page(session, place)
@@ -184,7 +187,9 @@ def _sheet(session: PageSession) -> Markup:
         return render("sheet_empty", error=str(error))
 
 
-def _location(cuts: Cuts | None, column: Column, cited: int, rank: int) -> ChunkLocation | None:
+def _location(
+    cuts: Cuts | None, column: Column, cited: int, rank: int, quote: int
+) -> ChunkLocation | None:
     """Find a cited place, or a chunk of a rank, among the chunks as they are split now."""
     answer = column.answer
     if cuts is None or answer is None:
@@ -194,6 +199,7 @@ def _location(cuts: Cuts | None, column: Column, cited: int, rank: int) -> Chunk
     if cited:
         places = cited_places(answer)
         place = places[cited - 1] if cited <= len(places) else ()
+        place = answer.citations[quote - 1 : quote] if quote else place
         gold = spans_of(answer, place) if place else ()
         hit = answer.hit_of(place[0]) if gold else None
     document = hit.node.ref_doc_id if hit else None

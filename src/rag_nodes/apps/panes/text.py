@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.query.citations import marks_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Sequence
 
     from rag_nodes.apps.visitors.turns import Asking
     from rag_nodes.query import Mark
@@ -37,9 +38,16 @@ _NO_EMPHASIS = re.compile(r"\w\*+\w|(?<!\w)_|_(?!\w)")
 """`2*3*4` and `__init__` would lose what they mean."""
 
 
-def answer_text(
-    text: str, marks: Sequence[Mark], links: Mapping[int, str], *, quoted: bool = False
-) -> Markup:
+Links = Callable[[int, int], tuple[str, int]]
+"""Takes the position of a mark and a source number; gives the id of an element on the page, "" for
+none, and the number of the quote in it, 0 for any."""
+
+
+def _no_link(_: int, __: int) -> tuple[str, int]:
+    return "", 0
+
+
+def answer_text(text: str, marks: Sequence[Mark], links: Links, *, quoted: bool = False) -> Markup:
     """An answer as it is meant to be read, its source numbers as buttons that show the chunk.
 
     Only what is marked as naming a source does: brackets of the documents stay text.
@@ -47,7 +55,7 @@ def answer_text(
     Args:
         text: of the answer, Markdown.
         marks: where it names sources.
-        links: source number to id of an element on the page.
+        links: see `Links`.
         quoted: sentences of documents, to be shown word for word; see `_quote`.
     """
     write = partial(_written, marks=marks, links=links)
@@ -63,13 +71,13 @@ def growing_text(text: str, *, quoted: bool) -> Markup:
     """What has arrived of an answer: nothing in it can be opened yet."""
     arrived = _UNFINISHED.sub("", text)
     marks = () if quoted else marks_of(arrived)
-    answer = answer_text(arrived, marks, {}, quoted=quoted)
+    answer = answer_text(arrived, marks, _no_link, quoted=quoted)
     return Markup('<div class="rn-answer">{}</div>').format(answer)
 
 
 def quote_text(text: str) -> Markup:
     """One sentence of an answer, or its lines of fenced code, without the marks of sources."""
-    plain, write = text.translate(_NO_MARK), partial(_written, marks=(), links={})
+    plain, write = text.translate(_NO_MARK), partial(_written, marks=(), links=_no_link)
     return render_markdown(plain, write).html if "\n" in plain else _quote(plain, write)
 
 
@@ -97,13 +105,15 @@ def _placed(text: str, marks: Sequence[Mark]) -> str:
     return "".join([*pieces, plain[reached:]])
 
 
-def _written(text: str, marks: Sequence[Mark], links: Mapping[int, str]) -> Markup:
+def _written(text: str, marks: Sequence[Mark], links: Links) -> Markup:
     """Plain text, the marks in it as what they name."""
     pieces: list[str] = []
     reached = 0
     for found in _MARK.finditer(text):
         pieces.append(visible(text[reached : found.start()]))
-        pieces += [part("chip", one, links.get(one)) for one in marks[int(found[1])].numbers]
+        position = int(found[1])
+        pieces += [part("chip", number, *links(position, number))
+                   for number in marks[position].numbers]  # fmt: skip
         reached = found.end()
     return Markup().join([*pieces, visible(text[reached:])])
 

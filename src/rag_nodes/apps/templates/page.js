@@ -157,7 +157,10 @@ const cite = (chip) => {
   for (const shown of all('.rn-answers .rn-shown')) shown.classList.remove('rn-shown');
   chunk.classList.add('rn-shown');
   unfold(chunk.querySelector('details'));
-  (chunk.querySelector('mark') || chunk).scrollIntoView({block: 'nearest'});
+  // Of the quotes in the chunk only the one that was clicked stands out.
+  const clicked = chunk.querySelector(`mark[data-quote="${chip.dataset.quote}"]`);
+  for (const quote of all('mark', chunk)) quote.classList.toggle('rn-other', Boolean(clicked) && quote !== clicked);
+  (clicked || chunk.querySelector('mark') || chunk).scrollIntoView({block: 'nearest'});
 };
 const toRow = (link) => {
   const row = find(link.getAttribute('href'));
