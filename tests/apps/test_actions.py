@@ -182,7 +182,7 @@ def test_a_helpful_answer_is_marked_counted_and_taken_back(visitor: Visitor, red
     visitor.load(red)
     visitor.ask(QUESTION)
     visitor.act("helpful", turn="1", column="2", verdict="yes")
-    assert "Retrieval 1 of 1" in visitor.text("tally")
+    assert "retrieval 1 of 1" in visitor.text("tally")
     assert 'aria-pressed="true"' in visitor.regions["turn 1"]
     visitor.act("helpful", turn="1", column="2", verdict="yes")
     assert visitor.text("tally") == ""

@@ -168,7 +168,7 @@ def test_a_refused_file_and_a_lost_server_say_what_to_do(page: Page, tmp_path: P
     ).first.wait_for()
     unfold(page)
     page.context.set_offline(True)
-    page.get_by_role("checkbox", name="Semantic").click()
+    page.get_by_role("checkbox", name="semantic").click()
     page.locator("[data-notice]", has_text="does not answer").wait_for()
     page.context.set_offline(False)
 

@@ -35,12 +35,6 @@ def colour_of(parser: str) -> str:
     return f"rn-c{position % _COLOURS + 1}"
 
 
-def title_of(parser: str) -> str:
-    """What people read above a column."""
-    preset = PRESETS.get(parser)
-    return preset.title if preset else parser
-
-
 def place(page: int | None, page_end: int | None) -> str | None:
     """`p. 3`, `pp. 3 to 4`, or None where there are no pages."""
     if page is None:
@@ -129,4 +123,4 @@ TEMPLATES = Environment(
     lstrip_blocks=True,
 )
 TEMPLATES.filters["for_page"] = for_page
-TEMPLATES.globals.update(colour_of=colour_of, count=count, place=place, title_of=title_of)
+TEMPLATES.globals.update(colour_of=colour_of, count=count, place=place)

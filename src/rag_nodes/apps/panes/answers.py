@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.markup import count, place, render, seconds, title_of
+from rag_nodes.apps.markup import count, place, render, seconds
 from rag_nodes.apps.panes.difference import all_of, difference
 from rag_nodes.apps.panes.hits import anchor, hit_view
 from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
@@ -109,7 +109,7 @@ def compared_turn(turn: Turn, baseline: str = "") -> ComparedTurn:
             _said_by(sentence, compared),
             tuple(sentence.said),
             *_sign(sentence, compared.names, baseline),
-            tuple((title_of(name), sentence.said[name].broken) for name in sentence.broken),
+            tuple((name, sentence.said[name].broken) for name in sentence.broken),
             tuple(_unknown(sentence, answers)),
             _places_of(sentence, answers, places),
         )
@@ -126,7 +126,7 @@ def _sign(sentence: SharedSentence, names: Sequence[str], baseline: str) -> tupl
         return "", ""
     if baseline not in sentence.said:
         return "+", ""
-    missed = [title_of(name) for name in names if name not in sentence.said]
+    missed = [name for name in names if name not in sentence.said]
     return ("\N{MINUS SIGN}", ", ".join(missed)) if missed else ("", "")
 
 
@@ -164,8 +164,7 @@ def turn_view(turn: Turn, baseline: str = "", *, several: bool = False) -> Marku
     return render(
         "turn",
         turn=turn,
-        baseline=title_of(baseline) if baseline else "",
-        is_baseline=baseline,
+        baseline=baseline,
         headline=compared.headline,
         sentences=compared.sentences,
         cards=cards,
@@ -181,15 +180,15 @@ def _silent(turn: Turn) -> Iterator[str]:
         return
     for one in turn.columns:
         if one.name in turn.stopped:
-            yield f"{title_of(one.name)} was stopped."
+            yield f"{one.name} was stopped."
         elif one.answer is None:
-            yield f"{title_of(one.name)} {'broke off' if one.partial else 'failed'}."
+            yield f"{one.name} {'broke off' if one.partial else 'failed'}."
         elif one.answer.kind == "nothing":
-            yield f"{title_of(one.name)} found no answer."
+            yield f"{one.name} found no answer."
 
 
 def _said_by(one: SharedSentence, compared: Difference) -> str:
-    titles = [title_of(name) for name in one.said]
+    titles = [*one.said]
     if len(compared.names) == 1:
         return ""
     if len(titles) == len(compared.names):
@@ -202,7 +201,7 @@ def _unknown(one: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tup
     for name, said in one.said.items():
         numbers = [number for number in said.numbers if number in answers[name].unknown_sources]
         if numbers:
-            yield title_of(name), ", ".join(map(str, numbers))
+            yield name, ", ".join(map(str, numbers))
 
 
 def _places_of(
@@ -222,7 +221,7 @@ def _places_of(
     return tuple(
         SentencePlace(
             next(iter(cited.values())),
-            tuple((title_of(name), place) for name, place in cited.items()),
+            tuple(cited.items()),
         )
         for cited in found.values()
     )

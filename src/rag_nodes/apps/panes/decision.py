@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, in_a_line, left, render, title_of
+from rag_nodes.apps.markup import count, in_a_line, left, render
 from rag_nodes.apps.panes.evidence import against, asked_of, details_html, place_of
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
@@ -132,7 +132,7 @@ def use_html(session: PageSession) -> Markup:
     comparison = session.comparison
     if comparison is None:
         return render("use", choices=[], using="", spec="", script="", error="", baseline="")
-    choices = [(DECISION, "The decision"), *((name, title_of(name)) for name in comparison.names)]
+    choices = [(DECISION, "The decision"), *((name, name) for name in comparison.names)]
     spec, script, error = "", "", ""
     try:
         spec, script, _ = exported(session)

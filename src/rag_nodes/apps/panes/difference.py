@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from textwrap import dedent
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.markup import count, title_of
+from rag_nodes.apps.markup import count
 from rag_nodes.query.answering import BETWEEN_EXTRACTS
 from rag_nodes.text.sentences import sentence_bounds
 from rag_nodes.text.words import words
@@ -180,20 +180,18 @@ def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
     said = {name: frozenset(one.key for one in sentences if name in one.said) for name in names}
     common = [one for one in sentences if len(one.said) == len(names)]
     most, agreeing = Counter(said.values()).most_common(1)[0]
-    remarks = [f"{title_of(name)} is cut off in mid-{kind}" for name, kind in _breaks(sentences)]
+    remarks = [f"{name} is cut off in mid-{kind}" for name, kind in _breaks(sentences)]
     if agreeing == len(names):
         return _line(f"{all_of(agreeing)} answers agree", remarks)
     if agreeing > 1:
-        remarks += [
-            f"{title_of(name)} {_against(said[name], most)}" for name in names if said[name] != most
-        ]
+        remarks += [f"{name} {_against(said[name], most)}" for name in names if said[name] != most]
         return _line(f"{agreeing} of {len(names)} answers agree", remarks)
     if common:
         own = {name: len(said[name]) - len(common) for name in names}
         shared = f"{all_of(len(names))} answers share {count(len(common), 'sentence')}"
         if all(own.values()):
             return _line(f"{shared} and differ in the rest", remarks)
-        remarks += [f"{title_of(name)} adds {more}" for name, more in own.items() if more]
+        remarks += [f"{name} adds {more}" for name, more in own.items() if more]
         return _line(shared, remarks)
     return _line(f"No sentence is in {all_of(len(names)).lower()} answers", remarks)
 

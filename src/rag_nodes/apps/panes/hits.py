@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, in_a_line, place, title_of
+from rag_nodes.apps.markup import count, in_a_line, place
 from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.text.edges import Edges
 
@@ -56,7 +56,7 @@ def hit_view(
         "score": score,
         "explained": explained,
         "labels": (*labels, *(("rn-torn", said) for said in edges.said)),
-        "also": None if also is None else tuple(map(title_of, also)),
+        "also": also,
         "file": display_name(metadata) or "document",
         "facts": tuple(_facts(answer, hit)),
         "headings": tuple(str(name) for name in metadata.get(HEADING_PATH) or ()),

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, file_name, left, render, seconds, title_of
+from rag_nodes.apps.markup import count, file_name, left, render, seconds
 from rag_nodes.apps.visitors.columns import sliders_of
 from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.turns import tally
@@ -147,7 +147,7 @@ def _working(
     elif any(splitting):
         name, step = next(((name, step) for name, step in zip(parsers, splitting, strict=True)
                            if step and _share(step) < 1), ("", None))  # fmt: skip
-        what = f"{title_of(name)}: {DOING[step.stage]} {step.done:,}" if step else what
+        what = f"{name}: {DOING[step.stage]} {step.done:,}" if step else what
     rest = left(elapsed * (1 - share) / share) if share > _MIN_SHARE else ""
     return {"what": f"{what}{rest}", "share": f"{share:.2f}"}
 
@@ -188,9 +188,7 @@ def _made(report: DocumentsReport) -> dict[str, Any]:
         "files": [file for file in files if file["number"] not in hidden],
         "folded": folded,
         "more": count(len(folded), "more document"),
-        "errors": [
-            (title_of(column.parser), column.error) for column in report.columns if column.error
-        ],
+        "errors": [(column.parser, column.error) for column in report.columns if column.error],
     }
 
 
@@ -200,7 +198,7 @@ def _news(outcome: FileOutcome) -> Iterator[tuple[str, str]]:
         yield ("error" if outcome.status == "failed" else "warning"), outcome.error
     for name, column in outcome.columns.items():
         if column.lack:
-            yield "warning", f"{title_of(name)}: {column.lack}"
+            yield "warning", f"{name}: {column.lack}"
 
 
 def columns_html(session: PageSession) -> Markup:
