@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from openai_server import Fault, OpenAIServer
-from visits import QUESTION, TOKEN, Visitor, visiting, written
+from openai_server import UNAUTHORIZED, Fault, OpenAIServer
+from visits import DIARY, QUESTION, TOKEN, Visitor, choose, visiting, written
 
 from rag_nodes.apps import desk as desk_module
 from rag_nodes.apps.actions import ACTIONS
@@ -186,3 +186,23 @@ def test_a_helpful_answer_is_marked_counted_and_taken_back(visitor: Visitor, red
     assert 'aria-pressed="true"' in visitor.regions["turn 1"]
     visitor.act("helpful", turn="1", column="2", verdict="yes")
     assert visitor.text("tally") == ""
+
+
+def test_a_fault_that_all_columns_share_is_said_once(
+    settings: Settings, openai_server: OpenAIServer, tmp_path: Path
+) -> None:
+    served = settings.model_copy(update={"api_base": openai_server.base})
+    with visiting(served) as visitor:
+        choose(visitor.session, "fixed", "heading", "retrieval", key="sk-any")
+        visitor.load(written(tmp_path / "diary.md", DIARY))
+        openai_server.fail(UNAUTHORIZED, times=20)
+        turn = visitor.ask("What was the weather like?")
+        assert turn.count("key was refused") == 1
+        assert "fixed, heading, retrieval: " in turn
+        assert "check the API key under Models" in turn
+        openai_server.reset()
+        openai_server.fail(UNAUTHORIZED, times=20)
+        visitor.load(written(tmp_path / "other.md", f"# Other\n\n{DIARY}"))
+        documents = visitor.text("documents")
+        assert documents.count("key was refused") == 1
+        assert documents.count("nothing stored") == 1

@@ -16,6 +16,8 @@ from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.parsers.presets import PRESETS
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from jinja2 import Template
 
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*\)")
@@ -78,6 +80,14 @@ def percent(share: float | None) -> str:
 def count(number: int, one: str, many: str | None = None) -> str:
     """`1 page`, `1,200 pages`."""
     return f"{number:,} {one if number == 1 else many or one + 's'}"
+
+
+def together(remarks: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return each remark once, with the names of all that it is about before it."""
+    names: dict[str, list[str]] = {}
+    for name, remark in remarks:
+        names.setdefault(remark, []).append(name)
+    return [(", ".join(about), remark) for remark, about in names.items()]
 
 
 def render(name: str, **values: Any) -> Markup:

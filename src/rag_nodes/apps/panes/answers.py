@@ -168,6 +168,7 @@ def turn_view(turn: Turn, baseline: str = "", *, several: bool = False) -> Marku
         headline=compared.headline,
         sentences=compared.sentences,
         cards=cards,
+        faults=[(names, error) for error, names in _shared_faults(turn).items()],
         several=several
         or len({place.file for found in compared.places.values() for place in found}) > 1,
     )
@@ -178,13 +179,25 @@ def _silent(turn: Turn) -> Iterator[str]:
     if all(one.answer and one.answer.kind == "nothing" for one in turn.columns):
         yield "No answer was found. Ask in the words of the document, or with fewer of them."
         return
+    shared = {name for names in _shared_faults(turn).values() for name in names}
     for one in turn.columns:
+        if one.name in shared:
+            continue
         if one.name in turn.stopped:
             yield f"{one.name} was stopped."
         elif one.answer is None:
             yield f"{one.name} {'broke off' if one.partial else 'failed'}."
         elif one.answer.kind == "nothing":
             yield f"{one.name} found no answer."
+
+
+def _shared_faults(turn: Turn) -> dict[str, list[str]]:
+    """Return the columns that failed by the same error, by that error; it is shown once."""
+    names: dict[str, list[str]] = {}
+    for column in turn.columns:
+        if column.answer is None and column.error and column.name not in turn.stopped:
+            names.setdefault(column.error, []).append(column.name)
+    return {error: failed for error, failed in names.items() if len(failed) > 1}
 
 
 def _said_by(one: SharedSentence, compared: Difference) -> str:
@@ -243,6 +256,7 @@ def _cited_for(
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:
     shared = found_also_by({one.name: one.answer.hits for one in turn.columns if one.answer})
     hits = [hit for one in turn.columns if one.answer for hit in one.answer.hits]
+    faults = _shared_faults(turn)
     best = max((hit.similarity for hit in hits if hit.similarity is not None), default=None)
     for position, one in enumerate(turn.columns, start=1):
         answer, statistics = one.answer, one.statistics
@@ -261,6 +275,7 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             if one.name in turn.stopped
             else None,
             "error": one.error or "no answer",
+            "is_shared": one.error in faults,
             "partial": growing_text(one.partial, quoted=False) if one.partial else None,
             "answer": answer,
             "places": places.get(one.name, ()),

@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, file_name, left, render, seconds
+from rag_nodes.apps.markup import count, file_name, left, render, seconds, together
 from rag_nodes.apps.visitors.columns import sliders_of
 from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.turns import tally
@@ -188,17 +188,26 @@ def _made(report: DocumentsReport) -> dict[str, Any]:
         "files": [file for file in files if file["number"] not in hidden],
         "folded": folded,
         "more": count(len(folded), "more document"),
-        "errors": [(column.parser, column.error) for column in report.columns if column.error],
+        "errors": together(_faults(report)),
     }
+
+
+def _faults(report: DocumentsReport) -> Iterator[tuple[str, str]]:
+    """Yield the columns that lack chunks, with the reasons of their documents if there are any."""
+    for column in report.columns:
+        rows = [file.columns[column.parser] for file in report.files
+                if column.parser in file.columns]  # fmt: skip
+        reasons = dict.fromkeys(row.error for row in rows if row.error) or {column.error: None}
+        yield from ((column.parser, reason) for reason in reasons if reason)
 
 
 def _news(outcome: FileOutcome) -> Iterator[tuple[str, str]]:
     """Yield what did not go well."""
     if outcome.error:
         yield ("error" if outcome.status == "failed" else "warning"), outcome.error
-    for name, column in outcome.columns.items():
-        if column.lack:
-            yield "warning", f"{name}: {column.lack}"
+    lacks = ((name, column.lack) for name, column in outcome.columns.items() if column.lack)
+    for names, lack in together(lacks):
+        yield "warning", f"{names}: {lack}"
 
 
 def columns_html(session: PageSession) -> Markup:
