@@ -114,6 +114,21 @@ def test_a_quote_of_a_scanned_page_has_boxes(tmp_path: Path, rotation: int) -> N
     assert [round(box.top) for box in two] == [48, 68]
 
 
+@pytest.mark.parametrize("second", [95.0, 10.0])
+def test_a_page_that_is_read_badly_is_read_upside_down(tmp_path: Path, second: float) -> None:
+    pictures: list[bytes] = []
+
+    def doubtful(png: bytes, *_: int) -> list[OcrWord]:
+        pictures.append(png)
+        confidence = second if len(pictures) > 1 else 20
+        return [word._replace(confidence=confidence) for word in words_at()]
+
+    (box,) = locate(scan(tmp_path / "tea.pdf"), 2, "eighty degrees.", ocr=doubtful)
+    assert len(set(pictures)) == 2
+    edges = (133, 238, 236, 252) if second > 20 else (162, 267, 48, 64)
+    assert (box.left, box.right, box.top, box.bottom) == pytest.approx(edges, abs=1)
+
+
 def test_a_program_reads_in_the_child_process(
     tmp_path: Path, program: Callable[[str], str]
 ) -> None:
@@ -236,6 +251,18 @@ def test_a_name_of_a_file_is_no_shell_code(
     document = read(scan(folder / "tea.pdf"), ocr=program(table()), isolate=False)
     assert document.metadata[keys.OCR_PAGES] == [2]
     assert list(folder.iterdir()) == [folder / "tea.pdf"]
+
+
+@pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")
+def test_tesseract_reads_a_page_that_was_scanned_upside_down(tmp_path: Path) -> None:
+    path = scan(tmp_path / "tea.pdf", rotation=180)
+    document = read(path, ocr=TESSERACT)
+    assert "unsure" not in str(document.metadata[keys.READ_WARNINGS])
+    first, second = document.metadata[keys.PAGE_STARTS][:2]
+    assert document.text[second:].split() == document.text[first:second].split()
+    (print_,), (box,) = locate(path, 1, LINES[0]), locate(path, 2, LINES[0], ocr=TESSERACT)
+    turned = (400 - print_.right, 300 - print_.bottom, 400 - print_.left, 300 - print_.top)
+    assert box[1:5] == pytest.approx(turned, abs=6)
 
 
 @pytest.mark.skipif(shutil.which("tesseract") is None, reason="tesseract is not installed")

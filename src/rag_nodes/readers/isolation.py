@@ -263,7 +263,7 @@ def _resolved(path: Path, limits: Limits) -> Limits:
 
 
 def _page_seconds(limits: Limits) -> float:
-    return PAGE_SECONDS if limits.ocr is None else PAGE_SECONDS + OCR_SECONDS
+    return PAGE_SECONDS if limits.ocr is None else PAGE_SECONDS + 2 * OCR_SECONDS
 
 
 def _crash(path: Path, error: Exception, pdf_engine: str) -> ReadError:

@@ -25,7 +25,7 @@ from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
 from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line, with_superscripts
 from rag_nodes.readers.pdf.links import with_links
-from rag_nodes.readers.pdf.scans import ScannedPage
+from rag_nodes.readers.pdf.scans import SURE, ScannedPage
 from rag_nodes.readers.pdf.tables import with_tables
 
 if TYPE_CHECKING:
@@ -49,8 +49,6 @@ SHARES = 50
 """How often it is told how far that is."""
 NUMBERS_SHOWN = 12
 """Page numbers listed in one warning; the rest are counted."""
-SURE = 60.0
-"""Mean confidence of the words of a page, of 100, below which it is perhaps upside down."""
 
 _log = logging.getLogger(__name__)
 

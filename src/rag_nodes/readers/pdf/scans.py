@@ -32,8 +32,11 @@ DPI = 200
 """Pixels per inch of the pictures that are read."""
 MAX_PIXELS = 6_000
 """Pixels of the longer side of a picture, whatever size the page has."""
+SURE = 60.0
+"""Mean confidence of the words of a page, of 100, below which it is perhaps upside down."""
 POINTS = 72
 """Points per inch."""
+_SHOWN: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
 GAP = 1.5
 """Heights of a word between two words of a row from which they are two lines: cells, columns."""
 
@@ -41,7 +44,8 @@ GAP = 1.5
 class ScannedPage:
     """A page as `EnginePage`, with the words that OCR has read; what is drawn on it is the scan.
 
-    All coordinates are those of the page as it is shown.
+    A page that OCR reads better upside down is a scan that was fed so: its lines have the
+    coordinates of the page turned by half, and `turn` leads back to the page as it is shown.
 
     Args:
         page: the page without text.
@@ -52,25 +56,21 @@ class ScannedPage:
         OcrError: the page cannot be read.
     """
 
-    turn: Matrix = (1.0, 0.0, 0.0, 1.0, 0.0, 0.0)
-
     def __init__(self, page: EnginePage, path: Path, ocr: Ocr) -> None:
         self._page = page
-        self.width, self.height = page.width, page.height
+        self.confidence, self.turn = 0.0, _SHOWN
+        self.width, self.height = page_size = page.width, page.height
         scale = min(DPI / POINTS, MAX_PIXELS / max(self.width, self.height, 1.0))
-        size, words = read_words(path, page.png(scale), round(scale * POINTS), ocr)
-        self.confidence = fmean([word.confidence for word in words] or [100.0])
-        x, y = self.width / max(size[0], 1), self.height / max(size[1], 1)
-        placed = (
-            word._replace(
-                left=x * word.left,
-                top=y * word.top,
-                right=x * word.right,
-                bottom=y * word.bottom,
-            )
-            for word in words
-        )
-        self._lines = _lines_of(placed)
+        dpi = round(scale * POINTS)
+        for is_turned in (False, True):
+            size, words = read_words(path, page.png(scale, is_turned=is_turned), dpi, ocr)
+            confidence = fmean([word.confidence for word in words] or [0.0])
+            if not is_turned or confidence > self.confidence:
+                self.confidence = confidence
+                self.turn = (-1.0, 0.0, 0.0, -1.0, *page_size) if is_turned else _SHOWN
+                self._lines = _lines_of(_scaled(words, size, page_size))
+            if confidence >= SURE:
+                break
 
     def lines(self) -> list[TextLine]:
         """Return the lines that OCR has read."""
@@ -92,7 +92,8 @@ class ScannedPage:
         """Yield the links of the page."""
         for *edges, address in self._page.links():
             left, top, right, bottom = edges
-            yield *moved_box(self._page.turn, (left, top, right, bottom)), address
+            box = moved_box(self._page.turn, (left, top, right, bottom))
+            yield *moved_box(self.turn, box), address
 
     def has_images(self) -> bool:
         """Return True, as the page is a picture."""
@@ -102,9 +103,9 @@ class ScannedPage:
         """Return True, as the page is a picture."""
         return True
 
-    def png(self, scale: float) -> bytes:
+    def png(self, scale: float, *, is_turned: bool = False) -> bytes:
         """Draw the page."""
-        return self._page.png(scale)
+        return self._page.png(scale, is_turned=is_turned)
 
 
 def with_ocr(page: EnginePage, path: Path, limits: Limits) -> EnginePage:
@@ -116,6 +117,16 @@ def with_ocr(page: EnginePage, path: Path, limits: Limits) -> EnginePage:
     if limits.ocr is None or layout_lines(page.lines()) or not page.has_images():
         return page
     return ScannedPage(page, path, limits.ocr)
+
+
+def _scaled(
+    words: Iterable[OcrWord], pixels: tuple[float, float], points: tuple[float, float]
+) -> Iterator[OcrWord]:
+    """Yield words in points."""
+    x, y = (length / max(count, 1) for length, count in zip(points, pixels, strict=True))
+    for word in words:
+        left, top, right, bottom = x * word.left, y * word.top, x * word.right, y * word.bottom
+        yield word._replace(left=left, top=top, right=right, bottom=bottom)
 
 
 def _lines_of(words: Iterable[OcrWord]) -> list[FlowLine]:

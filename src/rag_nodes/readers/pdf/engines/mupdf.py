@@ -195,9 +195,10 @@ class PyMuPDFPage:
         """Return True if anything is drawn on the page."""
         return bool(self._page.get_bboxlog())
 
-    def png(self, scale: float) -> bytes:
+    def png(self, scale: float, *, is_turned: bool = False) -> bytes:
         """Draw the page; not by `dpi=`, which knows no fractions."""
-        matrix = type(self._page.rotation_matrix)(scale, scale)
+        factor = -scale if is_turned else scale
+        matrix = type(self._page.rotation_matrix)(factor, factor)
         return bytes(self._page.get_pixmap(matrix=matrix, alpha=False).tobytes("png"))
 
 

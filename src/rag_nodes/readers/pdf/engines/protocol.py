@@ -131,8 +131,11 @@ class EnginePage(Protocol):
     def is_marked(self) -> bool:
         """Return True if anything is drawn on the page."""
 
-    def png(self, scale: float) -> bytes:
-        """Draw the page as it is shown, `scale` pixels a point, as a PNG file."""
+    def png(self, scale: float, *, is_turned: bool = False) -> bytes:
+        """Draw the page as it is shown, `scale` pixels a point, as a PNG file.
+
+        It is upside down if it `is_turned`.
+        """
 
 
 class EngineDocument(Protocol):

@@ -267,7 +267,7 @@ class PDFiumPage:
         """Return True if anything is on the page."""
         return bool(self._objects)
 
-    def png(self, scale: float) -> bytes:
+    def png(self, scale: float, *, is_turned: bool = False) -> bytes:
         """Draw the page on white."""
         width, height = (max(1, round(scale * side)) for side in (self.width, self.height))
         bitmap = pdfium.FPDFBitmap_CreateEx(width, height, raw.FPDFBitmap_BGR, None, 0)
@@ -276,7 +276,8 @@ class PDFiumPage:
         try:
             pdfium.FPDFBitmap_FillRect(bitmap, 0, 0, width, height, 0xFFFFFFFF)
             flags = raw.FPDF_ANNOT | raw.FPDF_REVERSE_BYTE_ORDER
-            pdfium.FPDF_RenderPageBitmap(bitmap, self._page, 0, 0, width, height, 0, flags)
+            turns = 2 if is_turned else 0  # by 90 degrees
+            pdfium.FPDF_RenderPageBitmap(bitmap, self._page, 0, 0, width, height, turns, flags)
             stride = pdfium.FPDFBitmap_GetStride(bitmap)
             samples = ctypes.string_at(pdfium.FPDFBitmap_GetBuffer(bitmap), stride * height)
         finally:
