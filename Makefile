@@ -20,7 +20,7 @@ demo: override export QUESTIONS := $(value QUESTIONS)
 # Certificates of this machine, as pip uses them: company networks add their own.
 export UV_SYSTEM_CERTS ?= 1
 
-# Tests start hundreds of processes, which would each compile anew what they import.
+# Tests start hundreds of processes, which would each compile again what they import.
 unexport PYTHONDONTWRITEBYTECODE
 
 BIN := .venv/bin

@@ -126,7 +126,7 @@ def main() -> None:
         mean, error = omega(dataset, make(size, overlap))
         ours = f"{mean:.1f} ± {1.96 * error:.1f}"
         rows.append([name, f"{size}/{overlap}", f"{published:.1f}", ours])
-    print(f"{len(dataset.questions)} questions, {len(dataset.unplaced)} left out")
+    print(f"{len(dataset.questions)} questions, {len(dataset.not_located)} left out")
     print(markdown_table(["parser", "size/overlap", "omega, published", "omega, here"], rows))
 
 

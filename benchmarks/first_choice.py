@@ -100,7 +100,7 @@ def parts_of(name: str, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
         documents = tuple(one for one in dataset.documents
                           if name not in OWN_DOCUMENT or one.id_ in about)  # fmt: skip
         title = TITLES[name] + ("" if half is None else f", half {half + 1}")
-        yield title, replace(dataset, documents=documents, questions=questions, unplaced=())
+        yield title, replace(dataset, documents=documents, questions=questions, not_located=())
 
 
 class Words:

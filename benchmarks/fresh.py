@@ -34,8 +34,8 @@ def fresh_set(folder: Path) -> Dataset:
     place(folder)
     documents = [one.document for one in read_all([folder]) if one.document is not None]
     dataset = replace(load_dataset(QUESTIONS, documents), name="fresh")
-    if dataset.unplaced:
-        raise SystemExit(f"answers without a place: {dataset.unplaced}")
+    if dataset.not_located:
+        raise SystemExit(f"answers without a place: {dataset.not_located}")
     return dataset
 
 

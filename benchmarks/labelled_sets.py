@@ -46,7 +46,7 @@ def labelled_set(name: str, data: Path, pages: Path | None = None) -> Dataset:
     dataset = replace(load_dataset(questions, found), name=name)
     if name in LANGUAGES:
         asked = tuple(one for one in dataset.questions if one.id.startswith(f"{name}-"))
-        dataset = replace(dataset, questions=asked, unplaced=())
+        dataset = replace(dataset, questions=asked, not_located=())
     return dataset.narrowed() if name in OWN_DOCUMENT else dataset
 
 

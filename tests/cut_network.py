@@ -48,8 +48,8 @@ class CutNetwork:
     def cut(self) -> None:
         """Drop all connections, and those that come until `mend`."""
         self._is_cut = True
-        for one in list(self._open):
-            self._close(one)
+        for connection in list(self._open):
+            self._close(connection)
 
     def mend(self) -> None:
         """Pass connections on again."""

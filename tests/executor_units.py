@@ -21,7 +21,10 @@ class Files(NamedTuple):
             return []
         middle = len(self.numbers) // 2
         first = self.numbers[:middle] if at is None else self.numbers[at : at + 1]
-        return [Files(first), Files(tuple(one for one in self.numbers if one not in first))]
+        return [
+            Files(first),
+            Files(tuple(number for number in self.numbers if number not in first)),
+        ]
 
 
 class Poison(NamedTuple):

@@ -37,8 +37,8 @@ class FolderIngests:
     def crawl(self, name: str, **pages: str) -> Path:
         """A file of pages of tea.example, by path."""
         found = [
-            {"markdown": text, "metadata": {"sourceURL": f"https://tea.example/{one}"}}
-            for one, text in pages.items()
+            {"markdown": text, "metadata": {"sourceURL": f"https://tea.example/{key}"}}
+            for key, text in pages.items()
         ]
         return self.write(name, json.dumps({"data": found}))
 

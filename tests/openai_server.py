@@ -111,7 +111,7 @@ class OpenAIServer:
 
     def release(self) -> None:
         """Let held requests go, and hold none of those that were to be held and come later."""
-        self.faults = deque(one for one in self.faults if one.body not in ("slow", "drip"))
+        self.faults = deque(fault for fault in self.faults if fault.body not in ("slow", "drip"))
         self._released.set()
         self._released = threading.Event()
 
@@ -126,7 +126,7 @@ class OpenAIServer:
 
     def asked(self, path: str) -> list[dict[str, Any]]:
         """Bodies of the requests to a path such as "embeddings"."""
-        return [one.body for one in self.requests if one.path.endswith(path)]
+        return [request.body for request in self.requests if request.path.endswith(path)]
 
     def record(self, seen: Recorded) -> None:
         """Remember a request, and tell who waits for it."""

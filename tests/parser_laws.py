@@ -63,7 +63,7 @@ def assert_slices_in_order_that_cover(text: str, nodes: Sequence[TextNode]) -> N
     for left, right in pairwise(nodes):
         assert left.start_char_idx < right.start_char_idx
         assert left.end_char_idx < right.end_char_idx
-    assert not [i for i, one in enumerate(text) if not covered[i] and not one.isspace()]
+    assert not [i for i, character in enumerate(text) if not covered[i] and not character.isspace()]
 
 
 def assert_clusters_are_whole(

@@ -33,27 +33,31 @@ class Parameter(NamedTuple):
     def elements(self) -> set[str]:
         """The types of which it takes several."""
         of_several = (
-            one.slice
-            for one in self.members
-            if isinstance(one, ast.Subscript) and _name_of(one) in _OF_SEVERAL
+            member.slice
+            for member in self.members
+            if isinstance(member, ast.Subscript) and _name_of(member) in _OF_SEVERAL
         )
-        return {_name_of(member) for one in of_several for member in _members(one)}
+        return {_name_of(member) for owner in of_several for member in _members(owner)}
 
 
 def public_parameters() -> list[Parameter]:
     """Every parameter of what `rag_nodes` and its packages export, each once."""
     found = {}
     for name, function in _functions():
-        for one in inspect.signature(function).parameters.values():
-            text = one.annotation if isinstance(one.annotation, str) else _written(one.annotation)
-            key = f"{name}({one.name})"
+        for parameter in inspect.signature(function).parameters.values():
+            text = (
+                parameter.annotation
+                if isinstance(parameter.annotation, str)
+                else _written(parameter.annotation)
+            )
+            key = f"{name}({parameter.name})"
             found[key] = Parameter(key, _members(ast.parse(text, mode="eval").body))
     return list(found.values())
 
 
 def _functions() -> Iterator[tuple[str, Any]]:
     modules = pkgutil.walk_packages(rag_nodes.__path__, "rag_nodes.")
-    packages = (import_module(one.name) for one in modules if one.ispkg)
+    packages = (import_module(module.name) for module in modules if module.ispkg)
     for package in (rag_nodes, *packages):
         for name in getattr(package, "__all__", ()):
             yield from _callables(getattr(package, name))
@@ -88,7 +92,7 @@ def _members(annotation: ast.expr) -> list[ast.expr]:
     if isinstance(annotation, ast.BinOp):
         return [*_members(annotation.left), *_members(annotation.right)]
     if isinstance(annotation, ast.Tuple):
-        return [member for one in annotation.elts for member in _members(one)]
+        return [member for element in annotation.elts for member in _members(element)]
     if isinstance(annotation, ast.Constant) and isinstance(annotation.value, str):
         return _members(ast.parse(annotation.value, mode="eval").body)
     if isinstance(annotation, ast.Subscript):
@@ -113,7 +117,9 @@ def _name_of(annotation: ast.expr) -> str:
 def _aliases() -> set[str]:
     """The names of all types that are words to choose from, and of those that are texts."""
     if not _ALIASES:
-        for module in [one for name, one in sys.modules.items() if name.startswith("rag_nodes")]:
+        for module in [
+            module for name, module in sys.modules.items() if name.startswith("rag_nodes")
+        ]:
             for name, value in vars(module).items():
                 is_choice = get_origin(value) is Literal and isinstance(get_args(value)[0], str)
                 if is_choice and not name.startswith("__"):

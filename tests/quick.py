@@ -88,5 +88,5 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Slow files are not even imported."""
-    slow = config.getoption("--quick") and any(collection_path == HERE / one for one in SLOW)
+    slow = config.getoption("--quick") and any(collection_path == HERE / name for name in SLOW)
     return True if slow else None

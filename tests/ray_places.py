@@ -56,16 +56,16 @@ class Place(NamedTuple):
         return [sys.executable, "-m", "rag_nodes.cli", *ingest, *workers]
 
     def said(self, kind: str) -> list[str]:
-        return [one.read_text("utf-8") for one in (self.folder / "said").glob(f"*-{kind}")]
+        return [path.read_text("utf-8") for path in (self.folder / "said").glob(f"*-{kind}")]
 
     def processes(self) -> dict[int, str]:
         """Those that were started here, found by their environment, and what they are called."""
         mark = f"HOSTILE={self.folder}/said".encode()
         found = {}
-        for one in Path("/proc").glob("[0-9]*/environ"):
+        for path in Path("/proc").glob("[0-9]*/environ"):
             try:
-                if mark in one.read_bytes().split(b"\0"):
-                    found[int(one.parent.name)] = one.with_name("cmdline").read_text("utf-8")
+                if mark in path.read_bytes().split(b"\0"):
+                    found[int(path.parent.name)] = path.with_name("cmdline").read_text("utf-8")
             except OSError:  # it ended meanwhile, or is somebody else's
                 continue
         return found

@@ -77,4 +77,4 @@ class ScriptedLLM(CustomLLM):
 
 
 def _prompt(messages: Sequence[ChatMessage]) -> str:
-    return "".join(str(one.content) for one in messages)
+    return "".join(str(message.content) for message in messages)

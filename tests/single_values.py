@@ -66,7 +66,7 @@ def embedded(nodes: Any) -> list[str]:
 
 def embedded_in(store: Store, collection: str) -> list[str]:
     """What was embedded of a collection's chunks."""
-    ids = [one for nodes in store.documents(collection).values() for one in nodes]
+    ids = [node for nodes in store.documents(collection).values() for node in nodes]
     return embedded(store.fetch(collection, ids).values())
 
 
@@ -78,13 +78,15 @@ class World:
         for name, text in {"ab": "of ab", "a": "of a", "b": "of b"}.items():
             (folder / name).mkdir()
             (folder / name / "x.txt").write_text(text)
-        self.documents = [Document(id_=one, text=text) for one, text in TEXTS_BY_ID.items()]
+        self.documents = [Document(id_=key, text=text) for key, text in TEXTS_BY_ID.items()]
         self.parser = get_parser("fixed", chunk_size=200, chunk_overlap=0)
         self.comparison = Comparison({"fixed": self.parser}, documents=self.documents)
         assert self.comparison.index is not None
         self.store = self.comparison.index.store
         [self.collection] = self.store.engine.names()
-        self.ids = {one: next(iter(self.store.stored(self.collection, one))) for one in "ab"}
+        self.ids = {
+            letter: next(iter(self.store.stored(self.collection, letter))) for letter in "ab"
+        }
         self.ledger = Ledger(folder / "ledger.sqlite")
         ingest([folder / "ab"], {"fixed": self.parser}, open_store(), ledger=self.ledger)
         [self.path] = self.ledger.paths("default")
@@ -102,7 +104,7 @@ class World:
         return [*store.documents(report.columns[0].collection)]
 
     def read(self, result: Any) -> list[tuple[str, str]]:
-        return [(str(one.path), one.document.text) for one in result]
+        return [(str(file.path), file.document.text) for file in result]
 
     def decided(self, in_use: Any) -> list[str]:
         question = Question("1", "What moves?", ((Passage("a", Span(8, 34)),),))
@@ -127,10 +129,10 @@ class World:
         return embedded_in(store, report.columns[0].collection)
 
     def ingested(self, report: Any) -> list[tuple[str, str]]:
-        return [(one.path, one.status) for one in report.files]
+        return [(file.path, file.status) for file in report.files]
 
     def found(self, searches: Any) -> list[str]:
-        return [one.node.ref_doc_id for one in searches.retrieve("pump")]
+        return [hit.node.ref_doc_id for hit in searches.retrieve("pump")]
 
     def forgotten(self, forget: Callable[[Ledger], object]) -> list[str]:
         with Ledger.scratch(self.folder / "ledger.sqlite") as copy:
@@ -165,7 +167,7 @@ class World:
 
 def told(report: Any) -> list[str]:
     """The answers of a comparison."""
-    return [one.answer.text for one in report.columns]
+    return [column.answer.text for column in report.columns]
 
 
 def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
@@ -176,155 +178,162 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     return {
         "Comparison.aask(document_ids)": (
             "a",
-            lambda one: told(asyncio.run(comparison.aask("pump", document_ids=one))),
+            lambda value: told(asyncio.run(comparison.aask("pump", document_ids=value))),
         ),
         "Comparison.ask(document_ids)": (
             "a",
-            lambda one: told(comparison.ask("pump", document_ids=one)),
+            lambda value: told(comparison.ask("pump", document_ids=value)),
         ),
         "Comparison.stream(document_ids)": (
             "a",
-            lambda one: told(comparison.stream("pump", document_ids=one).wait()),
+            lambda value: told(comparison.stream("pump", document_ids=value).wait()),
         ),
         "ColumnEngines.engine(document_ids)": (
             "a",
-            lambda one: world.found(comparison.engine("fixed", document_ids=one)),
+            lambda value: world.found(comparison.engine("fixed", document_ids=value)),
         ),
         "ComparisonStream(document_ids)": ("a", world.streamed),
-        "Exclusion(patterns)": ("x.txt", lambda one: [Exclusion(one).leaves_out(["x.txt"])]),
-        "Filter(document_ids)": ("a", lambda one: Filter(document_ids=one).conditions()),
-        "Filter(heading_path)": ("Setup", lambda one: Filter(heading_path=one).conditions()),
-        "Filter.within(document_ids)": ("a", lambda one: Filter().within(one).conditions()),
-        "Inventory.size_of(document_ids)": ("a", lambda one: inventory.size_of(held, one)),
+        "Exclusion(patterns)": ("x.txt", lambda value: [Exclusion(value).leaves_out(["x.txt"])]),
+        "Filter(document_ids)": ("a", lambda value: Filter(document_ids=value).conditions()),
+        "Filter(heading_path)": ("Setup", lambda value: Filter(heading_path=value).conditions()),
+        "Filter.within(document_ids)": ("a", lambda value: Filter().within(value).conditions()),
+        "Inventory.size_of(document_ids)": ("a", lambda value: inventory.size_of(held, value)),
         "Ledger.documents(document_ids)": (
             world.listed_id,
-            lambda one: world.ledger.documents("default", one),
+            lambda value: world.ledger.documents("default", value),
         ),
         "Ledger.forget_documents(document_ids)": (
             world.listed_id,
-            lambda one: world.forgotten(lambda ledger: ledger.forget_documents("default", one)),
+            lambda value: world.forgotten(lambda ledger: ledger.forget_documents("default", value)),
         ),
         "Ledger.forget_files(paths)": (
             world.path,
-            lambda one: world.forgotten(lambda ledger: ledger.forget_files("default", one)),
+            lambda value: world.forgotten(lambda ledger: ledger.forget_files("default", value)),
         ),
         "Ledger.forget_stored(document_ids)": (
             world.listed_id,
-            lambda one: world.forgotten(
-                lambda ledger: ledger.forget_stored(world.listed.name, one)
+            lambda value: world.forgotten(
+                lambda ledger: ledger.forget_stored(world.listed.name, value)
             ),
         ),
-        "Ledger.known(paths)": (world.path, lambda one: world.ledger.known("default", one)),
+        "Ledger.known(paths)": (world.path, lambda value: world.ledger.known("default", value)),
         "Ledger.open(document_ids)": (
             world.listed_id,
-            lambda one: world.forgotten(lambda ledger: ledger.open(world.listed.name, one)),
+            lambda value: world.forgotten(lambda ledger: ledger.open(world.listed.name, value)),
         ),
         "Ledger.stored(document_ids)": (
             world.listed_id,
-            lambda one: world.ledger.stored(world.listed.name, one),
+            lambda value: world.ledger.stored(world.listed.name, value),
         ),
-        "Ledger.unheld(lost)": (world.path, lambda one: world.ledger.unheld("default", one)),
+        "Ledger.unheld(lost)": (world.path, lambda value: world.ledger.unheld("default", value)),
         "QueryOptions(step_words)": (
             "set up",
-            lambda one: asks_for_steps("Set up the pump", QueryOptions(step_words=one).step_words),
+            lambda value: asks_for_steps(
+                "Set up the pump", QueryOptions(step_words=value).step_words
+            ),
         ),
-        "Question(within)": ("a", lambda one: [*Question("1", "?", (), within=one).within]),
+        "Question(within)": ("a", lambda value: [*Question("1", "?", (), within=value).within]),
         "RagNodesQueryEngine(document_ids)": (
             "a",
-            lambda one: world.found(
-                RagNodesQueryEngine(store=store, collection=world.collection, document_ids=one)
+            lambda value: world.found(
+                RagNodesQueryEngine(store=store, collection=world.collection, document_ids=value)
             ),
         ),
         "RagNodesRetriever(document_ids)": (
             "a",
-            lambda one: world.found(
-                RagNodesRetriever(store=store, collection=world.collection, document_ids=one)
+            lambda value: world.found(
+                RagNodesRetriever(store=store, collection=world.collection, document_ids=value)
             ),
         ),
         "RecursiveNodeParser(separators)": (
             "\n\n",
-            lambda one: RecursiveNodeParser(separators=one).separators,
+            lambda value: RecursiveNodeParser(separators=value).separators,
         ),
-        "Limits(encoding)": ("cp1250", lambda one: Limits(encoding=one).encoding),
-        "Settings(encoding)": ("cp1250", lambda one: Settings(encoding=one).encoding),
-        "Settings(exclude)": ("x.txt", lambda one: Settings(exclude=one).exclude),
+        "Limits(encoding)": ("cp1250", lambda value: Limits(encoding=value).encoding),
+        "Settings(encoding)": ("cp1250", lambda value: Settings(encoding=value).encoding),
+        "Settings(exclude)": ("x.txt", lambda value: Settings(exclude=value).exclude),
         "SpanNodeParser.split_texts(texts)": ("The pump.", world.parser.split_texts),
         "SpanNodeParser.split_texts_metadata_aware(metadata_strs)": (
             "no",
-            lambda one: world.parser.split_texts_metadata_aware(["The pump."], one),
+            lambda value: world.parser.split_texts_metadata_aware(["The pump."], value),
         ),
         "SpanNodeParser.split_texts_metadata_aware(texts)": (
             "The pump.",
-            lambda one: world.parser.split_texts_metadata_aware(one, ["no"]),
+            lambda value: world.parser.split_texts_metadata_aware(value, ["no"]),
         ),
-        "Store.count_of(document_ids)": ("a", lambda one: store.count_of(world.collection, one)),
+        "Store.count_of(document_ids)": (
+            "a",
+            lambda value: store.count_of(world.collection, value),
+        ),
         "Store.delete(node_ids)": (world.ids["a"], world.left_after_delete),
         "Store.fetch(node_ids)": (
             world.ids["a"],
-            lambda one: [*store.fetch(world.collection, one)],
+            lambda value: [*store.fetch(world.collection, value)],
         ),
-        "Store.select(keys)": ("doc_id", lambda one: store.select(world.collection, None, one)),
+        "Store.select(keys)": ("doc_id", lambda value: store.select(world.collection, None, value)),
         "Store.vectors(node_ids)": (
             world.ids["a"],
-            lambda one: store.vectors(world.collection, one),
+            lambda value: store.vectors(world.collection, value),
         ),
         "Store.vectors_of(document_ids)": (
             "a",
-            lambda one: [*store.vectors_of(world.collection, one)],
+            lambda value: [*store.vectors_of(world.collection, value)],
         ),
         "StoredCollection.nodes_of(document_ids)": (
             "a",
-            lambda one: [
-                node.text for node in StoredCollection(store, world.collection).nodes_of(one)
+            lambda value: [
+                node.text for node in StoredCollection(store, world.collection).nodes_of(value)
             ],
         ),
         "aingest(paths)": (
             "ab",
-            lambda one: world.ingested(asyncio.run(aingest(one, parsers, open_store()))),
+            lambda value: world.ingested(asyncio.run(aingest(value, parsers, open_store()))),
         ),
         "build_app(columns)": (
             SPLITTER,
-            lambda one: world.captured_page(lambda: build_app(columns=one)),
+            lambda value: world.captured_page(lambda: build_app(columns=value)),
         ),
         "build_app(documents)": (
             "ab",
-            lambda one: world.captured_page(lambda: build_app(documents=one)),
+            lambda value: world.captured_page(lambda: build_app(documents=value)),
         ),
         "build_pipeline(embed_metadata)": (
             "dept",
-            lambda one: embedded(build_pipeline("fixed", embed_metadata=one).run(documents=KEYED)),
+            lambda value: embedded(
+                build_pipeline("fixed", embed_metadata=value).run(documents=KEYED)
+            ),
         ),
         "embedded_as(metadata)": (
             "dept",
-            lambda one: [step.to_dict() for step in embedded_as("heading", [], metadata=one)],
+            lambda value: [step.to_dict() for step in embedded_as("heading", [], metadata=value)],
         ),
         "ingest(embed_metadata)": ("dept", world.embedded_of_files),
         "ingest_documents(embed_metadata)": ("dept", world.embedded_of_documents),
         "documents_named(words)": (
             "ab/x.txt",
-            lambda one: documents_named(
-                "default", one, inventory.documents("default", inventory.collections("default"))
+            lambda value: documents_named(
+                "default", value, inventory.documents("default", inventory.collections("default"))
             ),
         ),
         "evaluate(in_use)": ("words", world.decided),
         "extract(passages)": (
             "The red pump moves water.",
-            lambda one: extract("What moves water?", one),
+            lambda value: extract("What moves water?", value),
         ),
         "ingest(exclude)": (
             "x.txt",
-            lambda one: [ingest(["ab", "a"], parsers, open_store(), exclude=one).excluded],
+            lambda value: [ingest(["ab", "a"], parsers, open_store(), exclude=value).excluded],
         ),
-        "document_vectors(texts)": ("red pump", lambda one: list(document_vectors(one)[0])),
-        "query_vectors(texts)": ("red pump", lambda one: list(query_vectors(one)[0])),
-        "ingest(paths)": ("ab", lambda one: world.ingested(ingest(one, parsers, open_store()))),
-        "listed(paths)": ("ab", lambda one: [file.path for file in listed(one)]),
+        "document_vectors(texts)": ("red pump", lambda value: list(document_vectors(value)[0])),
+        "query_vectors(texts)": ("red pump", lambda value: list(query_vectors(value)[0])),
+        "ingest(paths)": ("ab", lambda value: world.ingested(ingest(value, parsers, open_store()))),
+        "listed(paths)": ("ab", lambda value: [file.path for file in listed(value)]),
         "main(arguments)": ("--version", world.printed),
-        "offered(foreign)": (SPLITTER, lambda one: [*offered(one)]),
-        "offered_columns(columns)": (SPLITTER, lambda one: [*offered_columns(one)]),
+        "offered(foreign)": (SPLITTER, lambda value: [*offered(value)]),
+        "offered_columns(columns)": (SPLITTER, lambda value: [*offered_columns(value)]),
         "read_all(exclude)": (
             "a",
-            lambda one: world.read(read_all(["ab", "a", "b"], exclude=one)),
+            lambda value: world.read(read_all(["ab", "a", "b"], exclude=value)),
         ),
-        "read_all(paths)": ("ab", lambda one: world.read(read_all(one))),
+        "read_all(paths)": ("ab", lambda value: world.read(read_all(value))),
     }

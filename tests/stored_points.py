@@ -11,7 +11,7 @@ def points_of(store: Store, collection: str) -> dict[str, Any]:
     engine: Any = store.engine
     with engine.step(collection):
         found = engine.collection(collection).select(None, None, vectors=True)
-        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
+        return {node.node_id: (node.payload, node.vector, node.words) for node in found}
 
 
 def without_seconds(report: IngestReport) -> dict[str, Any]:

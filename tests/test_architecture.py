@@ -18,7 +18,7 @@ def test_every_path_on_the_page_is_there(path: str) -> None:
 
 def test_the_page_has_a_row_for_every_room() -> None:
     named = set(re.findall(r"`([a-z_]+)(?:/|\.py)`", PAGE))
-    rooms = {one.stem for one in PACKAGE.iterdir() if one.suffix in {"", ".py"}}
+    rooms = {path.stem for path in PACKAGE.iterdir() if path.suffix in {"", ".py"}}
     assert rooms - {"__init__", "__pycache__"} <= named
 
 

@@ -26,9 +26,9 @@ def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_
     found = json.loads((FOLDER / "fresh_questions.json").read_text(encoding="utf-8"))
     questions = found["questions"]
     placed = (FOLDER / "fresh_documents.py").read_text(encoding="utf-8")
-    assert all(f'"{one["document"]}": Packaged(' in placed for one in questions)
-    assert all(passage["text"].strip() for one in questions for passage in one["gold"])
-    languages = Counter(one["id"].split("-")[0] for one in questions)
+    assert all(f'"{question["document"]}": Packaged(' in placed for question in questions)
+    assert all(passage["text"].strip() for question in questions for passage in question["gold"])
+    languages = Counter(question["id"].split("-")[0] for question in questions)
     assert len(questions) >= 60
     assert languages.keys() == {"en", "de", "fr", "es", "ru", "zh", "ja"}
 

@@ -21,8 +21,8 @@ from rag_nodes.readers import read
 ROOT = Path(__file__).parents[1]
 DEMO = dict(re.findall(r"^(DOC|ASK) \??:?= (.+)$", (ROOT / "Makefile").read_text(), re.MULTILINE))
 TRUTHS = {
-    one["question"]: one["gold"]
-    for one in json.loads((ROOT / "examples/corpus/questions.json").read_text(encoding="utf-8"))
+    row["question"]: row["gold"]
+    for row in json.loads((ROOT / "examples/corpus/questions.json").read_text(encoding="utf-8"))
 }
 
 
@@ -36,7 +36,11 @@ def comparison() -> Comparison:
 def right(comparison: Comparison, question: str) -> list[str]:
     """The parsers whose answer holds what is true."""
     columns = comparison.ask(question).columns
-    return [one.name for one in columns if one.answer and TRUTHS[question] in one.answer.text]
+    return [
+        column.name
+        for column in columns
+        if column.answer and TRUTHS[question] in column.answer.text
+    ]
 
 
 def test_page_picture_and_terminal_begin_with_the_same_document_and_question() -> None:
@@ -51,10 +55,10 @@ def test_page_picture_and_terminal_begin_with_the_same_document_and_question() -
 def test_each_example_question_is_answered_right_by_some_parser_and_not_alike_by_all(
     question: str, comparison: Comparison
 ) -> None:
-    answers = [one.answer.text for one in comparison.ask(question).columns if one.answer]
+    answers = [column.answer.text for column in comparison.ask(question).columns if column.answer]
     assert len(answers) == len(COMPARED)
-    assert any(TRUTHS[question] in one for one in answers)
-    assert len({re.sub(r"\[.*?\]", "", one) for one in answers}) > 1
+    assert any(TRUTHS[question] in answer for answer in answers)
+    assert len({re.sub(r"\[.*?\]", "", answer) for answer in answers}) > 1
 
 
 def test_all_but_one_parser_find_when_quiet_hours_begin_and_that_one_breaks_off(
@@ -62,7 +66,7 @@ def test_all_but_one_parser_find_when_quiet_hours_begin_and_that_one_breaks_off(
 ) -> None:
     assert right(comparison, DEMO["ASK"]) == ["heading", "token-overlap", "semantic"]
     columns = comparison.ask(DEMO["ASK"]).columns
-    (fixed,) = (one.answer for one in columns if one.name == "fixed")
+    (fixed,) = (column.answer for column in columns if column.name == "fixed")
     assert fixed is not None
     assert "Quiet hours last from ten in the eveni " in fixed.text.replace("\n", " ")
 

@@ -26,7 +26,7 @@ OF_PRESETS = {
     "vector_store_index": r"How do I start\?\n(\d\. -?\d\.\d+ .*\n)+",
 }
 """What the scripts print that run with any preset."""
-OF_EACH_CLASS = {one.path: name for name, one in PRESETS.items()}.values()
+OF_EACH_CLASS = {file.path: name for name, file in PRESETS.items()}.values()
 
 
 @pytest.fixture

@@ -30,7 +30,11 @@ def _disk_is_full(patch: pytest.MonkeyPatch, _: Path) -> None:
 
 def _folder_is_not_writable(patch: pytest.MonkeyPatch, path: Path) -> None:
     access = os.access
-    patch.setattr(os, "access", lambda one, mode: one != path.parent and access(one, mode))
+    patch.setattr(
+        os,
+        "access",
+        lambda unread_file, mode: unread_file != path.parent and access(unread_file, mode),
+    )
 
 
 def _file_is_mounted(patch: pytest.MonkeyPatch, _: Path) -> None:

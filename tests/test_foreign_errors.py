@@ -69,8 +69,8 @@ def test_a_comparison_tells_the_class_of_a_foreign_exception_and_not_its_text(
 ) -> None:
     caplog.set_level(logging.DEBUG)
     columns = compared(manual, COLUMNS, models=offline_models())
-    for one in columns:
-        assert "LeakyError" in (one["error"] or one["statistics"]["error"])
+    for column in columns:
+        assert "LeakyError" in (column["error"] or column["statistics"]["error"])
     assert CANARY not in json.dumps(columns) + caplog.text
 
 

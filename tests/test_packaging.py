@@ -41,7 +41,11 @@ def test_before_a_release_every_install_line_of_the_documentation_works_from_a_c
 
 def test_before_a_release_the_package_calls_itself_an_alpha() -> None:
     project = _project(ROOT)["project"]
-    (status,) = (one for one in project["classifiers"] if one.startswith("Development Status"))
+    (status,) = (
+        classifier
+        for classifier in project["classifiers"]
+        if classifier.startswith("Development Status")
+    )
     assert IS_RELEASED or status == "Development Status :: 3 - Alpha"
 
 
@@ -140,8 +144,8 @@ def test_what_the_package_index_shows_of_the_readme_has_no_link_that_is_dead_the
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     relative = re.compile(r"\]\((?!https?://|#)")
     assert relative.search(page)
-    for one in hook["substitutions"]:
-        page = re.sub(one["pattern"], one["replacement"], page)
+    for substitution in hook["substitutions"]:
+        page = re.sub(substitution["pattern"], substitution["replacement"], page)
     assert not relative.search(page)
 
 
@@ -158,7 +162,11 @@ def test_a_release_is_built_from_what_passed_the_same_command_as_every_change() 
 def test_every_python_that_the_package_index_is_told_of_is_tried_before_a_change_lands() -> None:
     project = _project(ROOT)["project"]
     prefix = "Programming Language :: Python :: 3."
-    told = [one.rpartition(" ")[2] for one in project["classifiers"] if one.startswith(prefix)]
+    told = [
+        classifier.rpartition(" ")[2]
+        for classifier in project["classifiers"]
+        if classifier.startswith(prefix)
+    ]
     jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
     assert jobs["test"]["strategy"]["matrix"]["python"] == told
     assert project["requires-python"] == f">={told[0]}"
@@ -175,12 +183,12 @@ def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() 
     files = [file for folder in folders for file in folder.glob("*.*")]
     files += (ROOT / ".github").rglob("*.yml")
     with_owner = [
-        one.relative_to(ROOT).as_posix()
-        for one in files
-        if one.is_file() and "/OWNER" in one.read_text(encoding="utf-8")
+        file.relative_to(ROOT).as_posix()
+        for file in files
+        if file.is_file() and "/OWNER" in file.read_text(encoding="utf-8")
     ]
     assert with_owner
-    assert [one for one in with_owner if f"`{one}`" not in said] == []
+    assert [name for name in with_owner if f"`{name}`" not in said] == []
 
 
 def test_only_pymupdf_has_a_licence_that_binds_what_is_built_with_it() -> None:
@@ -236,7 +244,7 @@ def _is_installed(name: str) -> bool:
 
 def _licence(name: str) -> str:
     said = metadata.metadata(name)
-    kinds = [one for one in said.get_all("Classifier") or [] if one.startswith("License")]
+    kinds = [line for line in said.get_all("Classifier") or [] if line.startswith("License")]
     return " ".join(
         [said.get("License-Expression") or "", said.get("License") or "", *kinds]
     ).strip()

@@ -83,7 +83,7 @@ def test_parts_of_a_set_are_joined_in_the_order_of_its_questions() -> None:
 def test_a_part_of_a_set_has_every_row_for_its_questions_alone() -> None:
     full, part = kept.Kept.load("qmsum"), kept.Kept.load_part("qmsum")
     places = [full.questions.index(question) for question in part.questions]
-    row, of_part = (one.systems["ladder"]["ladder"]["recall"]["1000"] for one in (full, part))
+    row, of_part = (result.systems["ladder"]["ladder"]["recall"]["1000"] for result in (full, part))
     assert 0 < len(places) < len(full.questions)
     assert of_part == [row[place] for place in places]
 
@@ -94,7 +94,7 @@ def test_questions_about_a_part_of_the_documents_are_asked_of_all_documents() ->
         for name in ("a.txt", "b.txt", "c.txt", *(f"{number}.txt" for number in range(9)))
     ]
     gold = [((Passage(document.id_, Span(0, 3)),),) for document in documents]
-    asked = [Question(one[0][0].document, one[0][0].document, one) for one in gold]
+    asked = [Question(result[0][0].document, result[0][0].document, result) for result in gold]
     dataset = Dataset("qmsum", tuple(documents), tuple(asked))
 
     part = labelled_sets.part_of(dataset)

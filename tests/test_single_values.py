@@ -73,8 +73,10 @@ def _in_the_folder(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 def taken_by_callers(elements: set[str]) -> set[str]:
     """The public parameters of which callers may give several values of such a type."""
     ours = MADE_BY_US | CALLED_BY_US
-    named = (one for one in public_parameters() if one.elements & elements)
-    return {one.name for one in named if one.name.partition("(")[0] not in ours}
+    named = (parameter for parameter in public_parameters() if parameter.elements & elements)
+    return {
+        collection.name for collection in named if collection.name.partition("(")[0] not in ours
+    }
 
 
 def test_every_public_parameter_for_several_texts_is_tried_with_a_single_one(world: World) -> None:
@@ -83,19 +85,23 @@ def test_every_public_parameter_for_several_texts_is_tried_with_a_single_one(wor
 
 def test_every_public_parameter_for_several_texts_says_that_it_takes_a_single_one() -> None:
     several_only = {
-        one.name
-        for one in public_parameters()
-        if one.elements & TEXTS and not one.elements & TEXTS <= one.singles
+        parameter.name
+        for parameter in public_parameters()
+        if parameter.elements & TEXTS and not parameter.elements & TEXTS <= parameter.singles
     }
     assert several_only & taken_by_callers(TEXTS) == TYPED
 
 
 def test_every_public_parameter_for_several_documents_says_that_it_takes_a_single_one() -> None:
-    takers = (one for one in public_parameters() if "Document" in one.elements - one.singles)
+    takers = (
+        parameter
+        for parameter in public_parameters()
+        if "Document" in parameter.elements - parameter.singles
+    )
     as_in_llama_index = {
         f"AtomicIngestionPipeline{method}(documents)" for method in ("", ".run", ".arun")
     }
-    names = {one.name for one in takers} - as_in_llama_index
+    names = {taker.name for taker in takers} - as_in_llama_index
     assert names == {"Dataset(documents)"}, "it takes a tuple"
 
 
@@ -105,7 +111,7 @@ TAKE_DOCUMENTS: dict[str, Callable[[Any], Any]] = {
     "draft_questions": lambda documents: draft_questions(documents).questions,
     "join_pages": join_pages,
     "load_dataset": lambda documents: (
-        load_dataset(EXAMPLES / "ferry_questions.csv", documents).unplaced
+        load_dataset(EXAMPLES / "ferry_questions.csv", documents).not_located
     ),
     "pages_of_one_file": pages_of_one_file,
     "place": lambda documents: (
@@ -175,7 +181,7 @@ TAKE_PATHS: dict[str, tuple[Callable[[Path], Path], Callable[[Any], Any]]] = {
     "read_html": (web_page, lambda path: read_html(path, Limits()).text),
     "read_labels": (lambda _: EXAMPLES / "ferry_questions.csv", read_labels),
     "read_pdf": (lambda _: EXAMPLES / "ferry.pdf", lambda path: read_pdf(path, Limits()).text),
-    "readings": (web_page, lambda path: [one.text for one in readings(path)]),
+    "readings": (web_page, lambda path: [reading.text for reading in readings(path)]),
 }  # fmt: skip
 
 
@@ -200,8 +206,8 @@ def test_a_path_may_be_a_text(name: str, tmp_path: Path) -> None:
 
 def test_every_public_parameter_for_a_path_says_that_it_takes_a_text() -> None:
     paths_only = {
-        one.name.partition("(")[0]
-        for one in public_parameters()
-        if one.singles & PATHS and "str" not in one.singles
+        parameter.name.partition("(")[0]
+        for parameter in public_parameters()
+        if parameter.singles & PATHS and "str" not in parameter.singles
     }
     assert paths_only - MADE_BY_US == set()

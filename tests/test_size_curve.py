@@ -28,7 +28,7 @@ def test_the_picture_has_a_curve_of_every_parser_and_its_point_at_each_size() ->
     root = ET.fromstring(text)  # noqa: S314 -- our own file
     curves = root.findall("{*}g[@data-column]")
     curves = curves[: len(COMPARED)]  # after them LlamaIndex's own may stand
-    assert [one.get("data-column") for one in curves] == list(COMPARED)
+    assert [curve.get("data-column") for curve in curves] == list(COMPARED)
     for curve in curves:
         points = curve.findall("{*}circle[@class='dot']")
         assert len(points) == len(SIZES) + 2, "its own size and the equal one as well"
@@ -42,7 +42,7 @@ def test_the_picture_shows_what_is_measured_of_a_parser_at_its_own_size_and_two_
     points = re.findall(r"heading(?: at|, whole)[^<]* tokens a chunk", drawn)
     assert len(points) == 3
     picture = SCRIPT["PICTURE"].read_text(encoding="utf-8")
-    assert all(f">{one}<" in picture for one in points), "run scripts/docs/make_size_curve.py"
+    assert all(f">{point}<" in picture for point in points), "run scripts/docs/make_size_curve.py"
 
 
 def test_the_picture_is_one_file_that_is_light_or_dark_like_the_page_around_it() -> None:
@@ -51,4 +51,4 @@ def test_the_picture_is_one_file_that_is_light_or_dark_like_the_page_around_it()
     assert not re.search(r"(?:href|src|url\(|@import)", text)
     classes = {name for names in re.findall(r'class="([^"]+)"', text) for name in names.split()}
     (style,) = re.findall(r"<style>(.*?)</style>", text, re.DOTALL)
-    assert {one for one in classes - {"name", "cx"} if f".{one}" not in style} == set()
+    assert {kind for kind in classes - {"name", "cx"} if f".{kind}" not in style} == set()

@@ -44,14 +44,14 @@ def _model() -> bytes:
     node = _text(1, "vectors") + _text(1, "input_ids") + _text(2, "output") + _text(4, "Gather")
     inputs = [_value(name, _INT64, "batch", "words") for name in ("input_ids", "attention_mask")]
     graph = _bytes(1, node) + _text(2, "tiny") + _bytes(5, vectors)
-    graph += b"".join(_bytes(11, one) for one in inputs)
+    graph += b"".join(_bytes(11, given) for given in inputs)
     graph += _bytes(12, _value("output", _FLOAT, "batch", "words", 2))
     return _number(1, 8) + _bytes(7, graph) + _bytes(8, _text(1, "") + _number(2, 13))
 
 
 def _value(name: str, kind: int, *sizes: int | str) -> bytes:
-    dimensions = [_text(2, one) if isinstance(one, str) else _number(1, one) for one in sizes]
-    shape = b"".join(_bytes(1, one) for one in dimensions)
+    dimensions = [_text(2, size) if isinstance(size, str) else _number(1, size) for size in sizes]
+    shape = b"".join(_bytes(1, dimension) for dimension in dimensions)
     tensor = _number(1, kind) + _bytes(2, shape)
     return _text(1, name) + _bytes(2, _bytes(1, tensor))
 

@@ -48,7 +48,7 @@ def choose(
     session.columns.ticked = parsers
     session.columns.baseline = baseline
     session.columns.chosen = parsers[0] if parsers else ""
-    session.columns.options = {name: dict(one) for name, one in (options or {}).items()}
+    session.columns.options = {name: dict(option) for name, option in (options or {}).items()}
     if key is not None:
         context["api_key"] = SecretStr(key)
     session.context = session.context.model_copy(update=context)

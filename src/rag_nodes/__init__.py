@@ -74,7 +74,7 @@ IDENTITY = (
     "LlamaIndex node parsers with exact source spans, and an evaluation that shows which chunking "
     "works on your documents."
 )
-"""What the project is, in the words of README, help, REST and MCP."""
+"""Summary of the project, in the words of README, help, REST and MCP."""
 
 __all__ = [
     "PRESETS",
@@ -180,7 +180,7 @@ _HOMES = {
     "server": ("launch",),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
 }
-"""Where a name is defined; all others are those of `parsers`."""
+"""Modules that define public names; all other names are those of `parsers`."""
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these
 
@@ -205,12 +205,12 @@ def _found(name: str) -> object:
         home = next((one for one, names in _HOMES.items() if name in names), "parsers")
         return getattr(import_module(f"{__name__}.{home}"), name)
     if name.startswith("_"):
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     if find_spec(f"{__name__}.{name}"):
         return import_module(f"{__name__}.{name}")
     home = import_module(f"{__name__}.parsers.presets").home_of(name)
     if not home:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        raise AttributeError(f"module '{__name__}' has no attribute '{name}'")
     return getattr(import_module(home), name)
 
 

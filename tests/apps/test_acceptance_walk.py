@@ -54,13 +54,13 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     page.set_default_timeout(PATIENCE)
     problems: list[str] = []
     foreign: list[str] = []
-    page.on("console", lambda one: one.type == "error" and problems.append(one.text))
+    page.on("console", lambda node: node.type == "error" and problems.append(node.text))
     page.on("pageerror", lambda error: problems.append(str(error)))
     page.on("request", lambda request: foreign.append(request.url))
     page.add_init_script(_VIOLATIONS)
 
     # 1, 2: the command is installed, and runs
-    assert [one.value for one in entry_points(group="console_scripts", name="rag-nodes")]
+    assert [entry.value for entry in entry_points(group="console_scripts", name="rag-nodes")]
     page.goto(running.address)
     page.wait_for_selector(".rn-tick", timeout=PATIENCE)
     assert page.locator(".rn-question-box").is_disabled()
@@ -71,7 +71,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     # 4: a document of several pages
     _upload(page, CORPUS / "handbook.pdf")
     assert "6 pages" in page.inner_text(".rn-documents")
-    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+    assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
 
     # 5: the parsers cut it into different numbers of chunks
     counts = _counts(page)
@@ -81,11 +81,11 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     # 6, 7: a question of fact gets an answer per parser, and they differ
     ask(page, QUESTION)
     columns = page.locator("details.rn-column").all()
-    answers = [_opened(one).locator(".rn-answer").inner_text() for one in columns]
+    answers = [_opened(column).locator(".rn-answer").inner_text() for column in columns]
     assert len(answers) == 4
     assert all(FACTS[QUESTION] in answer for answer in answers)
     assert len(set(answers)) >= 3
-    assert all("gpt-4o-mini" in one.locator(".rn-kind").inner_text() for one in columns)
+    assert all("gpt-4o-mini" in column.locator(".rn-kind").inner_text() for column in columns)
 
     # 8: so do the chunks they rest on, and each is cited
     for column in columns:
@@ -100,7 +100,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     assert QUESTION in history
     assert FOLLOW_UP in history
     last = page.locator(".rn-turn").first.locator("details.rn-column").all()
-    answered = [one for one in last if "quarantine" in _opened(one).inner_text()]
+    answered = [fold for fold in last if "quarantine" in _opened(fold).inner_text()]
     assert len(answered) >= 3, "with the same room for all, fixed windows may miss a sentence"
 
     # 10: another document starts over
@@ -144,7 +144,7 @@ def _opened(column: Locator) -> Locator:
 def _counts(page: Page) -> list[int]:
     """Chunks of each column, as the map says."""
     names = page.locator(".rn-strip-name small").all_inner_texts()
-    return [int(one.replace(",", "")) for one in names]
+    return [int(name.replace(",", "")) for name in names]
 
 
 def _another_pdf(folder: Path) -> Path:

@@ -52,7 +52,7 @@ def test_a_turn_is_not_drawn_again_by_later_ones(visitor: Visitor, red: Path) ->
     since = visitor.since
     visitor.ask("What does it need?")
     later = visitor.session.screen.patches(since)
-    assert [one["name"] for one in later if one["name"].startswith("turn")] == ["turn 2"]
+    assert [entry["name"] for entry in later if entry["name"].startswith("turn")] == ["turn 2"]
 
 
 def test_clearing_removes_the_turns_and_other_documents_do(

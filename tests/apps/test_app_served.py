@@ -15,9 +15,11 @@ from rag_nodes.server.serve import launch
 
 def test_gradio_offers_no_event_and_one_function_of_the_page(app: gr.Blocks) -> None:
     assert app.get_api_info()["named_endpoints"] == {}
-    assert [one for one in app.fns.values() if one.targets] == []
+    assert [fn for fn in app.fns.values() if fn.targets] == []
     functions = [
-        name for one in app.config["components"] for name in one["props"].get("server_fns") or ()
+        name
+        for component in app.config["components"]
+        for name in component["props"].get("server_fns") or ()
     ]
     assert functions == ["act"]
 
@@ -30,7 +32,7 @@ def test_blocks_that_are_launched_alone_tell_the_browser_to_stay_with_this_serve
 
 
 def test_an_action_is_answered_and_a_key_comes_back_in_no_answer(app: gr.Blocks) -> None:
-    [component] = [one for one in app.blocks.values() if isinstance(one, gr.HTML)]
+    [component] = [block for block in app.blocks.values() if isinstance(block, gr.HTML)]
     sent = {"token": "a" * 48, "action": "models", "payload": {"api_key": "canary-no-key-51"}}
     body = {"session_hash": "s", "component_id": component._id, "fn_name": "act", "data": sent}
     reply = httpx.post(f"{app.local_url}gradio_api/component_server", json=body, timeout=60)

@@ -92,9 +92,11 @@ def test_a_fifth_column_is_refused_and_what_is_not_on_offer_changes_nothing() ->
 def test_every_preset_has_at_most_size_overlap_and_one_more_option(name: str) -> None:
     sliders = sliders_of(PRESETS[name])
     assert len(sliders) <= 3
-    assert all(one.minimum <= default_of(PRESETS[name], one) <= one.maximum for one in sliders)
+    assert all(
+        slider.minimum <= default_of(PRESETS[name], slider) <= slider.maximum for slider in sliders
+    )
     if PRESETS[name].embeds:
-        assert "breakpoint_percentile" in [one.field for one in sliders]
+        assert "breakpoint_percentile" in [slider.field for slider in sliders]
 
 
 def test_an_option_stays_in_its_range_and_the_default_is_no_change() -> None:
@@ -129,20 +131,20 @@ def test_a_column_that_is_ticked_answers_the_next_question(diary: Visitor) -> No
     diary.settle()
     diary.ask("What happened on day 7?")
     columns = diary.session.turns[-1].columns
-    assert {one.name for one in columns} == {"retrieval", "heading", "page", REFERENCE}
+    assert {column.name for column in columns} == {"retrieval", "heading", "page", REFERENCE}
 
 
 def test_the_context_holds_for_every_column_and_for_the_decision(diary: Visitor) -> None:
     diary.act("context", value="budget:500")
     diary.settle()
     diary.ask("What happened on day 7?")
-    answers = [one.answer for one in diary.session.turns[-1].columns]
-    assert all(one and one.context_tokens <= 500 for one in answers)
+    answers = [column.answer for column in diary.session.turns[-1].columns]
+    assert all(answer and answer.context_tokens <= 500 for answer in answers)
     assert diary.session.decider.plan.main == "recall@500"
     diary.act("context", value="chunks:5")
     diary.settle()
     diary.ask("What happened on day 7?")
-    hits = [len(one.answer.hits) for one in diary.session.turns[-1].columns if one.answer]
+    hits = [len(column.answer.hits) for column in diary.session.turns[-1].columns if column.answer]
     assert max(hits) <= 5
     assert diary.session.decider.plan.main == "recall@k5"
 
@@ -158,9 +160,9 @@ def test_a_visitor_asks_engines_beside_parsers_about_documents_that_are_no_files
         visitor.act("arrive")
         visitor.settle()
         visitor.ask(QUESTION)
-        columns = {one.name: one for one in visitor.session.turns[-1].columns}
+        columns = {column.name: column for column in visitor.session.turns[-1].columns}
         assert [*columns] == ["my engine", "mine", "ours"]
-        assert {one.error for one in columns.values()} == {None}
+        assert {column.error for column in columns.values()} == {None}
         for column in columns.values():
             for citation in column.answer.citations:
                 assert MANUAL[citation.start : citation.end] == citation.quote
@@ -246,6 +248,6 @@ def test_the_page_answers_as_a_comparison_of_its_columns_models_and_options() ->
     with Comparison(columns, documents=[DOCUMENT], options=options, **models) as comparison:
         expected = comparison.ask(QUESTION)
     assert asked.models == expected.models
-    assert [one.answer.hits for one in asked.columns] == [
-        one.answer.hits for one in expected.columns
+    assert [column.answer.hits for column in asked.columns] == [
+        column.answer.hits for column in expected.columns
     ]

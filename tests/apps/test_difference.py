@@ -24,16 +24,18 @@ def compared(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
     columns = [
         make_column(
             name=name,
-            text=between.join(f"{one} [Source {n}]" for n, one in enumerate(said, start=1)),
+            text=between.join(
+                f"{sentence} [Source {n}]" for n, sentence in enumerate(said, start=1)
+            ),
             kind=kind,
         )
         for name, said in zip(names, answers, strict=False)
     ]
-    return difference({one.name: one.answer for one in columns if one.answer}, {})
+    return difference({column.name: column.answer for column in columns if column.answer}, {})
 
 
 def _said(found: Difference) -> dict[str, list[str]]:
-    return {one.text: list(one.said) for one in found.sentences}
+    return {sentence.text: list(sentence.said) for sentence in found.sentences}
 
 
 @pytest.mark.parametrize("kind", ["extract", "generated"])
@@ -87,13 +89,13 @@ def test_a_source_before_a_full_stop_or_comma_leaves_no_gap() -> None:
 
 def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sentence() -> None:
     code = "pip install pump\n  pump --start"
-    texts = [f"Run this [Source 1]:\n\n```{one}\n{code}\n```\n{RAIN}" for one in ("bash", "sh")]
+    texts = [f"Run this [Source 1]:\n\n```{text}\n{code}\n```\n{RAIN}" for text in ("bash", "sh")]
     texts.append(f"- Run it:\n  ~~~\n  {code}")
     columns = [
         make_column(name=name, text=text, kind="generated")
         for name, text in zip(("fixed", "heading", "semantic"), texts, strict=True)
     ]
-    found = difference({one.name: one.answer for one in columns if one.answer}, {})
+    found = difference({column.name: column.answer for column in columns if column.answer}, {})
     assert _said(found) == {
         f"```bash\n{code}\n```": ["fixed", "heading", "semantic"],
         "Run this:": ["fixed", "heading"],
@@ -199,7 +201,7 @@ def test_sentences_are_signed_against_the_baseline_and_what_it_loses_comes_first
     )
     turn = Turn(1, "Why?", make_report(*columns), None, None)
     compared = compared_turn(turn, "fixed")
-    assert [(one.sign, one.missed_by) for one in compared.sentences] == [
+    assert [(sentence.sign, sentence.missed_by) for sentence in compared.sentences] == [
         ("\N{MINUS SIGN}", "heading"),
         ("+", ""),
     ]

@@ -63,7 +63,7 @@ def test_the_pages_of_a_file_are_one_document_and_blank_ones_are_counted(handboo
 def test_the_page_is_drawn_as_printed_if_the_file_is_there(handbook: Path) -> None:
     session, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
     show_page(session)
-    drawing = next(one["html"] for one in session.screen.patches(0) if one["name"] == "sheet")
+    drawing = next(patch["html"] for patch in session.screen.patches(0) if patch["name"] == "sheet")
     assert drawing.count("<image ") == 1
     session.close()
 
@@ -72,7 +72,9 @@ def test_a_question_is_answered_with_the_page_of_the_file(handbook: Path) -> Non
     session, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
     [column] = session.talk.ask("When is the ramp lowered?").columns
     assert column.answer is not None
-    assert {one.page for one in column.answer.citations if "ramp" in one.quote} == {3}
+    assert {citation.page for citation in column.answer.citations if "ramp" in citation.quote} == {
+        3
+    }
     session.close()
 
 

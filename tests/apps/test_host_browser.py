@@ -151,7 +151,9 @@ def test_with_the_default_theme_of_gradio_no_word_is_written_in_two_fonts(answer
         browser.send(f"{domain}.enable")
     root = browser.send("DOM.getDocument", {"depth": 0})["root"]["nodeId"]
     nodes = browser.send("DOM.querySelectorAll", {"nodeId": root, "selector": BOLD})["nodeIds"]
-    used = [browser.send("CSS.getPlatformFontsForNode", {"nodeId": one})["fonts"] for one in nodes]
+    used = [
+        browser.send("CSS.getPlatformFontsForNode", {"nodeId": node})["fonts"] for node in nodes
+    ]
     families = [{font["familyName"] for font in fonts} for fonts in used]
     assert families
-    assert [one for one in families if len(one) > 1] == []
+    assert [family for family in families if len(family) > 1] == []

@@ -47,11 +47,11 @@ FURTHER = (
 _PLACES = ("\n\n{}", "\n\n## {}", "\n\n- {}", "\n\n> {}", "\n\n| a |\n|---|\n| {} |", "\n\n[{}](x)")
 """Where Markdown puts text: each payload comes in each of them."""
 RUNS = "window.__pwned=1"
-EVERY = tuple(one.replace("alert(1)", f"alert({RUNS})") for one in (*PAYLOADS, *FURTHER))
+EVERY = tuple(payload.replace("alert(1)", f"alert({RUNS})") for payload in (*PAYLOADS, *FURTHER))
 """What each does if it runs: show a dialog and leave a mark."""
-SHOWN = tuple(one.replace("\x00", "\ufffd").replace("\ud800", "\ufffd") for one in EVERY)
+SHOWN = tuple(payload.replace("\x00", "\ufffd").replace("\ud800", "\ufffd") for payload in EVERY)
 """As text that a file or a request can hold."""
-_IN_MARKDOWN = "".join(place.format(one) for one in SHOWN for place in _PLACES)
+_IN_MARKDOWN = "".join(place.format(shown) for shown in SHOWN for place in _PLACES)
 QUESTION = " | ".join(SHOWN)[:3900]
 _WATCH = """window.violations = []; document.addEventListener('securitypolicyviolation',
   (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""
@@ -99,16 +99,18 @@ def documents(tmp_path: Path) -> list[Path]:
     """Hostile text in names, titles, headings, tables and plain text."""
     folder = tmp_path / "documents"
     folder.mkdir()
-    names = [one for one in SHOWN if "/" not in one and len(one.encode()) < 200]
+    names = [shown for shown in SHOWN if "/" not in shown and len(shown.encode()) < 200]
     for number, name in enumerate(names[:5]):
         text = f"# {SHOWN[number]}\n\nThe machine is red. {SHOWN[number]}\n"
         (folder / f"{name}.md").write_text(text, encoding="utf-8")
-    headings = "".join(f"## {one}\n\nMachine {number} is red: {one}\n\n" for number, one in _few())
+    headings = "".join(
+        f"## {payload}\n\nMachine {number} is red: {payload}\n\n" for number, payload in _few()
+    )
     title = SHOWN[1].replace('"', "'")
     front = f'---\ntitle: "{title}"\ndescription: "{title}"\n---\n# {SHOWN[0]}\n\n'
     (folder / "headings.md").write_text(front + headings, encoding="utf-8")
     (folder / "plain.txt").write_text("\n\n".join(SHOWN), encoding="utf-8")
-    rows = "".join(f'"{one.replace(chr(34), chr(34) * 2)}",red\n' for one in SHOWN)
+    rows = "".join(f'"{shown.replace(chr(34), chr(34) * 2)}",red\n' for shown in SHOWN)
     (folder / "table.csv").write_text(f'"<img src=x onerror={RUNS}>",colour\n{rows}', "utf-8")
     return sorted(folder.iterdir())
 
@@ -150,7 +152,8 @@ def page(browser: Browser, address: str, seen: Seen) -> Iterator[Page]:
     opened.set_default_timeout(PATIENCE)
     ours = (address, "data:", "blob:")
     context.on(
-        "request", lambda one: None if one.url.startswith(ours) else seen.foreign.append(one.url)
+        "request",
+        lambda request: None if request.url.startswith(ours) else seen.foreign.append(request.url),
     )
 
     def dismiss(dialog: Dialog) -> None:
@@ -180,11 +183,11 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
     _ask(page, SHOWN[0], turns=2)
     _click_around(page, ".rn-answers", "summary", ".rn-chip")
     history = _text(page, ".rn-answers")
-    assert [one for one in SHOWN if one not in history] == []
+    assert [shown for shown in SHOWN if shown not in history] == []
     assert page.locator(_WEB_LINK).count() > 0
     assert page.locator(".rn-answer :is(h4, li, td, blockquote)").count() > 100
     status = _text(page, ".rn-documents")
-    assert [one.name for one in documents if one.name not in status] == []
+    assert [document.name for document in documents if document.name not in status] == []
 
     page.select_option("[data-change=document]", label="plain.txt")
     page.locator(".rn-sheet", has_text="endoftext").wait_for()
@@ -198,13 +201,13 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
         page.wait_for_selector(".rn:not([data-waiting])")
         _click_around(page, ".rn-view", "summary", "[data-k]")
         drawn += _text(page, ".rn-view")
-    assert [one for one in SHOWN[:30] if one not in drawn] == []
+    assert [shown for shown in SHOWN[:30] if shown not in drawn] == []
     page.locator(".rn-decision").wait_for()
     page.get_by_role("button", name="Add 10 questions").click()
     page.wait_for_selector(".rn:not([data-waiting])")
     _provoke(page)
 
-    page.set_input_files(".rn-add input", [str(one) for one in documents[:5]])
+    page.set_input_files(".rn-add input", [str(document) for document in documents[:5]])
     page.wait_for_selector(".rn-turn", state="detached")
     page.wait_for_selector(".rn[data-loading=false]")
     _provoke(page)
@@ -217,7 +220,7 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
 
 def _few() -> Iterator[tuple[int, str]]:
     """What fits into a heading: one line, not too long."""
-    return ((number, one) for number, one in enumerate(SHOWN) if len(one) < 200)
+    return ((number, shown) for number, shown in enumerate(SHOWN) if len(shown) < 200)
 
 
 def _ask(page: Page, question: str, turns: int) -> None:

@@ -46,7 +46,7 @@ def mounted(
         with leaks_collected():
             page = build_app(OFFLINE)
             app = gr.mount_gradio_app(FastAPI(), page, path="/", **options)
-        [component] = [one for one in page.blocks.values() if isinstance(one, gr.HTML)]
+        [component] = [block for block in page.blocks.values() if isinstance(block, gr.HTML)]
         with leaks_collected(), listening(app) as address, httpx.Client(timeout=60) as client:
 
             def act(**headers: str) -> httpx.Response:
@@ -123,7 +123,7 @@ def test_only_files_in_the_upload_folder_count_as_uploads(
         path.write_text("text")
     link = folder / "hash" / "link.md"
     link.symlink_to(outside)
-    found = [is_uploaded(one) for one in (inside, outside, link, folder / ".." / "a.md")]
+    found = [is_uploaded(path) for path in (inside, outside, link, folder / ".." / "a.md")]
     assert found == [True, False, False, False]
     assert not is_uploaded(folder / "hash" / "gone.md")
 

@@ -59,12 +59,12 @@ def test_a_key_is_in_nothing_that_a_running_app_shows_writes_or_saves(
     with app_process(tmp_path, "--mcp", **variables) as running:
         page = browser.new_page()
         page.set_default_timeout(PATIENCE)
-        page.on("console", lambda one: seen.update({f"console {len(seen)}": one.text}))
-        page.on("response", lambda one: _note(one, seen))
+        page.on("console", lambda node: seen.update({f"console {len(seen)}": node.text}))
+        page.on("response", lambda item: _note(item, seen))
         page.goto(running.address)
         _load(page, "")  # with the server's key
         _load(page, TYPED)
-        assert {one.authorization for one in openai_server.requests} == {
+        assert {request.authorization for request in openai_server.requests} == {
             f"Bearer {OWN}",
             f"Bearer {TYPED}",
         }
@@ -108,7 +108,7 @@ def test_a_key_is_in_no_log_state_or_reply(
             visitor.ask(QUESTION)
             openai_server.faults.clear()
             texts[f"page {number}"] = repr(visitor.regions)
-        assert f"Bearer {TYPED}" in {one.authorization for one in openai_server.requests}
+        assert f"Bearer {TYPED}" in {request.authorization for request in openai_server.requests}
         texts["session"] = repr([vars(visitor.session), visitor.session.turns])
         texts["comparison"] = repr(visitor.session.comparison)
     written = capfd.readouterr()

@@ -18,7 +18,7 @@ def test_python_serves_the_whole_app(monkeypatch: pytest.MonkeyPatch) -> None:
     served: list[Any] = []
     monkeypatch.setattr("rag_nodes.server.launch", served.append)
     runpy.run_path(str(LAUNCHER), run_name="__main__")
-    assert [type(one) for one in served] == [Settings]
+    assert [type(app) for app in served] == [Settings]
 
 
 def test_whoever_imports_it_finds_blocks_named_demo(

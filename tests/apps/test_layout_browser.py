@@ -88,7 +88,7 @@ def test_nothing_is_wider_than_its_place(answered: Page, size: str) -> None:
 
 def test_on_a_phone_the_page_stands_below_the_answers(answered: Page) -> None:
     answered.set_viewport_size({"width": 390, "height": 844})
-    answers, view = (answered.locator(one).bounding_box() for one in (".rn-answers", ".rn-view"))
+    answers, view = (answered.locator(text).bounding_box() for text in (".rn-answers", ".rn-view"))
     assert answers
     assert view
     assert answers["y"] + answers["height"] <= view["y"]

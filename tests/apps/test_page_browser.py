@@ -56,7 +56,7 @@ def test_a_document_becomes_answers_their_page_a_label_and_a_script(page: Page) 
 
 
 def test_answers_and_page_stand_side_by_side_and_an_answer_moves_nothing(ferry: Page) -> None:
-    answers, view = (ferry.locator(one).bounding_box() for one in (".rn-answers", ".rn-view"))
+    answers, view = (ferry.locator(text).bounding_box() for text in (".rn-answers", ".rn-view"))
     assert answers
     assert view
     assert answers["x"] + answers["width"] <= view["x"]

@@ -101,7 +101,7 @@ def test_pages_turn_by_number_by_step_by_place_and_stop_at_the_ends(ferry: Visit
 
 def test_words_are_searched_one_place_after_the_other_and_around_the_end(ferry: Visitor) -> None:
     found = [ferry.act("search", words="quiet hours")["found"] for _ in range(2)]
-    assert [one.split(" of ")[0] for one in found] == ["1", "2"]
+    assert [line.split(" of ")[0] for line in found] == ["1", "2"]
     assert ferry.act("search", words="no such words")["found"] == "not found"
 
 
@@ -119,8 +119,8 @@ def test_chunks_that_were_split_again_since_are_not_shown_in_a_wrong_place(
     diary.settle()
     position = next(
         number
-        for number, one in enumerate(diary.session.turns[-1].columns, 1)
-        if one.name == "retrieval"
+        for number, column in enumerate(diary.session.turns[-1].columns, 1)
+        if column.name == "retrieval"
     )
     reply = diary.act("open", turn="1", column=str(position), rank="1")
     assert "split again" in reply["notice"]
@@ -138,7 +138,7 @@ def test_of_two_documents_the_other_one_is_shown_by_its_name(
 
 
 def test_hostile_text_is_shown_as_text(settings: Settings, tmp_path: Path) -> None:
-    shown = [one for one in PAYLOADS if "\x00" not in one and "\ud800" not in one]
+    shown = [payload for payload in PAYLOADS if "\x00" not in payload and "\ud800" not in payload]
     with visiting(settings) as visitor:
         visitor.load(written(tmp_path / "plain.txt", "\n\n".join(shown)))
         everything = "".join(visitor.regions.values())

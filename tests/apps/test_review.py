@@ -42,7 +42,7 @@ def _select(visitor: Visitor, text: str, drawn: str | None = None) -> dict[str, 
 
 def _questions(visitor: Visitor) -> list[tuple[str, bool]]:
     dataset = visitor.session.questions.dataset
-    return [(one.text, one.draft) for one in dataset.questions] if dataset else []
+    return [(question.text, question.draft) for question in dataset.questions] if dataset else []
 
 
 def test_the_last_question_and_what_is_selected_become_a_labelled_question(

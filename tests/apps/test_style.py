@@ -48,13 +48,14 @@ def _resolved(theme: object, attribute: str) -> str:
 
 def _channels(colour: str) -> tuple[float, ...]:
     digits = colour.lstrip("#")
-    digits = "".join(2 * one for one in digits) if len(digits) == 3 else digits
+    digits = "".join(2 * digit for digit in digits) if len(digits) == 3 else digits
     return tuple(int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4))
 
 
 def _luminance(channels: tuple[float, ...]) -> float:
     red, green, blue = (
-        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in channels
+        channel / 12.92 if channel <= 0.04045 else ((channel + 0.055) / 1.055) ** 2.4
+        for channel in channels
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
@@ -66,7 +67,7 @@ def _contrast(text: tuple[float, ...], behind: tuple[float, ...]) -> float:
 
 def _mixed(colour: str, behind: str, share: float) -> tuple[float, ...]:
     pairs = zip(_channels(colour), _channels(behind), strict=True)
-    return tuple(share * one + (1 - share) * other for one, other in pairs)
+    return tuple(share * pair + (1 - share) * other for pair, other in pairs)
 
 
 def test_every_class_of_the_style_sheet_is_used_and_every_rule_stands_once() -> None:

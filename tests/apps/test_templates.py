@@ -120,7 +120,7 @@ def rendered(name: str, text: str, *, true: bool) -> str:
     wanted = dict.fromkeys(values_of(name), hostile)
     pieces = [render(name, **wanted)]
     module = TEMPLATES.get_template(f"{name}.html").make_module(wanted)
-    for macro in (one for one in vars(module).values() if isinstance(one, Macro)):
+    for macro in (name for name in vars(module).values() if isinstance(name, Macro)):
         calls = {"caller": lambda *_: hostile} if macro.caller else {}
         pieces.append(macro(*[hostile] * len(macro.arguments), **calls))
     return str(Markup("\n").join(pieces))
@@ -135,7 +135,7 @@ def test_a_template_with_hostile_values_has_the_elements_it_has_with_harmless_on
         html = rendered(name, text, true=true)
         found = Read(html)
         assert found.elements == harmless.elements, text
-        assert [one for one in found.dangers if one not in harmless.dangers] == [], text
+        assert [danger for danger in found.dangers if danger not in harmless.dangers] == [], text
         html.encode()  # it is sent as JSON in UTF-8
 
 
@@ -152,7 +152,7 @@ def test_a_template_quotes_its_attributes_and_turns_escaping_off_nowhere(name: s
 def test_a_template_opens_and_closes_the_same_elements(name: str) -> None:
     html = rendered(name, "text", true=True)
     opened, closed = (re.findall(rf"<{slash}(\w+)", html) for slash in ("", "/"))
-    assert sorted(one for one in opened if one not in {"br", "hr", "input", "meta"}) == sorted(
+    assert sorted(tag for tag in opened if tag not in {"br", "hr", "input", "meta"}) == sorted(
         closed
     )
 

@@ -32,7 +32,7 @@ def test_each_is_answered_from_their_own_document_while_one_waits_for_a_slow_mod
         if thread.name == "sweep":  # it was told to end, and holds its session until it has
             thread.join(180)
     gc.collect()
-    assert [one() for one in gone] == [None] * len(COLOURS)
+    assert [leave() for leave in gone] == [None] * len(COLOURS)
 
 
 async def _visits(  # noqa: C901 - one visit after the other
@@ -66,8 +66,8 @@ async def _visits(  # noqa: C901 - one visit after the other
         while not session(token).turns:
             await act(token, "look", since="999999")
         reply = await act(token, "arrive")
-        turn = next(one["html"] for one in reply["patches"] if one["name"] == "turn 1")
-        assert [one for one in COLOURS if one in turn] == [colour]
+        turn = next(patch["html"] for patch in reply["patches"] if patch["name"] == "turn 1")
+        assert [colour for colour in COLOURS if colour in turn] == [colour]
     assert session(tokens[0]).turns == ()
     openai_server.release()
     while not session(tokens[0]).turns:

@@ -29,7 +29,7 @@ def ingested(command: Command, manual: Path, place: object) -> dict[str, str]:
     parsers = ("-p", "heading", "-p", "fixed")
     assert command("ingest", manual, *parsers, "--store", place).code == ExitCode.DONE
     held = command("status", "--store", place, "--json").json["collections"]
-    return {one["parser"]: one["name"] for one in held}
+    return {entry["parser"]: entry["name"] for entry in held}
 
 
 @pytest.mark.parametrize("served", [False, True])

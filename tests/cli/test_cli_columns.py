@@ -45,7 +45,7 @@ def evaluate(command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
 def test_an_engine_is_a_column_by_the_name_it_gets(evaluate: Command) -> None:
     done = evaluate("mine=my_engines:engine")
     assert done.code == 0, done.stderr
-    [row] = [one for one in done.json["rows"] if one["name"] == "mine"]
+    [row] = [row for row in done.json["rows"] if row["name"] == "mine"]
     assert row["means"]["recall@1000"] == 1.0
 
 
@@ -56,7 +56,7 @@ def test_an_engine_answers_beside_a_parser_or_alone(command: Command) -> None:
     beside = command(*asked, *mine, "-p", "heading")
     assert beside.code == 0, beside.stderr
     for ended, names in ((beside, ["heading", "mine"]), (command(*asked, *mine), ["mine"])):
-        assert [one["name"] for one in ended.json["columns"]] == names
+        assert [column["name"] for column in ended.json["columns"]] == names
         assert QUOTE in ended.json["columns"][-1]["answer"]["hits"][0]["text"]
     twice = command(*asked, "--column", "heading=my_engines:engine", "-p", "heading")
     assert "are called 'heading'" in " ".join(twice.stderr.split())
@@ -78,7 +78,7 @@ def test_without_files_the_collections_of_a_store_are_asked(
     assert command("ingest", "manual.md", "-p", "heading", "-p", "fixed", *kept).code == 0
     ended = command("compare", "--ask", "What starts the generator?", *kept, *typed, "--json")
     assert ended.code == 0, ended.stderr
-    columns = {one["name"]: one["answer"] for one in ended.json["columns"]}
+    columns = {column["name"]: column["answer"] for column in ended.json["columns"]}
     assert sorted(columns) == sorted(names)
     assert all(QUOTE in answer["hits"][0]["text"] for answer in columns.values())
     assert "Document" not in command("compare", "--ask", "Which?", *kept, *typed).stdout
@@ -116,7 +116,7 @@ def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(command: Comm
     Path("bad.pdf").write_text("no PDF")
     asked = ("compare", "manual.md", "bad.pdf", "--ask", "What starts the generator?")
     ended = command(*asked, "--column", "mine=my_engines:engine", "--json")
-    assert [one["status"] for one in ended.json["files"]] == ["read", "failed"]
+    assert [file["status"] for file in ended.json["files"]] == ["read", "failed"]
     assert "not a PDF" in ended.json["files"][1]["error"]
     assert ended.code != 0
 

@@ -38,7 +38,9 @@ def test_columns_stand_side_by_side_where_there_is_room(
     monkeypatch.setenv("COLUMNS", str(width))
     lines = command("compare", manual, "-a", QUESTION, *TWO).stdout.splitlines()
     assert sum("nine litres" in line for line in lines) >= 2
-    assert any("Fixed size" in one and "Heading hierarchy" in one for one in lines) is side_by_side
+    assert (
+        any("Fixed size" in line and "Heading hierarchy" in line for line in lines) is side_by_side
+    )
 
 
 def test_nothing_is_said_to_be_stored_of_files_that_are_compared_in_memory(

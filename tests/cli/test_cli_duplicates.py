@@ -26,7 +26,7 @@ def test_ask_names_the_further_file_of_a_passage(command: Command, store: Path) 
     assert "also: second.md" in said
     assert "first.md, line 7, Tea machine > Water" in said
     plain = command(*asked, "--json").json
-    assert {one["file_name"] for one in plain["citations"][0]["also"]} == {"second.md"}
+    assert {place["file_name"] for place in plain["citations"][0]["also"]} == {"second.md"}
     assert (plain["citations"][0]["start_line"], plain["citations"][0]["end_line"]) == (7, 7)
     read = [source["text"] for source in plain["sources"]]
     assert len(read) == len(set(read))

@@ -34,7 +34,7 @@ def test_a_text_that_is_none_is_refused_with_those_there_are(
 ) -> None:
     refused = command("ingest", manual, *CUT, "--text", "title")
     assert refused.code == ExitCode.USAGE
-    assert all(one in refused.stderr for one in ("plain", "heading", "summary"))
+    assert all(text in refused.stderr for text in ("plain", "heading", "summary"))
 
 
 def test_summaries_of_a_model_are_asked_for_once(

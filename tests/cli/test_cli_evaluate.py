@@ -78,8 +78,8 @@ def test_a_run_against_its_own_baseline_passes_and_a_limit_not_reached_exits_wit
     missed = command(*asked, "--fail-under", "precision@40=0.99")
     assert missed.code == 4
     assert "is under precision@40" in missed.stdout
-    ways = [command(*asked, "--granularity", one, "--json") for one in ("sentences", "chunks")]
-    sentences, chunks = (one.json["rows"][0]["means"]["recall@20"] for one in ways)
+    ways = [command(*asked, "--granularity", text, "--json") for text in ("sentences", "chunks")]
+    sentences, chunks = (way.json["rows"][0]["means"]["recall@20"] for way in ways)
     assert sentences > chunks, "a chunk is larger than 20 tokens"
 
 
@@ -108,15 +108,15 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     assert ended.code == 5
     said = " ".join(ended.stdout.split())
     assert (
-        "heading: cannot tell: recall@40 -50.0 (-100.0 to +100.0) over 2 questions; about" in said
+        "heading: inconclusive: recall@40 -50.0 (-100.0 to +100.0) over 2 questions; about" in said
     )
     assert "a drop" not in said
     assert command(*asked, "--baseline", run, "--tolerance", "1").code == 0
     both = command(*asked, "--baseline", run, "--fail-under", "precision@40=0.99", "--json")
     assert both.code == 4
-    assert ["cannot tell" in said for said in both.stderr.splitlines()[-2:]] == [True, False]
-    assert [(one["row"], one["outcome"]) for one in both.json["gates"]] == [
-        ("heading", "cannot tell"),
+    assert ["inconclusive" in said for said in both.stderr.splitlines()[-2:]] == [True, False]
+    assert [(gate["row"], gate["outcome"]) for gate in both.json["gates"]] == [
+        ("heading", "inconclusive"),
         ("heading", "fell"),
     ]
     assert both.json["gates"][0]["gap"]["mean"] == pytest.approx(-0.5)
@@ -141,7 +141,7 @@ def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
     )
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)
-    assert (checked.code, "not placed" in checked.stdout) == (4, True)
+    assert (checked.code, "not located" in checked.stdout) == (4, True)
 
 
 def test_a_file_most_of_whose_entries_are_left_out_exits_with_3_and_is_reported(
@@ -193,7 +193,7 @@ def test_a_file_that_cannot_be_written_costs_no_other_and_is_not_taken_for_writt
     ended = command(*asked, *files, *QUICK[:-1])
     assert ended.code == ExitCode.PARTIAL
     assert ended.stderr.count("cannot be written") == 1
-    assert {one.name for one in (page, report, script) if not one.exists()} == {lost}
+    assert {path.name for path in (page, report, script) if not path.exists()} == {lost}
     assert ("To use it: " not in ended.stderr) == is_saved
 
 
@@ -256,7 +256,9 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     assert refused.code == 2
     lengths = re.findall(r"--answers \w+, about (\d+) words", refused.stderr)
     assert lengths
-    assert all(int(one) < 100 or one.endswith("0") for one in lengths)  # "about 130 words", not 131
+    assert all(
+        int(length) < 100 or length.endswith("0") for length in lengths
+    )  # "about 130 words", not 131
     ended = command(*asked[:-1], "--answers", "paragraph", "--html", page)  # not quiet
     assert ended.code == 0, ended.stderr
     assert "passages are asked, each as long as a paragraph" in " ".join(ended.stderr.split())
@@ -321,8 +323,8 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(
     gates = ("--baseline", run, "--fail-under", "recall@40=0.0")
     ended = command(*asked, *gates)
     assert ended.code == 5
-    assert ended.stdout.endswith("fixed: cannot tell: drafts cannot choose\n")
-    assert ended.stdout.count("cannot tell") == 1
+    assert ended.stdout.endswith("fixed: inconclusive: drafts cannot choose\n")
+    assert ended.stdout.count("inconclusive") == 1
     text = drafts.read_text("utf-8")
     drafts.write_text(text.replace('"draft": true', '"draft": false', 3), "utf-8")
     ended = command(*asked, *gates)
@@ -349,7 +351,7 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
     assert "Drafts cannot choose a parser or a size" in " ".join(ended.stdout.split())
     written = json.loads(drafts.read_text("utf-8"))["questions"]
     assert len(written) == 7
-    assert all(one["draft"] for one in written)
+    assert all(row["draft"] for row in written)
     before = drafts.read_bytes()
     assert command(*asked, "--json").json["drafts"] == 7
     assert drafts.read_bytes() == before
@@ -406,7 +408,7 @@ def test_answers_are_judged_by_a_served_model_whose_key_is_written_nowhere(
     assert models == {"gpt-4o-mini", "careful-1"}
     again = command(*asked, *judging, "--json")
     assert again.json["judgement"]["error"] is None
-    assert b"sk-canary" not in b"".join(one.read_bytes() for one in cache.iterdir())
+    assert b"sk-canary" not in b"".join(path.read_bytes() for path in cache.iterdir())
     assert "sk-canary" not in again.stdout
 
 

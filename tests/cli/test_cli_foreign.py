@@ -17,7 +17,7 @@ def test_a_stock_splitter_is_a_column_beside_ours(command: Command, manual: Path
     ours, stock = ended.json["columns"]
     assert stock["name"] == "SentenceSplitter(chunk_size=64, chunk_overlap=8)"
     assert stock["parser"]["options"]["chunk_size"] == 64
-    assert (stock["error"], stock["statistics"]["unplaced"]) == (None, 0)
+    assert (stock["error"], stock["statistics"]["not_located"]) == (None, 0)
     assert ours["answer"]["text"]
     assert stock["answer"]["citations"][0]["start"] is not None
 
@@ -37,7 +37,7 @@ def test_every_view_says_how_many_chunks_have_a_place(
 
 def test_chunks_without_a_place_are_null_in_json(command: Command, manual: Path) -> None:
     told = command("chunk", manual, "-p", HEADED, "--json", "-q").json
-    assert told["unplaced"] == len(told["chunks"]) > 0
+    assert told["not_located"] == len(told["chunks"]) > 0
     assert {(chunk["start"], chunk["end"]) for chunk in told["chunks"]} == {(None, None)}
 
 

@@ -53,7 +53,7 @@ def test_another_option_says_what_became_of_the_former_collection(
     assert f"rag-nodes clear --parser {former['name']} --yes" in said
     command("clear", "--store", "kept", "--parser", former["name"], "--yes")
     left = command("status", "--store", "kept", "--json").json["collections"]
-    assert [one["name"] == former["name"] for one in left] == [False]
+    assert [entry["name"] == former["name"] for entry in left] == [False]
 
 
 def test_five_parsers_are_a_table_in_80_columns_and_blocks_name_what_they_count(
@@ -78,8 +78,8 @@ def test_a_collection_is_superseded_only_by_one_that_has_its_documents(
     command: Command, folder: Path
 ) -> None:
     command("ingest", folder, *KEPT)
-    for one in folder.iterdir():
-        one.write_bytes(b"")
+    for path in folder.iterdir():
+        path.write_bytes(b"")
 
     ended = command("ingest", folder, "-p", "fixed:chunk_size=400", *KEPT[2:])
 
@@ -96,7 +96,7 @@ def test_pruning_names_what_went(command: Command, folder: Path) -> None:
     assert ended.code == ExitCode.DONE
     assert "Removed, as they are gone: green.md (1 chunk)." in ended.stdout
     listed = command("list", "--store", "kept", "--json").json["documents"]
-    assert [one["name"] for one in listed] == ["black.md"]
+    assert [entry["name"] for entry in listed] == ["black.md"]
 
 
 def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
@@ -149,9 +149,9 @@ def test_what_is_stored_is_embedded_with_another_model(command: Command, folder:
     asked = ("ingest", "--from-store", *KEPT, *model)
 
     assert "To embed" in command(*asked, "--dry-run").stdout
-    assert [one["status"] for one in command(*asked, "--json").json["files"]] == ["read"] * 2
+    assert [file["status"] for file in command(*asked, "--json").json["files"]] == ["read"] * 2
     again = command("ingest", folder, *KEPT, *model, "--json").json
-    assert [one["status"] for one in again["files"]] == ["unchanged"] * 2
+    assert [file["status"] for file in again["files"]] == ["unchanged"] * 2
 
 
 @pytest.mark.parametrize(

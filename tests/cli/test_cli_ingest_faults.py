@@ -64,7 +64,7 @@ def test_one_refused_chunk_is_a_partial_success_that_the_next_run_completes(
     ended = served()
     assert ended.code == 3
     assert f"{chunks - 1} of {chunks}" in ended.stdout
-    assert f"chunks stored, the {chunks} former ones are kept" in " ".join(ended.stdout.split())
+    assert f"chunks stored, the {chunks} previous ones are kept" in " ".join(ended.stdout.split())
     assert "Not stored whole: 1 of 6 files; what was stored before is kept" in ended.stderr
     assert served().code == 0
     assert {file["status"] for file in served("--json").json["files"]} == {"unchanged"}

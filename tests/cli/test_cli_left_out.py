@@ -47,7 +47,7 @@ def test_ingest_leaves_out_what_is_excluded_and_prune_removes_it(
     assert pruned.code == 0
     assert "Removed, as they are gone or excluded: new.md (1 chunk)." in pruned.stdout
     listed = command("list", *place, "--json").json["documents"]
-    assert [one["name"] for one in listed] == ["manual.md"]
+    assert [entry["name"] for entry in listed] == ["manual.md"]
 
 
 def test_the_json_of_ingest_counts_files_that_failed(
@@ -94,7 +94,7 @@ def test_patterns_come_from_environment_and_file_and_an_option_replaces_them(
 ) -> None:
     def names(*options: str) -> list[str]:
         documents = command("read", docs, "--json", *options).json["documents"]
-        return [one["name"] for one in documents]
+        return [document["name"] for document in documents]
 
     (no_configuration / "rag_nodes.toml").write_text('exclude = ["manual.*"]\n', encoding="utf-8")
     assert names() == ["new.md"]

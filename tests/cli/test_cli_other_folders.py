@@ -19,8 +19,8 @@ QUESTION = "How much water does the tank hold?"
 
 
 def content(folder: Path) -> dict[Path, str]:
-    files = (one for one in folder.rglob("*") if one.is_file())
-    return {one: hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    files = (path for path in folder.rglob("*") if path.is_file())
+    return {file: hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def fill(client: QdrantClient, manual: Path) -> None:
@@ -97,7 +97,7 @@ def test_an_ingest_into_a_folder_of_documents_writes_nothing_there(
     ended = command("ingest", manual, "--store", docs)
     assert ended.code == ExitCode.FAILURE
     assert "holds report.md; choose a new or an empty folder" in ended.stderr
-    assert [one.name for one in docs.iterdir()] == ["report.md"]
+    assert [path.name for path in docs.iterdir()] == ["report.md"]
 
 
 def test_a_collection_of_another_program_is_named_asked_and_measured(

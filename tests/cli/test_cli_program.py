@@ -46,7 +46,7 @@ def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:
 def test_help_names_no_type_of_python(command: Command) -> None:
     for name in ("", *COMMANDS):
         said = command(*name.split(), "--help").stdout
-        assert not [one for one in ("<bool>", "list[", "<str>", "<path>") if one in said], name
+        assert not [text for text in ("<bool>", "list[", "<str>", "<path>") if text in said], name
 
 
 def test_a_command_that_is_typed_wrong_is_answered_with_one_like_it(command: Command) -> None:
@@ -197,7 +197,7 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, man
 def test_a_wrong_value_is_named_once_and_as_it_was_typed(
     typed: tuple[str, ...], said: str, command: Command, manual: Path
 ) -> None:
-    ended = command(*(manual if one == "MANUAL" else one for one in typed))
+    ended = command(*(manual if argument == "MANUAL" else argument for argument in typed))
     assert ended.code == ExitCode.USAGE
     assert said in ended.stderr
 
@@ -255,7 +255,9 @@ def test_a_path_that_is_not_there_is_a_usage_error_that_names_it_and_a_remedy(
     command: Command, manual: Path, tmp_path: Path, typed: tuple[str, ...]
 ) -> None:
     gone = str(tmp_path / "gone")
-    ended = command(*(one.replace("GONE", gone).replace("THERE", str(manual)) for one in typed))
+    ended = command(
+        *(argument.replace("GONE", gone).replace("THERE", str(manual)) for argument in typed)
+    )
     assert ended.code == ExitCode.USAGE
     error = ended.stderr.splitlines()[-1]
     assert error.startswith(f"Error: {gone}")

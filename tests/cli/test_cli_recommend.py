@@ -28,7 +28,7 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("recommended")
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
     files = {"-o": "run.json", "--html": "page.html", "--export": "rag.py"}
-    written = (one for flag, name in files.items() for one in (flag, folder / name))
+    written = (argument for flag, name in files.items() for argument in (flag, folder / name))
     ended = invoked(*asked, "--embedding", "lexical", *written)
     assert ended.code == 0, ended.stderr
     (folder / "said.txt").write_text(" ".join(ended.stdout.split()), "utf-8")
@@ -47,7 +47,7 @@ def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: P
     headline, _, reasons = found["decision"]["words"].partition(". ")
     assert f"<h1>{headline}.</h1> <p>{reasons}</p>" in page
     assert f"{found['decision']['certainty']} {headline}. {reasons}" in said
-    assert [one["name"] for one in found["rows"]] == [
+    assert [row["name"] for row in found["rows"]] == [
         "retrieval", "recursive at 100", "recursive at 800", "LlamaIndex SentenceSplitter",
     ]  # fmt: skip
 
@@ -99,13 +99,13 @@ def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: P
     typed = decision["preset"]
     assert typed in html.unescape((made / "page.html").read_text("utf-8"))
     ended = command("ingest", FERRY, "-p", typed, "--store", "kept", "--json")
-    assert [one["parser"] for one in ended.json["columns"]] == [typed]
+    assert [column["parser"] for column in ended.json["columns"]] == [typed]
     question = "How long is a short turn?"
     asked = command("ask", question, "-p", typed, "--store", "kept", "--json").json
     assert "twelve minutes" in asked["text"]
     cut = command("chunk", FERRY, "-p", typed, "--json").json["chunks"]
     again = load_parser(decision["parser"])
-    assert [one["text"] for one in cut] == [node.text for node in again([read(FERRY)])]
+    assert [entry["text"] for entry in cut] == [node.text for node in again([read(FERRY)])]
 
 
 def test_how_to_use_the_choice_is_told_where_nothing_is_written(command: Command) -> None:

@@ -60,8 +60,10 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     push = ("store", "push", tmp_path / "copy", "--store", store)
     ended = command(*push, "--json")
     assert ended.code == ExitCode.PARTIAL
-    assert ["Heading" in one["collection"] for one in ended.json["collections"]] == [True]
-    assert ["FixedSize" in one["collection"] for one in ended.json["failed"]] == [True]
+    assert ["Heading" in collection["collection"] for collection in ended.json["collections"]] == [
+        True
+    ]
+    assert ["FixedSize" in failure["collection"] for failure in ended.json["failed"]] == [True]
     said = " ".join(command(*push).stderr.split())
     assert "is damaged" in said
     assert "Not copied: 1 of 2 collections" in said
@@ -69,12 +71,15 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     assert command(*push, "--collection", name).code == ExitCode.FAILURE
     whole_one = ended.json["collections"][0]["collection"]
     only = command(*push, "--collection", whole_one, "--json").json
-    assert [one["collection"] for one in only["collections"]] == [whole_one]
+    assert [collection["collection"] for collection in only["collections"]] == [whole_one]
     torn.write_bytes(whole)
     mended = command(*push, "--json")
     assert mended.code == ExitCode.DONE
     assert mended.json["failed"] == []
-    assert sorted(one["sent"] > 0 for one in mended.json["collections"]) == [False, True]
+    assert sorted(collection["sent"] > 0 for collection in mended.json["collections"]) == [
+        False,
+        True,
+    ]
 
 
 def test_an_export_is_read_by_a_stock_client_and_never_overwritten(
@@ -86,9 +91,9 @@ def test_an_export_is_read_by_a_stock_client_and_never_overwritten(
     assert exported.stdout.count("both sides are equal") == len(("heading", "fixed"))
     assert "copying" in exported.stderr
     with closing(QdrantClient(path=str(tmp_path / "out"))) as client:
-        names = {one.name for one in client.get_collections().collections}
+        names = {collection.name for collection in client.get_collections().collections}
     held = command("status", "--store", store, "--json").json["collections"]
-    assert names == {one["name"] for one in held}
+    assert names == {entry["name"] for entry in held}
     again = command(*export)
     assert again.code == ExitCode.USAGE
     assert "is no empty folder; name a new folder" in " ".join(again.stderr.split())

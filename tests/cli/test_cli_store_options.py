@@ -72,6 +72,9 @@ def test_an_ingest_that_the_server_let_down_goes_on_when_it_is_run_again(
         assert len(waits) > len(("503", "lost", "cut", "reset"))
         assert command(*ingest, double.url).code == ExitCode.DONE
         (name,) = double.wanted
-        both = [one.client.scroll(name, limit=100, with_vectors=True)[0] for one in (clean, double)]
+        both = [
+            store_.client.scroll(name, limit=100, with_vectors=True)[0]
+            for store_ in (clean, double)
+        ]
         assert sorted(map(repr, both[0])) == sorted(map(repr, both[1]))
         assert len(both[0]) > 1

@@ -41,7 +41,7 @@ def store(tmp_path: Path, manual: Path, command: Command) -> Path:
 
 def chunks(command: Command, store: Path) -> list[tuple[str, int, int]]:
     found = command("status", "--store", store, "--json").json["collections"]
-    return [(one["parser"], one["documents"], one["chunks"]) for one in found]
+    return [(row["parser"], row["documents"], row["chunks"]) for row in found]
 
 
 @pytest.mark.parametrize("name", ["status", "list", "clear"])
@@ -60,7 +60,7 @@ def test_status_and_list_say_what_is_stored_by_which_parser_and_model(
     assert "lexical" in said
     assert "2 collections" in said
     listed = command("list", "--store", store, "--json").json["documents"]
-    assert [(one["name"], one["state"]) for one in listed] == [
+    assert [(entry["name"], entry["state"]) for entry in listed] == [
         ("manual.md", "stored"),
         ("other.md", "stored"),
     ]
@@ -80,7 +80,7 @@ def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
     assert "0 of 2 documents" in command("list", "--store", store, "--state", "expired,gone").stdout
     manual.unlink()
     gone = command("list", "--store", store, "--state", "gone,failed", "--json").json["documents"]
-    assert [one["name"] for one in gone] == ["manual.md"]
+    assert [entry["name"] for entry in gone] == ["manual.md"]
     assert command("list", "--store", store, "--state", "lost").code == 2
 
 
@@ -96,7 +96,7 @@ def test_list_shows_a_document_whose_file_is_gone_and_names_the_command_that_rem
     assert words[:2] == ["remove", str(manual)]
     assert command(*words).code == 0
     left = command("list", "--store", store, "--json").json["documents"]
-    assert [one["name"] for one in left] == ["other.md"]
+    assert [entry["name"] for entry in left] == ["other.md"]
 
 
 @pytest.mark.parametrize("as_json", [False, True])
@@ -134,9 +134,9 @@ def test_remove_says_what_goes_of_every_collection_parents_too(
     ended = command("remove", manual, *place, "--json").json
     assert ended["title"] == "Removed manual.md"
     assert would == ended["collections"]
-    assert sorted(one["nodes"] > 1 for one in would) == [False, False, True]
+    assert sorted(row["nodes"] > 1 for row in would) == [False, False, True]
     left = command("list", *place, "--json").json["documents"]
-    assert [one["name"] for one in left] == ["other.md"]
+    assert [entry["name"] for entry in left] == ["other.md"]
     asked = command("ask", "Who uses vinegar?", "-p", "heading", *place).stdout
     assert "Rinse the machine" not in asked
 
@@ -180,7 +180,7 @@ def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
     assert "Would clear corpus 'contracts'" in would.stdout
     assert command("clear", *words).code == 0
     kept = command("status", *place, "--json").json["collections"]
-    assert [one["corpus"] for one in kept].count("contracts") == 1
+    assert [row["corpus"] for row in kept].count("contracts") == 1
     assert len(kept) == 3
 
 
@@ -210,9 +210,9 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
         room = f"(`rag-nodes clear --parser NAME --yes --store {store}` opens nothing)"
         assert room in " ".join(ended.stderr.split())
         listed = command("list", "--store", store, "--json").json["documents"]
-        assert [one["state"] for one in listed] == ["stored"] * 2
+        assert [row["state"] for row in listed] == ["stored"] * 2
         assert command("clear", "--parser", "fixed", "--yes", "--store", store).code == 0
-    assert chunks(command, store) == [one for one in before if not one[0].startswith("Fixed")]
+    assert chunks(command, store) == [row for row in before if not row[0].startswith("Fixed")]
 
 
 def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
@@ -241,24 +241,24 @@ def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
     assert "the key was refused; renew it" in said
     assert "1 file could not be read, since " in said
     seen = command("status", "--store", store, "--json").json
-    assert [(one["failed"], one["error"]) for one in seen["collections"]] == [
+    assert [(collection["failed"], collection["error"]) for collection in seen["collections"]] == [
         (1, "the key was refused; renew it")
     ] * 2
-    assert [one["path"] for one in seen["unread"]] == [str(blob)]
+    assert [row["path"] for row in seen["unread"]] == [str(blob)]
     listed = command("list", "--store", store, "--state", "incomplete,failed", "--json").json
-    assert [(one["name"], len(one["errors"])) for one in listed["documents"]] == [
+    assert [(document["name"], len(document["errors"])) for document in listed["documents"]] == [
         ("manual.md", 2),
         ("blob.md", 0),
     ]
-    assert all(one["failed_at"].endswith("Z") for one in listed["documents"])
+    assert all(document["failed_at"].endswith("Z") for document in listed["documents"])
     assert command("doctor", "--store", store).code == 0, "nothing is wrong with the store"
 
     blob.unlink()
     assert ingest() == 0
     listed = command("list", "--store", store, "--json").json["documents"]
-    assert [(one["name"], one["error"]) for one in listed if one["name"] == "manual.md"] == [
-        ("manual.md", None)
-    ]
+    assert [
+        (entry["name"], entry["error"]) for entry in listed if entry["name"] == "manual.md"
+    ] == [("manual.md", None)]
 
 
 def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(
@@ -282,8 +282,10 @@ def test_of_many_parsers_a_row_has_one_number_and_room_for_the_name(
     done = command("ingest", manual, "--store", tmp_path / "many", *named)
     listed = command("list", "--store", tmp_path / "many")
     numbers = [
-        one["chunks"]
-        for one in command("status", "--store", tmp_path / "many", "--json").json["collections"]
+        collection["chunks"]
+        for collection in command("status", "--store", tmp_path / "many", "--json").json[
+            "collections"
+        ]
     ]
     [row] = [line for line in done.stdout.splitlines() if line.strip().startswith("manual.md")]
     assert row.split()[-1] == str(sum(numbers))

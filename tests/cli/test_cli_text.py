@@ -166,7 +166,7 @@ def test_progress_says_when_it_will_be_done_and_what_it_has_cost() -> None:
         Progress("embed", "fixed", 3, 4, tokens=120_000, cost=0.0024),
         Progress("store", "fixed", 3, 4, tokens=1, cost=None),
     ]
-    assert [words_of(one)[1] for one in steps] == [
+    assert [words_of(step)[1] for step in steps] == [
         "read a.md (30/120, about 1 h 2 min left)",
         "embedding, 3/4 chunks, 120,000 tokens, $0.0024",
         "storing, 3/4 chunks, 1 token, price unknown",

@@ -41,15 +41,17 @@ def statuses(report: dict[str, Any]) -> dict[str, str]:
 
 
 def names(listed: dict[str, Any]) -> list[str]:
-    return [one["name"] for one in listed["documents"]]
+    return [document["name"] for document in listed["documents"]]
 
 
 def contents(location: str | Path) -> dict[str, set[str]]:
     """Ids of all stored nodes by collection."""
     with open_store(location) as store:
         return {
-            one.name: {node for nodes in store.documents(one.name).values() for node in nodes}
-            for one in store.collections()
+            collection.name: {
+                node for nodes in store.documents(collection.name).values() for node in nodes
+            }
+            for collection in store.collections()
         }
 
 
@@ -108,7 +110,9 @@ def test_a_whole_day(
         opened.delete(collection, list(contents_of(opened, collection))[:1])
     ended = command("doctor", *here, "--json")
     assert ended.code == 4
-    assert {one["kind"] for one in ended.json["findings"] if one["is_wrong"]} == {"ledger"}
+    assert {finding["kind"] for finding in ended.json["findings"] if finding["is_wrong"]} == {
+        "ledger"
+    }
     rag("ingest", docs / "manual.md", "-p", "heading", "-p", "fixed", *here)
     assert rag("doctor", *here)["sound"]
     assert contents(store) == contents(url)

@@ -34,7 +34,7 @@ def test_nodes_that_fit_pass_untouched() -> None:
     before = [node.model_dump() for node in nodes]
     guarded = GUARD(nodes)
     assert [node.model_dump() for node in guarded] == before
-    assert all(one is other for one, other in zip(guarded, nodes, strict=True))
+    assert all(span is other for span, other in zip(guarded, nodes, strict=True))
 
 
 def test_a_long_node_becomes_exact_slices_with_right_facts() -> None:
@@ -78,9 +78,9 @@ def test_pieces_are_named_after_the_headings_above_their_own_start() -> None:
         assert piece.get_content(metadata_mode=MetadataMode.EMBED).startswith("Heading: ") == bool(
             path
         )
-        inside = [[one.block.start, list(one.path)] for one in tree.headings]
+        inside = [[heading.block.start, list(heading.path)] for heading in tree.headings]
         assert piece.metadata.get("headings_inside", []) == [
-            one for one in inside if piece.start_char_idx < one[0] < piece.end_char_idx
+            span for span in inside if piece.start_char_idx < span[0] < piece.end_char_idx
         ]
         assert fits(piece)
     assert whole.model_dump() == before

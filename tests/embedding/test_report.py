@@ -26,12 +26,12 @@ def test_progress_counts_chunks_of_those_that_passed_the_stage_before() -> None:
 
 def test_statistics_add_the_chunks_of_documents_and_count_further_errors() -> None:
     outcome = ParserOutcome("fixed", "made", error="a.md: too long")
-    outcome.add(Counts(chunks=2, parents=1, tokens=30, largest=20, unplaced=1))
+    outcome.add(Counts(chunks=2, parents=1, tokens=30, largest=20, not_located=1))
     outcome.add(Counts(chunks=1, tokens=25, largest=25))
     outcome.embedding_tokens = 40
     outcome.conclude(3, per_token)
     assert (outcome.chunks, outcome.parents, outcome.tokens) == (3, 1, 55)
-    assert (outcome.max_tokens, outcome.unplaced, outcome.embedding_cost) == (25, 1, 20.0)
+    assert (outcome.max_tokens, outcome.not_located, outcome.embedding_cost) == (25, 1, 20.0)
     assert outcome.error == "a.md: too long (and 2 more, see the log)"
 
 

@@ -87,7 +87,7 @@ def test_every_chunk_gets_the_summary_the_model_wrote_of_all_that_it_was_told(
     asked = prompts(openai_server)
     assert len(asked) == 3
     said = ("Tea machines of Kettle Ltd", "Heading: Manual > Tank", TEXT, "at most 77 tokens")
-    assert all(one in prompt for prompt in asked for one in said)
+    assert all(part in prompt for prompt in asked for part in said)
 
 
 def test_no_text_steps_out_of_its_markers(

@@ -56,4 +56,4 @@ class InProcess:
     @property
     def rows(self) -> list[str]:
         """The columns whose rows went to workers."""
-        return [one.variant.column for one in self.units]
+        return [unit.variant.column for unit in self.units]

@@ -26,7 +26,7 @@ def kind_of(prompt: str) -> str:
 def share(said: str, gold: str) -> float:
     """How many words of a text are in another."""
     words = re.findall(r"\w+", said.lower())
-    return sum(one in gold.lower() for one in words) / max(1, len(words))
+    return sum(word in gold.lower() for word in words) / max(1, len(words))
 
 
 def good(prompt: str) -> str:
@@ -48,8 +48,8 @@ def good(prompt: str) -> str:
         return "ready"
     read, question = found.groups()
     asked = set(re.findall(r"\w{4,}", question.lower()))
-    sentences = [one.partition("]: ")[2] or one for one in _SENTENCE.findall(read)]
-    best = max(sentences, key=lambda one: len(asked & set(re.findall(r"\w+", one.lower()))))
+    sentences = [match_.partition("]: ")[2] or match_ for match_ in _SENTENCE.findall(read)]
+    best = max(sentences, key=lambda line: len(asked & set(re.findall(r"\w+", line.lower()))))
     return f"{best.strip()} [Source 1]"
 
 

@@ -6,7 +6,7 @@ import pytest
 from llama_index.core import Document
 
 from rag_nodes.evaluation.checks import LARGEST, check_dataset, leakage
-from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
+from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
@@ -16,12 +16,12 @@ DOCUMENT = Document(text=TEXT, id_="d", metadata={"file_name": "ferry.md"})
 GOLD = Passage("d", Span(0, 43))
 
 
-def dataset(*questions: Question, unplaced: tuple[Unplaced, ...] = ()) -> Dataset:
-    return Dataset("test", (DOCUMENT,), questions, unplaced)
+def dataset(*questions: Question, not_located: tuple[NotLocated, ...] = ()) -> Dataset:
+    return Dataset("test", (DOCUMENT,), questions, not_located)
 
 
 def problems(made: Dataset) -> list[tuple[str, str]]:
-    return [(one.question, one.problem) for one in check_dataset(made).concerns]
+    return [(concern.question, concern.problem) for concern in check_dataset(made).concerns]
 
 
 FAIR = Question("fair", "When does the boat go?", ((GOLD,),))
@@ -74,7 +74,7 @@ def test_an_answer_no_chunk_can_hold_is_named() -> None:
 
 
 def test_gold_that_was_found_only_nearly_and_what_was_not_found_are_shown() -> None:
-    lost = Unplaced("lost", "Where?", "in the new hall", "it is not in the documents")
-    made = dataset(replace(FAIR, confidence=0.9), unplaced=(lost,))
-    assert problems(made) == [("lost", "not placed"), ("fair", "found nearly")]
+    lost = NotLocated("lost", "Where?", "in the new hall", "it is not in the documents")
+    made = dataset(replace(FAIR, confidence=0.9), not_located=(lost,))
+    assert problems(made) == [("lost", "not located"), ("fair", "found nearly")]
     assert not check_dataset(made).is_sound

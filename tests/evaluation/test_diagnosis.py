@@ -26,9 +26,9 @@ def words(first: int, last: int) -> Span:
 
 def missed(*answers: tuple[Span, ...], ranking: list[Span]) -> Outcome:
     """Why a question is missed whose answers are passages of several spans."""
-    gold = tuple(tuple(Passage("d", one) for one in each) for each in answers)
+    gold = tuple(tuple(Passage("d", span) for span in each) for each in answers)
     ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
-    chunks = ChunkMap.of(("d", one) for one in CHUNKS)
+    chunks = ChunkMap.of(("d", chunk) for chunk in CHUNKS)
     read = ContextRead.of(ranked, 60)
     return outcome_of(Question("q", "?", gold), {}, read, chunks, TEXTS, CHUNKED, rankings=[ranked])
 
@@ -41,14 +41,14 @@ def reason(
     budget: int = 60,
     options: QueryOptions = CHUNKED,
     lists_all: bool = True,
-    unplaced_in: str = "d",
+    not_located_in: str = "d",
 ) -> str | None:
     ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
     found = outcome_of(
         Question("q", "?", ((Passage("d", gold),),)),
         {},
         ContextRead.of(ranked, budget),
-        ChunkMap.of(("d" if span else unplaced_in, span) for span in chunks),
+        ChunkMap.of(("d" if span else not_located_in, span) for span in chunks),
         TEXTS,
         options,
         rankings=[ranked],
@@ -67,7 +67,7 @@ CHUNKS: list[Span | None] = [FIRST, SECOND, THIRD]
     [
         (words(2, 6), CHUNKS, [FIRST, SECOND], None),
         (words(22, 26), CHUNKS, [FIRST, THIRD, SECOND], "ranked low"),
-        (words(17, 22), CHUNKS, [FIRST, THIRD, SECOND], "cut"),
+        (words(17, 22), CHUNKS, [FIRST, THIRD, SECOND], "split"),
         (words(17, 22), CHUNKS, [THIRD, FIRST, SECOND], "ranked low"),
         (words(150, 150), [FIRST, words(20, 199)], [FIRST, words(20, 199)], "diluted"),
         (words(150, 150), [words(146, 151)], [FIRST, SECOND, words(146, 151)], "ranked low"),
@@ -86,9 +86,11 @@ def test_chunks_that_nobody_listed_may_hold_the_answer_and_so_may_any_without_a_
     gold = words(100, 104)
     assert reason(gold, CHUNKS, [FIRST, SECOND], lists_all=False) == "ranked low"
     assert reason(gold, CHUNKS, [FIRST, SECOND], lists_all=False, budget=3) == "too long"
-    assert reason(words(37, 42), [FIRST, SECOND], [SECOND], lists_all=False) == "cut"
+    assert reason(words(37, 42), [FIRST, SECOND], [SECOND], lists_all=False) == "split"
     for lists_all in (True, False):
-        found = reason(gold, [*CHUNKS, None], [FIRST], lists_all=lists_all, unplaced_in="another's")
+        found = reason(
+            gold, [*CHUNKS, None], [FIRST], lists_all=lists_all, not_located_in="another's"
+        )
         assert found == "not placeable"
 
 
@@ -100,15 +102,15 @@ def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
 
 def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
     found = missed((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
-    assert found.reason == "cut"
+    assert found.reason == "split"
 
 
 def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
     asked = Question("q", "?", ((Passage("d", words(22, 26)),),))
     ranked = [Ranked("d", span, span.of(TEXT)) for span in (FIRST, THIRD, SECOND)]
     miss = outcome_of(
-        asked, {}, ContextRead.of(ranked[:1], 60), ChunkMap.of(("d", one) for one in CHUNKS), TEXTS,
-        FILTERED, rankings=[[], ranked],
+        asked, {}, ContextRead.of(ranked[:1], 60), ChunkMap.of(("d", chunk) for chunk in CHUNKS),
+        TEXTS, FILTERED, rankings=[[], ranked],
     )  # fmt: skip
     assert (miss.rank, miss.reason) == (3, "ranked low")
 
@@ -133,4 +135,4 @@ def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
 
 def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> None:
     answers = (words(100, 104),), (words(18, 21),)
-    assert missed(*answers, ranking=[FIRST, THIRD, SECOND]).reason == "cut"
+    assert missed(*answers, ranking=[FIRST, THIRD, SECOND]).reason == "split"

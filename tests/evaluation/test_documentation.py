@@ -44,7 +44,7 @@ def test_the_examples_of_questions_are_found_in_the_example_document(
     path = tmp_path / f"questions.{form}"
     path.write_text(example, encoding="utf-8")
     dataset = load_dataset(path, documents[:1])
-    assert dataset.unplaced == ()
+    assert dataset.not_located == ()
     assert len(dataset.questions) == 2
     assert all(question.confidence == 1 for question in dataset.questions)
 
@@ -53,7 +53,7 @@ def test_the_questions_of_the_example_corpus_are_found_in_its_documents(
     documents: list[Document],
 ) -> None:
     dataset = load_dataset(CORPUS / "questions.json", documents)
-    assert dataset.unplaced == ()
+    assert dataset.not_located == ()
     assert len(dataset.questions) == 19
 
 
@@ -80,5 +80,5 @@ def test_every_reason_of_a_miss_is_explained_in_its_order() -> None:
 def test_every_field_of_a_report_is_named_in_its_row_of_the_page(key: str, table: type) -> None:
     report = QUESTIONS.partition("### Report of an evaluation")[2]
     (row,) = re.findall(rf"^\| `{key}` \| (.*) \|$", report, re.MULTILINE)
-    named = {one.name for one in fields(table)} - {*TIMES}
+    named = {field.name for field in fields(table)} - {*TIMES}
     assert named <= {*re.findall(r"`(\w+)`", row)}

@@ -20,7 +20,9 @@ NAMES_A_WINNER = ("better", "ahead", "leads", "level", "behind", "best", "answer
 def drafted(accepted: int = 0, documents: int = 2) -> Dataset:
     """The corpus with all questions drafts, but for the first ones."""
     dataset = corpus(documents)
-    marked = (replace(one, draft=at >= accepted) for at, one in enumerate(dataset.questions))
+    marked = (
+        replace(question, draft=at >= accepted) for at, question in enumerate(dataset.questions)
+    )
     return replace(dataset, questions=tuple(marked))
 
 
@@ -74,15 +76,15 @@ def test_the_report_says_why_answers_were_missed_and_advises_nothing() -> None:
 
 def test_no_gate_can_tell_by_drafts(by_drafts: EvaluationReport) -> None:
     results = [*against_baseline(by_drafts, by_drafts), *under(by_drafts, "recall@60=0.01")]
-    assert [one.outcome for one in results] == ["cannot tell"] * 4
-    assert all("cannot tell: drafts cannot choose" in one.words for one in results)
+    assert [result.outcome for result in results] == ["inconclusive"] * 4
+    assert all("cannot tell: drafts cannot choose" in result.words for result in results)
 
 
 def test_where_some_are_accepted_the_others_are_left_out_and_counted() -> None:
     dataset = drafted(accepted=10)
     report, alone = (
-        evaluate(one, columns(), plan=BARE)
-        for one in (dataset, replace(dataset, questions=dataset.questions[:10]))
+        evaluate(questions, columns(), plan=BARE)
+        for questions in (dataset, replace(dataset, questions=dataset.questions[:10]))
     )
     assert [row.means for row in report.rows] == [row.means for row in alone.rows]
     assert not report.by_drafts

@@ -47,15 +47,19 @@ def test_every_column_has_its_own_row_its_curve_and_one_at_equal_size(
     means = [row.chunks.mean for row in report.of_role("matched")]
     assert means == pytest.approx([30] * 2, rel=0.1)
     for row in report.rows:
-        assert {one.scores["tokens@60"] for one in row.outcomes} == {60}
+        assert {outcome.scores["tokens@60"] for outcome in row.outcomes} == {60}
 
 
 def test_small_chunks_win_where_answers_are_short_and_at_equal_size_nobody_is_said_to(
     report: EvaluationReport,
 ) -> None:
-    own = next(one for one in report.contrasts if {one.left, one.right} == {"small", "large"})
+    own = next(
+        contrast
+        for contrast in report.contrasts
+        if {contrast.left, contrast.right} == {"small", "large"}
+    )
     assert (own.left, own.these.is_significant) == ("small", True)
-    share = next(one for one in report.sizes if {one.left, one.right} == {"small", "large"})
+    share = next(size for size in report.sizes if {size.left, size.right} == {"small", "large"})
     assert "from chunk size" in share.words
     assert share.equal.mean < own.these.mean / 2
 
@@ -72,16 +76,16 @@ def test_columns_may_differ_in_how_they_are_searched(dataset: Dataset) -> None:
     assert sentences.means["recall@60"] > chunks.means["recall@60"] + 0.2
     for row in report.rows:
         for budget in PLAN.budgets:
-            assert {one.scores[f"tokens@{budget}"] for one in row.outcomes} == {budget}
-    assert "cut" not in sentences.reasons
+            assert {outcome.scores[f"tokens@{budget}"] for outcome in row.outcomes} == {budget}
+    assert "split" not in sentences.reasons
 
 
 def test_the_reasons_add_up_to_the_misses(report: EvaluationReport) -> None:
     for row in report.rows:
-        missed = [one for one in row.outcomes if one.scores["recall@60"] < 1 - 1e-9]
+        missed = [outcome for outcome in row.outcomes if outcome.scores["recall@60"] < 1 - 1e-9]
         assert sum(row.reasons.values()) == len(missed)
         assert row.reasons.keys() <= REMEDIES.keys()
-        assert all(one.reason for one in missed)
+        assert all(problem.reason for problem in missed)
 
 
 def test_a_report_is_read_again_as_it_was(report: EvaluationReport, tmp_path: Path) -> None:
@@ -191,9 +195,9 @@ def test_a_collection_of_another_version_is_scored_where_its_texts_stand_now(
     changed = evaluate(with_another_text(dataset, old, new), stored, plan=BARE)
     before, after = first.row("mine"), changed.row("mine")
     assert (before.cost.outdated, after.cost.outdated) == (0, 1)
-    recall = {one.question: one.scores["recall@60"] for one in before.outcomes}
+    recall = {outcome.question: outcome.scores["recall@60"] for outcome in before.outcomes}
     assert sum(recall.values()) > len(recall) / 2
-    assert {one.question: one.scores["recall@60"] for one in after.outcomes} == {
+    assert {outcome.question: outcome.scores["recall@60"] for outcome in after.outcomes} == {
         **recall, **({lost: 0.0} if lost else {})
     }  # fmt: skip
     words = "mine: the collection holds another version of 1 document"
@@ -274,7 +278,11 @@ def test_every_size_that_was_asked_for_is_a_row_or_says_why_it_is_none(
         "bad": Raising(),
     }
     found = evaluate(dataset, given, plan=PLAN)
-    said = {(one.column, size): one.reason for one in found.left_out for size in one.sizes}
+    said = {
+        (omission.column, size): omission.reason
+        for omission in found.left_out
+        for size in omission.sizes
+    }
     assert said["stored", "other sizes"] == "it stays as it was cut"
     assert "no chunk_size" in said["bad", "20"]
     rows = {(row.column, str(row.nominal)) for row in found.of_role("size")}
@@ -294,10 +302,10 @@ def test_columns_that_cannot_have_one_size_are_not_compared_at_it(dataset: Datas
         plan=plan,
     )  # fmt: skip
     sizes = {row.name: row.chunks.mean for row in found.of_role("matched") if not row.error}
-    for one in found.contrasts:
-        if one.role == "matched":
-            assert sizes[one.left] == pytest.approx(sizes[one.right], rel=0.13)
-    assert any("Not compared at equal chunk size" in one for one in found.verdict)
+    for contrast in found.contrasts:
+        if contrast.role == "matched":
+            assert sizes[contrast.left] == pytest.approx(sizes[contrast.right], rel=0.13)
+    assert any("Not compared at equal chunk size" in outcome for outcome in found.verdict)
 
 
 def test_a_budget_is_filled_where_the_smallest_chunks_come_first() -> None:
@@ -328,7 +336,7 @@ def test_a_question_finds_nothing_outside_the_documents_it_searches() -> None:
         for name in ("a", "b")
     )  # fmt: skip
     found = evaluate(Dataset("twins", twins, asked), {"one": columns()["small"]}, plan=BARE)
-    assert [one.scores["hit@k1"] for one in found.rows[0].outcomes] == [1.0, 1.0]
+    assert [outcome.scores["hit@k1"] for outcome in found.rows[0].outcomes] == [1.0, 1.0]
 
 
 def test_the_text_around_an_answer_is_of_whole_words() -> None:
@@ -352,8 +360,8 @@ def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
     again = [replace(first.questions[0], id=f"again-{n}", text=" what OF the  harbour?")
              for n in range(20)]  # fmt: skip
     many = replace(first, questions=(*first.questions, *again))
-    few, found = (evaluate(one, columns(), plan=BARE) for one in (first, many))
-    first, second = (one.as_dict() for one in (few, found))
+    few, found = (evaluate(outcome, columns(), plan=BARE) for outcome in (first, many))
+    first, second = (outcome.as_dict() for outcome in (few, found))
     assert [first[key] == second[key] for key in ("decision", "contrasts")] == [True, True]
     assert (found.dataset.questions, found.dataset.repeated) == (2, 20)
     assert "20 questions that repeat others were left out." in found.said

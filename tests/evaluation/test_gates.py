@@ -27,10 +27,12 @@ def changed(report: EvaluationReport, every: int, by: float) -> EvaluationReport
 
     def other(row: Row) -> Row:
         outcomes = tuple(
-            replace(one, scores={**one.scores, "recall@60": one.scores["recall@60"] + by})
+            replace(
+                outcome, scores={**outcome.scores, "recall@60": outcome.scores["recall@60"] + by}
+            )
             if number % every == 0
-            else one
-            for number, one in enumerate(row.outcomes)
+            else outcome
+            for number, outcome in enumerate(row.outcomes)
         )
         return replace(row, outcomes=outcomes)
 
@@ -49,8 +51,8 @@ def changed(report: EvaluationReport, every: int, by: float) -> EvaluationReport
         (1, -0.02, 0.05, "holds",
          r"recall@60 -2\.0 \(-2\.1 to -1\.8\), a drop of less than 5 points, over"),
         (1, -0.02, 0.0, "fell", r"fell by 2\.0"),
-        (10, -0.4, 0.02, "cannot tell",
-         r"cannot tell: recall@60 -4\.2 \(.* over 48 questions; about \d+ more questions could"),
+        (10, -0.4, 0.02, "inconclusive",
+         r"inconclusive: recall@60 -4\.2 \(.* over 48 questions; about \d+ more questions could"),
     ],
 )  # fmt: skip
 def test_a_drop_holds_where_a_large_one_is_excluded_and_fell_where_it_is_shown(
@@ -77,9 +79,9 @@ def lost(report: EvaluationReport, count: int) -> EvaluationReport:
 @pytest.mark.parametrize(
     ("count", "outcome", "words"),
     [
-        (1, "cannot tell", "-1.6 (-6.9 to +3.8) over 63 questions; about 240 more questions could"),
-        (3, "cannot tell", "-4.8 (-11.5 to +2.2) over 63 questions; about 200 more questions coul"),
-        (5, "cannot tell", "-7.9 (-16.9 to +1.5) over 63 questions; about 94 more questions could"),
+        (1, "inconclusive", "-1.6 (-6.9 to +3.8) over 63 questions; about 240 more questions"),
+        (3, "inconclusive", "-4.8 (-11.5 to +2.2) over 63 questions; about 200 more questions"),
+        (5, "inconclusive", "-7.9 (-16.9 to +1.5) over 63 questions; about 94 more questions"),
         (6, "fell", "small fell by 9.5 (0.7 to 17.7): recall@60 over 63 questions"),
         (20, "fell", "small fell by 31.7 (18.4 to 43.1): recall@60 over 63 questions"),
     ],
@@ -107,14 +109,16 @@ def test_all_columns_of_a_gate_are_judged_at_once(report: EvaluationReport) -> N
     alone = against_baseline(lost(report, 6), lost(report, 0))[0]
     found = against_baseline(many(lost(report, 6)), many(lost(report, 0)))
     assert alone.outcome == "fell"
-    assert {one.outcome for one in found} == {"cannot tell"}
+    assert {gate.outcome for gate in found} == {"inconclusive"}
 
 
 def test_new_questions_do_not_matter_and_reworded_ones_are_not_compared(
     report: EvaluationReport,
 ) -> None:
     worse = changed(report, 1, -0.2)
-    reworded = tuple(replace(one, text=f"{one.text} Really?") for one in worse.questions[2:])
+    reworded = tuple(
+        replace(question, text=f"{question.text} Really?") for question in worse.questions[2:]
+    )
     mixed = replace(worse, questions=(*worse.questions[:2], *reworded))
     assert "each of 2 questions" in against_baseline(mixed, worse)[0].words
     with pytest.raises(DatasetError, match="other questions"):
@@ -150,9 +154,9 @@ def test_a_limit_is_reached_or_not(report: EvaluationReport, limit: str, outcome
 @pytest.mark.parametrize(
     ("limit", "remedy"),
     [
-        *((one, r"such as recall@1000=0\.85")
-          for one in ("recall", "recall@60", "recall@60=85", "recall@60=x", "=0.5")),
-        *((one, "recall@60") for one in ("recall@500=0.5", "tokens@60=0.5", "full=0.5")),
+        *((text, r"such as recall@1000=0\.85")
+          for text in ("recall", "recall@60", "recall@60=85", "recall@60=x", "=0.5")),
+        *((text, "recall@60") for text in ("recall@500=0.5", "tokens@60=0.5", "full=0.5")),
     ],
 )  # fmt: skip
 def test_a_limit_that_cannot_be_read_or_was_not_measured_is_refused(

@@ -70,7 +70,7 @@ def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more
     assert report.judgement
     assert report.judgement.questions != few
     for name in columns():
-        asked = [one.question for one in report.judgement.answers if one.column == name]
+        asked = [answer.question for answer in report.judgement.answers if answer.column == name]
         assert tuple(asked) == report.judgement.questions
 
 
@@ -80,11 +80,11 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
     llm = scripted()
     models = replace(Models.of(llm=llm), prompt="SEEN {context}\n\nWanted: {question}")
     evaluate(dataset, columns(), plan=PLAN, models=models, judge=Judging(2))
-    asked = [one for one in llm.prompts if "SEEN" in one]
+    asked = [prompt for prompt in llm.prompts if "SEEN" in prompt]
     assert len(asked) == 4
-    assert all("[Source 1]:" in one for one in asked)
-    judging = [one for one in llm.prompts if kind_of(one) == "correct"]
-    assert not any("[Source" in one for one in judging)
+    assert all("[Source 1]:" in prompt for prompt in asked)
+    judging = [prompt for prompt in llm.prompts if kind_of(prompt) == "correct"]
+    assert not any("[Source" in prompt for prompt in judging)
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_grade_stands_alone_in_its_line_and_on_the_scale(words: str, value: fl
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
     short = but(correct=lambda prompt: good(prompt).partition("\n")[0])
     found = judged(dataset, scripted(short), 4)
-    assert [one.correctness.judged for one in found.columns] == [4, 4]
+    assert [column.correctness.judged for column in found.columns] == [4, 4]
 
 
 def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -> None:
@@ -130,8 +130,8 @@ def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -
     report = evaluate(dataset, columns(), plan=PLAN, models=models, judge=judging)
     assert report.judgement
     assert "vague-1 judged nothing: not in the form asked for" in str(report.judgement.error)
-    assert {one.faithfulness.mean for one in report.judgement.columns} == {None}
-    assert {one.correctness.mean for one in report.judgement.columns} == {None}
+    assert {column.faithfulness.mean for column in report.judgement.columns} == {None}
+    assert {column.correctness.mean for column in report.judgement.columns} == {None}
     assert report.row("small").interval
     page = html_of(report)
     assert "were not judged" in page
@@ -183,9 +183,9 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
         return good(prompt)
 
     found = judged(dataset, scripted(flaky), 6)
-    assert sum(one.correctness.not_judged for one in found.columns) == 1
+    assert sum(column.correctness.not_judged for column in found.columns) == 1
     assert any(
-        "failed: ValueError; mend it" in words for one in found.answers for words in one.words
+        "failed: ValueError; mend it" in words for answer in found.answers for words in answer.words
     )
 
 
@@ -226,4 +226,4 @@ def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
         evaluate(
             dataset, columns(), plan=PLAN, models=answering(llm), judge=Judging(30), progress=leave
         )  # fmt: skip
-    assert sum(kind_of(one) == "answer" for one in llm.prompts) <= 8
+    assert sum(kind_of(prompt) == "answer" for prompt in llm.prompts) <= 8

@@ -70,8 +70,8 @@ def test_pages_of_llamaindexs_reader_keep_every_question_and_are_one_document() 
     ]
     dataset = load_dataset(FERRY.with_name("ferry_questions.csv"), pages)
     kept = len(dataset.questions)
-    assert kept > 0.9 * (kept + len(dataset.unplaced))
-    assert not any("called" in one.reason for one in dataset.unplaced)
+    assert kept > 0.9 * (kept + len(dataset.not_located))
+    assert not any("called" in question.reason for question in dataset.not_located)
     report = evaluate(dataset, {"ours": "recursive"}, plan=BARE)
     assert f"Based on {kept} questions about one document." in report.said
 

@@ -47,7 +47,9 @@ def test_every_row_in_memory_equals_that_of_a_folder(tmp_path: Path) -> None:
     dataset = _stored(tmp_path / "files")
     with open_store(tmp_path / "store") as store:
         kept = ingest(tmp_path / "files", PARSERS, store)
-        columns = {one.parser: StoredCollection(store, one.collection) for one in kept.columns}
+        columns = {
+            column.parser: StoredCollection(store, column.collection) for column in kept.columns
+        }
         in_folder = evaluate(dataset, columns, plan=BARE)
     in_memory = evaluate(dataset, PARSERS, plan=BARE)
     for name in PARSERS:

@@ -57,7 +57,7 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
     decision = replace(report.decision, words="Take it.", cost="It takes little.")
     page = html_of(replace(report, decision=decision))
     said = ["<h1>Take it.</h1>", "It takes little.", report.verdict[0].split(" is ")[0], "<svg"]
-    places = [page.index(one) for one in said]
+    places = [page.index(words_) for words_ in said]
     assert places == sorted(places)
 
 
@@ -94,8 +94,8 @@ def test_the_matrix_begins_with_what_is_taken_and_with_what_parts_the_rows(
 ) -> None:
     rows, lines = matrix(replace(report, decision=replace(report.decision, take="large")))
     assert [row.name for row in rows] == ["large", "small"]
-    assert sorted(one.number for one in lines) == [*range(1, len(report.questions) + 1)]
-    gaps = [abs(one.cells[0].points - one.cells[1].points) for one in lines]
+    assert sorted(line.number for line in lines) == [*range(1, len(report.questions) + 1)]
+    gaps = [abs(line.cells[0].points - line.cells[1].points) for line in lines]
     assert gaps == sorted(gaps, reverse=True)
 
 
@@ -104,14 +104,16 @@ def test_the_page_has_the_questions_that_differ_and_each_cell_leads_to_its_passa
 ) -> None:
     page = html_of(report)
     tags = tags_of(page)
-    differing = [one for one in matrix(report).lines if one.differs]
+    differing = [line for line in matrix(report).lines if line.differs]
     cells = [attributes for tag, attributes in tags if tag == "a" and "class" in attributes]
     assert len(differing) >= 2
     shown = [str(cell["class"]).removeprefix("cell ") for cell in cells]
-    assert shown == [cell.grade for one in differing for cell in one.cells]
+    assert shown == [cell.grade for words_ in differing for cell in words_.cells]
     places = {attributes["id"] for _, attributes in tags if "id" in attributes}
     assert {str(cell["href"])[1:] for cell in cells} <= places
-    alike = sum(not one.differs and one.cells[0].grade != "found" for one in matrix(report).lines)
+    alike = sum(
+        not line.differs and line.cells[0].grade != "found" for line in matrix(report).lines
+    )
     assert found_alike(len(matrix(report).lines) - len(differing) - alike, alike) in page
     assert "finds 0" not in page
 
@@ -126,7 +128,7 @@ def test_of_an_answer_found_in_part_the_passage_shows_which_part_was_read() -> N
     )
     rows, lines = matrix(found)
     at = [row.name for row in rows].index("cut")
-    parts = [one.cells[at] for one in lines if any(piece.read for piece in one.cells[at].pieces)]
+    parts = [line.cells[at] for line in lines if any(piece.read for piece in line.cells[at].pieces)]
     assert parts
     for cell in parts:
         gold = sum(len(piece.text) for piece in cell.pieces if piece.gold)
@@ -238,7 +240,7 @@ def test_every_pair_is_compared_in_numbers_and_called_significant_or_not(
 
 
 def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> None:
-    rows = tuple(replace(row, reasons={"cut": 1}) for row in report.rows)
+    rows = tuple(replace(row, reasons={"split": 1}) for row in report.rows)
     page = html_of(replace(report, rows=rows))
     assert re.search(r"<td class=\"words\">cut<br><span[^>]*>a boundary runs", page)
 
@@ -246,12 +248,12 @@ def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> No
 def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:
     rows = cells_of(html_of(report))
     assert ["kind", "questions", "small", "large"] in rows
-    asked = {one.id for one in report.questions if one.kind == "o"}
+    asked = {question.id for question in report.questions if question.kind == "o"}
     means = []
     for name in ("small", "large"):
-        found = [one for one in report.row(name).outcomes if one.question in asked]
-        means.append(sum(one.scores[report.measure] for one in found) / len(found))
-    assert ["o", "2", *(f"{100 * one:.1f}" for one in means)] in rows
+        found = [outcome for outcome in report.row(name).outcomes if outcome.question in asked]
+        means.append(sum(words_.scores[report.measure] for words_ in found) / len(found))
+    assert ["o", "2", *(f"{100 * mean:.1f}" for mean in means)] in rows
 
 
 def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
@@ -261,7 +263,7 @@ def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
     wanted = [f"{cost.embedded:,}", "0.0000", f"{(cost.bytes or 0) / 1000:,.0f}"]
 
     def small(shown: EvaluationReport) -> list[str]:
-        return next(one for one in cells_of(html_of(shown)) if one[:1] == ["small"])[-4:]
+        return next(cell for cell in cells_of(html_of(shown)) if cell[:1] == ["small"])[-4:]
 
     assert small(report) == [*wanted, f"{cost.seconds:.1f}"]
     assert small(EvaluationReport.from_dict(report.as_dict())) == [*wanted, ""]
@@ -271,31 +273,35 @@ def test_sizes_that_a_column_cannot_have_are_on_the_page_with_the_reason() -> No
     columns = {"single": get_parser("sentence-window")}
     found = evaluate(corpus(1), columns, plan=PLAN)
     page = html_of(found)
-    assert [size for one in found.left_out for size in one.sizes] == ["20", "40", "a mean of 30"]
-    for one in found.left_out:
-        assert "no size to change" in one.reason
-        assert one.words in page
+    assert [size for omission in found.left_out for size in omission.sizes] == [
+        "20",
+        "40",
+        "a mean of 30",
+    ]
+    for omission in found.left_out:
+        assert "no size to change" in omission.reason
+        assert omission.words in page
     assert EvaluationReport.from_dict(found.as_dict()).left_out == found.left_out
 
 
 def _luminance(colour: str) -> float:
-    digits = colour[1:] if len(colour) == 7 else "".join(one * 2 for one in colour[1:])
+    digits = colour[1:] if len(colour) == 7 else "".join(words_ * 2 for words_ in colour[1:])
     parts = [int(digits[at : at + 2], 16) / 255 for at in (0, 2, 4)]
     red, green, blue = (
-        one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in parts
+        part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts
     )
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
 def test_every_text_can_be_read_on_what_is_behind_it(report: EvaluationReport, dark: bool) -> None:
-    both = [dict(re.findall(r"--([\w-]+): (#\w+)", one))
-            for one in re.findall(r":root \{(.*?)\}", html_of(report), re.DOTALL)]  # fmt: skip
+    both = [dict(re.findall(r"--([\w-]+): (#\w+)", match_))
+            for match_ in re.findall(r":root \{(.*?)\}", html_of(report), re.DOTALL)]  # fmt: skip
     colours = both[0] | (both[1] if dark else {})
     pairs = [(text, page) for text in ("ink", "soft", "link", "bad", "cut")
              for page in ("page", "card")]  # fmt: skip
     pairs += [(f"c{number}", "page") for number in range(8)]
-    pairs += [(one, f"{one}-page") for one in ("good", "some", "bad")] + [("ink", "mark")]
+    pairs += [(text, f"{text}-page") for text in ("good", "some", "bad")] + [("ink", "mark")]
     for text, page in pairs:
         lower, higher = sorted((_luminance(colours[text]), _luminance(colours[page])))
         assert (higher + 0.05) / (lower + 0.05) >= 4.5, (text, page)

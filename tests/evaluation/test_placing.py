@@ -31,7 +31,7 @@ def placed(*quotes: Quote, documents: tuple[Document, ...] = (TEA, OTHER)) -> Da
 
 
 def quoted(dataset: Dataset) -> list[str]:
-    return [dataset.quote(answer[0]) for one in dataset.questions for answer in one.gold]
+    return [dataset.quote(answer[0]) for question in dataset.questions for answer in question.gold]
 
 
 @pytest.mark.parametrize(
@@ -62,10 +62,10 @@ def test_a_quote_is_found_as_written_else_in_other_marks_or_case_else_nearly_els
 ) -> None:
     dataset = placed(quote)
     assert quoted(dataset) == found
-    assert [one.id for one in dataset.unplaced] == ([] if found else ["q"])
-    assert all(len(one.reason) > 20 for one in dataset.unplaced)
-    assert all(0.85 <= one.confidence <= 1 for one in dataset.questions)
-    assert all((one.confidence < 1) is (quote in NEARLY) for one in dataset.questions)
+    assert [question.id for question in dataset.not_located] == ([] if found else ["q"])
+    assert all(len(question.reason) > 20 for question in dataset.not_located)
+    assert all(0.85 <= question.confidence <= 1 for question in dataset.questions)
+    assert all((question.confidence < 1) is (quote in NEARLY) for question in dataset.questions)
 
 
 @pytest.mark.parametrize("start", [0, 16, 48, 64])
@@ -80,7 +80,7 @@ def test_words_that_moved_are_found_nearest_to_where_they_were(start: int) -> No
 def test_five_places_are_alternatives_and_six_are_a_phrase(times: int, answers: int) -> None:
     found = placed(Quote("A bell."), documents=(Document(text="A bell. " * times, id_="bell"),))
     assert len(quoted(found)) == answers
-    assert all("more than 5 places" in one.reason for one in found.unplaced)
+    assert all("more than 5 places" in question.reason for question in found.not_located)
 
 
 def test_a_text_that_is_shorter_than_a_quote_does_not_hold_it() -> None:
@@ -94,7 +94,7 @@ def test_of_documents_that_hold_something_like_a_quote_the_one_most_like_it_is_t
     more = Document(text="The keeper lights the lamp of a tower at dusk. More.", id_="more")
     for documents in ((less, more), (more, less)):
         found = placed(quote, documents=documents)
-        assert [one.gold[0][0].document for one in found.questions] == ["more"]
+        assert [question.gold[0][0].document for question in found.questions] == ["more"]
 
 
 @pytest.mark.parametrize(
@@ -130,7 +130,7 @@ def test_a_document_may_have_dots_for_a_title(title: str) -> None:
 def test_a_name_that_two_documents_have_is_not_guessed() -> None:
     twin = Document(text=TEXT, id_="twin", metadata={"source": "/notes/cold/tea.md"})
     found = placed(Quote("eighty degrees", "tea.md"), documents=(TEA, twin))
-    assert found.unplaced[0].reason == (
+    assert found.not_located[0].reason == (
         "it stands in 2 files called 'tea.md'; write the folder before the name, such as "
         "'hot/tea.md'"
     )
@@ -170,7 +170,7 @@ def test_a_page_of_a_file_that_was_read_page_by_page_is_known_by_its_label() -> 
 
 
 def test_a_name_that_no_document_has_is_said_with_names_that_there_are() -> None:
-    reason = placed(Quote("eighty degrees", "teas.md")).unplaced[0].reason
+    reason = placed(Quote("eighty degrees", "teas.md")).not_located[0].reason
     assert reason == (
         "no document is called 'teas.md'; write one of the names there are (hot/tea.md, "
         "cold/other.md), or none"
@@ -179,7 +179,12 @@ def test_a_name_that_no_document_has_is_said_with_names_that_there_are() -> None
 
 def test_a_question_without_an_answer_or_without_words_is_listed() -> None:
     asked = Labelled("a", "", ((Quote("patience"),),)), Labelled("b", "What?", ())
-    assert [one.id for one in place(Labels("test", asked), (TEA,), "test").unplaced] == ["a", "b"]
+    assert [
+        question.id for question in place(Labels("test", asked), (TEA,), "test").not_located
+    ] == [
+        "a",
+        "b",
+    ]
 
 
 @pytest.mark.parametrize(
@@ -237,5 +242,5 @@ def test_rows_of_one_question_that_all_quote_nothing_are_listed(tmp_path: Path) 
     sheet = tmp_path / "questions.csv"
     sheet.write_text("question,answer\nWhen?,\nWhen?,\nHow?,eighty degrees\n", encoding="utf-8")
     dataset = load_dataset(sheet, [TEA])
-    assert [one.text for one in dataset.unplaced] == ["When?"]
+    assert [question.text for question in dataset.not_located] == ["When?"]
     assert quoted(dataset) == ["eighty degrees"]

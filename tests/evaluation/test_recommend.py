@@ -78,7 +78,7 @@ def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
     )
     assert "broken failed: RuntimeError; mend the splitter" in (report.row("broken").error or "")
     assert report.decision.words
-    assert [one.column for one in report.left_out] == ["broken"]
+    assert [omission.column for omission in report.left_out] == ["broken"]
 
 
 @pytest.mark.parametrize(
@@ -139,7 +139,7 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     assert "not by questions" in decision.words
     assert decision.preset
     assert report.contrasts == ()
-    assert {one.outcome for one in under(report, "recall@60=0.01")} == {"cannot tell"}
+    assert {gate.outcome for gate in under(report, "recall@60=0.01")} == {"inconclusive"}
     assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
 
 

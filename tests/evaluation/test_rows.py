@@ -44,7 +44,7 @@ class Letters:
     """A splitter of somebody else, as an object."""
 
     def split_text(self, text: str) -> list[str]:
-        return [one for one in text.split("\n\n") if one.strip()]
+        return [part for part in text.split("\n\n") if part.strip()]
 
 
 class Raising:
@@ -103,7 +103,7 @@ def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Datase
         )
         for seed in (0, 1)
     ]  # fmt: skip
-    assert len({one.to_json() for one in reports}) == 1
+    assert len({report.to_json() for report in reports}) == 1
     assert reports[0].judgement is not None
     assert reports[0].judgement.answers
 
@@ -118,7 +118,7 @@ def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset
     assert found.row("small").error == "the worker died twice measuring it (SIGKILL)"
     alone = evaluate(dataset, columns(), plan=BARE)
     assert found.row("read").outcomes == alone.row("read").outcomes
-    assert [one.done for one in steps] == sorted(one.done for one in steps)
+    assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert steps[-1].done == steps[-1].total == 2 * len(dataset.questions)
     assert steps[-1].seconds_left == 0
 
@@ -191,7 +191,9 @@ def test_what_no_other_process_can_make_is_measured_here_and_one_line_says_so(
         found = evaluate(data, columns(), plan=plan, embed_model=model, executor=executor)
         assert found.to_json() == evaluate(data, columns(), plan=plan, embed_model=model).to_json()
         assert executor.units == []
-        [said] = [one.message for one in caplog.records if "in this process" in one.message]
+        [said] = [
+            record.message for record in caplog.records if "in this process" in record.message
+        ]
         assert said.startswith("all rows are measured in this process: ")
 
 

@@ -52,23 +52,23 @@ def test_another_seed_moves_intervals_by_less_than_a_point_and_no_verdict(
     for row, twin in zip(first.rows, other.rows, strict=True):
         assert (row.means, row.outcomes) == (twin.means, twin.outcomes)
         assert row.interval == twin.interval
-    for one, twin in zip(first.contrasts, other.contrasts, strict=True):
-        assert one.these.low == pytest.approx(twin.these.low, abs=0.01)
-        assert one.these.high == pytest.approx(twin.these.high, abs=0.01)
+    for contrast, twin in zip(first.contrasts, other.contrasts, strict=True):
+        assert contrast.these.low == pytest.approx(twin.these.low, abs=0.01)
+        assert contrast.these.high == pytest.approx(twin.these.high, abs=0.01)
     assert first.to_json() != other.to_json()
-    named = [[(one.left, one.right, one.these.is_significant) for one in run.contrasts]
+    named = [[(pair.left, pair.right, pair.these.is_significant) for pair in run.contrasts]
              for run in (first, other)]  # fmt: skip
     assert named[0] == named[1]
 
 
 def test_gold_of_other_questions_is_not_found(dataset: Dataset, report: EvaluationReport) -> None:
     """Each question gets the answer to one about another topic, of the same document."""
-    topics, golds = list(TOPICS), {one.id: one.gold for one in dataset.questions}
+    topics, golds = list(TOPICS), {question.id: question.gold for question in dataset.questions}
     turned = {topic: topics[(number + 3) % len(topics)] for number, topic in enumerate(topics)}
     mixed = []
-    for one in dataset.questions:
-        topic, number = one.id.split("-")
-        mixed.append(replace(one, gold=golds[f"{turned[topic]}-{number}"]))
+    for question in dataset.questions:
+        topic, number = question.id.split("-")
+        mixed.append(replace(question, gold=golds[f"{turned[topic]}-{number}"]))
     found = evaluate(replace(dataset, questions=tuple(mixed)), columns(), plan=BARE)
     assert report.row("small").means["recall@30"] > 0.8
     assert found.row("small").means["recall@30"] < 0.05
@@ -92,6 +92,6 @@ def test_who_comes_first_changes_no_number(dataset: Dataset, report: EvaluationR
     found = evaluate(turned, dict(reversed(columns().items())), plan=BARE)
     for row in found.rows:
         assert row.means == pytest.approx(report.row(row.name).means)
-    gaps = [{frozenset((one.left, one.right)): one.these.mean for one in run.contrasts
-             if one.role == "own"} for run in (report, found)]  # fmt: skip
+    gaps = [{frozenset((pair.left, pair.right)): pair.these.mean for pair in run.contrasts
+             if pair.role == "own"} for run in (report, found)]  # fmt: skip
     assert gaps[0] == pytest.approx(gaps[1])

@@ -26,7 +26,7 @@ def ranked(*numbers: int) -> list[Ranked]:
 
 
 def question(*answers: tuple[Span, ...]) -> Question:
-    return Question("q", "?", tuple(tuple(Passage("d", one) for one in each) for each in answers))
+    return Question("q", "?", tuple(tuple(Passage("d", span) for span in each) for each in answers))
 
 
 def scored(

@@ -39,7 +39,7 @@ class Reverse(BaseNodePostprocessor):
         assert query_bundle
         self.calls.append(len(nodes))
         worst_first = nodes[::-1]
-        return [NodeWithScore(node=one.node, score=-at) for at, one in enumerate(worst_first)]
+        return [NodeWithScore(node=hit.node, score=-at) for at, hit in enumerate(worst_first)]
 
 
 class Raising(Reverse):
@@ -77,7 +77,7 @@ def test_the_report_says_what_another_search_makes_and_that_a_lexical_model_know
 ):
     report = searched({"sparse": SPARSE, "hybrid": HYBRID})
     first, second = (report.row(f"small ({mode})").mean for mode in ("sparse", "hybrid"))
-    effect = next(one for one in report.effects if one.of == "hybrid search")
+    effect = next(effect for effect in report.effects if effect.of == "hybrid search")
     assert effect.over == "sparse search"
     assert effect.gap.mean == pytest.approx(second - first)
     assert effect.words in report.said
@@ -118,7 +118,7 @@ def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once
     assert turned.outcomes != plain.outcomes
     assert len(reverse.calls) == len(report.questions)
     assert max(reverse.calls) <= 50
-    [effect] = [one for one in report.effects if one.of == "Reverse"]
+    [effect] = [effect for effect in report.effects if effect.of == "Reverse"]
     assert effect.over == "the search alone"
 
 
@@ -137,7 +137,7 @@ def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
     assert error.startswith(words)
     assert "sk-secret" not in error
     assert report.row("small").error is None
-    assert [one.of for one in report.effects] == ["reading sentences"]
+    assert [effect.of for effect in report.effects] == ["reading sentences"]
 
 
 @pytest.mark.parametrize(

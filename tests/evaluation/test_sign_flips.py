@@ -92,7 +92,7 @@ def test_a_case_has_its_numbers(name: str) -> None:
     assert flips.critical_value == pytest.approx(critical_value, abs=0.0005)
     for at, (*ends, error, needed) in enumerate(differences):
         found = flips.intervals[at]
-        points = [100 * one for one in (found.mean, found.low, found.high)]
+        points = [100 * value for value in (found.mean, found.low, found.high)]
         assert points == pytest.approx(ends, abs=0.05)
         if error is not None:
             assert 100 * flips.errors[at] == pytest.approx(error, abs=0.005)
@@ -174,8 +174,10 @@ def test_columns_in_another_order_have_the_same_leads_with_the_sign_turned(
     first = SignFlips(values, pairs, units, draws=500)
     other = SignFlips(values[:, places], turned, units, draws=500)
     assert other.critical_value == pytest.approx(first.critical_value)
-    for one, twin in zip(first.intervals, other.intervals, strict=True):
-        assert (twin.mean, twin.low, twin.high) == pytest.approx((-one.mean, -one.high, -one.low))
+    for interval, twin in zip(first.intervals, other.intervals, strict=True):
+        assert (twin.mean, twin.low, twin.high) == pytest.approx(
+            (-interval.mean, -interval.high, -interval.low)
+        )
 
 
 @given(tables)
@@ -201,10 +203,10 @@ def test_a_larger_lead_without_losses_is_shown_where_a_smaller_one_is(values: np
     pairs += [(right, left) for left, right in pairs]
     found = SignFlips(values, pairs, draws=500).intervals
     gaps = [values[:, left] - values[:, right] for left, right in pairs]
-    shown = [one.mean for one in found if one.low > 0]
-    for one, gap in zip(found, gaps, strict=True):
-        if gap.min() >= 0 and shown and one.mean >= min(shown):
-            assert one.low > 0
+    shown = [interval.mean for interval in found if interval.low > 0]
+    for interval, gap in zip(found, gaps, strict=True):
+        if gap.min() >= 0 and shown and interval.mean >= min(shown):
+            assert interval.low > 0
 
 
 @given(tables, st.booleans())
@@ -215,16 +217,16 @@ def test_an_interval_says_what_the_swaps_say_and_holds_the_lead(
     units = [at // 2 for at in range(len(values))] if whole else None
     pairs = pairs_of(values)
     flips = SignFlips(values, pairs, units, draws=500)
-    for (left, right), one in zip(pairs, flips.intervals, strict=True):
+    for (left, right), interval in zip(pairs, flips.intervals, strict=True):
         gaps = (values[:, left] - values[:, right]).tolist()
         sums: dict[int, float] = {}
         for unit, gap in zip(units or range(len(gaps)), gaps, strict=True):
             sums[unit] = sums.get(unit, 0.0) + gap
         square = sum(gap**2 for gap in sums.values())
         beyond = sum(gaps) ** 2 > flips.critical_value**2 * square
-        assert one.is_significant == (beyond and flips.can_show)
-        assert -1 <= one.low <= one.mean + 1e-9
-        assert one.mean <= one.high + 1e-9 <= 1 + 2e-9
+        assert interval.is_significant == (beyond and flips.can_show)
+        assert -1 <= interval.low <= interval.mean + 1e-9
+        assert interval.mean <= interval.high + 1e-9 <= 1 + 2e-9
 
 
 def test_of_eight_equal_columns_a_winner_is_named_in_few_reports() -> None:
@@ -235,7 +237,7 @@ def test_of_eight_equal_columns_a_winner_is_named_in_few_reports() -> None:
         ease = np.repeat(generator.beta(4, 2, 20), 3)
         values = (generator.random((60, 8)) < ease[:, None]).astype(float)
         found = SignFlips(values, pairs, draws=400, seed=seed).intervals
-        named += any(one.is_significant for one in found)
+        named += any(value.is_significant for value in found)
     assert named <= 15
 
 
@@ -271,5 +273,5 @@ def test_a_mean_of_one_column_is_never_certain(
 @given(st.floats(0.02, 0.98), st.integers(6, 60), st.integers(0, 1000))
 def test_intervals_of_one_mean_hold_the_true_one(mean: float, count: int, seed: int) -> None:
     values = (np.random.default_rng(seed).random((200, count)) < mean).astype(float)
-    intervals = [own_mean(one) for one in values]
-    assert sum(one.low <= mean <= one.high for one in intervals) >= 180
+    intervals = [own_mean(value) for value in values]
+    assert sum(interval.low <= mean <= interval.high for interval in intervals) >= 180

@@ -22,7 +22,9 @@ from rag_nodes.parsers import (
 )
 from rag_nodes.text.tokens import count_tokens
 
-DOCUMENTS = [Document(text="\n\n".join(one.text for one in corpus(6).documents), id_="long")]
+DOCUMENTS = [
+    Document(text="\n\n".join(document.text for document in corpus(6).documents), id_="long")
+]
 SIZED = [name for name in PRESETS if name != "sentence-window"]
 
 

@@ -34,7 +34,7 @@ def judged(
 ) -> tuple[list[Row], list[Contrast]]:
     rows = [row(name, each) for name, each in values.items()]
     judge = Judge(values, pairs_of(rows), documents, **swaps)
-    return rows, judge.contrasts({one.name: one for one in rows})
+    return rows, judge.contrasts({collection.name: collection for collection in rows})
 
 
 def said(*counts: int) -> str:
@@ -243,19 +243,19 @@ def test_words_agree_with_the_intervals_and_documents_with_questions(
     values = dict(zip("ABCD", columns, strict=False))
     ids = [f"d{at % documents}" for at in range(COUNT)]
     rows, contrasts = judged(values, ids, draws=400)
-    for one in contrasts:
-        assert one.these.mean >= 0
-        assert (" is better than " in one.words) == one.these.is_significant
-        of_others = one.like_these is not None and one.like_these.is_significant
-        assert ("and in documents like these" in one.words) == of_others
-        assert of_others <= one.these.is_significant
-        assert (one.like_these is None) <= (one.more_documents is None)
-        assert (one.more_questions == 0) >= one.these.is_significant
-        if "differ by at most 3 points" in one.words:
-            assert one.these.high - one.these.low < 0.06
-            assert one.more_questions == 0
+    for contrast in contrasts:
+        assert contrast.these.mean >= 0
+        assert (" is better than " in contrast.words) == contrast.these.is_significant
+        of_others = contrast.like_these is not None and contrast.like_these.is_significant
+        assert ("and in documents like these" in contrast.words) == of_others
+        assert of_others <= contrast.these.is_significant
+        assert (contrast.like_these is None) <= (contrast.more_documents is None)
+        assert (contrast.more_questions == 0) >= contrast.these.is_significant
+        if "differ by at most 3 points" in contrast.words:
+            assert contrast.these.high - contrast.these.low < 0.06
+            assert contrast.more_questions == 0
 
     sentence = best_of(rows, contrasts)
-    shown = any(one.is_significant for one in contrasts)
+    shown = any(contrast.is_significant for contrast in contrasts)
     words = (" is better than ", " are too close to call; ", " is the best ")
     assert any(word in sentence for word in words) == shown

@@ -9,7 +9,7 @@ ROWS = re.findall(r"^\| (H\d+) \| (.+?) \| (.+?) \|$", PAGE, re.MULTILINE)
 
 
 def test_every_promise_has_its_number_once() -> None:
-    numbers = sorted(int(one[1:]) for one, _, _ in ROWS)
+    numbers = sorted(int(promise[1:]) for promise, _, _ in ROWS)
     assert numbers == list(range(1, len(ROWS) + 1))
     assert len(ROWS) >= 27
 
@@ -36,5 +36,5 @@ def test_nothing_that_is_read_from_a_disk_is_unpickled() -> None:
             r"\b(pickle|dill|cloudpickle|joblib|shelve)\.(loads?|open|Unpickler)\b", source
         ):
             found.add(name)
-    from_a_disk = {one for one in found if not one.startswith(to_other_processes)}
+    from_a_disk = {line for line in found if not line.startswith(to_other_processes)}
     assert from_a_disk == set()

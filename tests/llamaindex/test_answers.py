@@ -97,7 +97,7 @@ def test_sub_questions_are_answered_from_the_nodes(
         description="The manual of the pump",
     )
     questions = (QUESTION, "Where is the key?")
-    items = [{"sub_question": one, "tool_name": "manual"} for one in questions]
+    items = [{"sub_question": question, "tool_name": "manual"} for question in questions]
     llm = ScriptedLLM(lines=[json.dumps({"items": items}), "Monthly; under the mat."])
     engine = SubQuestionQueryEngine.from_defaults(
         [tool],

@@ -30,9 +30,9 @@ SENTENCES = SentencePostprocessor(budget=7)
 @pytest.mark.parametrize("form", FORMS)
 async def test_a_postprocessor_takes_a_question_in_any_form(form: str) -> None:
     nodes = [NodeWithScore(node=TextNode(text=TEXT), score=0.5)]
-    assert [one.text for one in SENTENCES.postprocess_nodes(nodes, FORMS[form])] == [ANSWER]
+    assert [hit.text for hit in SENTENCES.postprocess_nodes(nodes, FORMS[form])] == [ANSWER]
     awaited = await SENTENCES.apostprocess_nodes(nodes, FORMS[form])
-    assert [one.text for one in awaited] == [ANSWER]
+    assert [node.text for node in awaited] == [ANSWER]
 
 
 @pytest.fixture
@@ -57,7 +57,7 @@ async def test_retriever_and_engine_take_a_question_in_any_form(
         await retriever.aretrieve(asked),
         engine.retrieve(asked),
     ):
-        assert [one.text for one in found] == [TEXT]
+        assert [node.text for node in found] == [TEXT]
     assert engine.query(asked).response == (await engine.aquery(asked)).response == whole
     assert "".join(streaming.query(asked).response_gen) == whole
     awaited = await streaming.aquery(asked)

@@ -44,7 +44,7 @@ def test_a_directory_reader_takes_our_reader_for_any_suffix(tmp_path: Path, manu
     (tmp_path / "handbook.pdf").write_bytes(HANDBOOK.read_bytes())
     reader = RagNodesReader()
     folder = SimpleDirectoryReader(tmp_path, file_extractor={".pdf": reader, ".md": reader})
-    pdf, markdown = sorted(folder.load_data(), key=lambda one: one.metadata["file_name"])
+    pdf, markdown = sorted(folder.load_data(), key=lambda node: node.metadata["file_name"])
     own = read(tmp_path / "handbook.pdf")
     assert (pdf.id_, pdf.text) == (own.id_, own.text)
     assert pdf.metadata.items() >= own.metadata.items()
@@ -98,5 +98,5 @@ async def test_everything_that_ingests_has_an_async_twin_that_leaves_the_loop_fr
     counting.cancel()
     assert turns > 1
     assert first.columns[0].written > 0
-    assert [one.columns[0].written for one in (again,)] == [0]
+    assert [report.columns[0].written for report in (again,)] == [0]
     assert report.columns[0].error is None

@@ -33,7 +33,9 @@ NAMES = sorted({*keys.BOOKKEEPING, keys.BREADCRUMB, keys.TABLE, keys.FILE_PATH, 
 numbers = st.sampled_from([-1, 0, 5, 10**20, 1.5, float("inf")])
 plain = st.none() | st.booleans() | numbers | st.sampled_from(["", "x", "7", "1,2", "A > B"])
 values = st.recursive(
-    plain, lambda one: st.lists(one, max_size=3) | st.dictionaries(st.just("a"), one), max_leaves=5
+    plain,
+    lambda item: st.lists(item, max_size=3) | st.dictionaries(st.just("a"), item),
+    max_leaves=5,
 )
 metadata = st.dictionaries(st.sampled_from(NAMES), values, min_size=1, max_size=4)
 EMBEDDING = get_embedding("lexical")

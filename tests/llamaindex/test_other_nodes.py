@@ -31,7 +31,7 @@ from rag_nodes import (
 )
 from rag_nodes.parsers import PRESETS, as_parser, get_parser
 
-PICTURE, OTHER = (base64.b64encode(one).decode() for one in (b"a picture", b"another picture"))
+PICTURE, OTHER = (base64.b64encode(value).decode() for value in (b"a picture", b"another picture"))
 CAPTION = "The red pump in the hall."
 NO_TEXT: dict[str, BaseNode] = {
     "image document": ImageDocument(image=PICTURE, id_="i"),
@@ -116,7 +116,7 @@ def test_text_next_to_an_image_is_split_as_without_it(name: str) -> None:
     text = Document(text="Rinse the pump weekly. It stands in the hall.", id_="t")
     alone = parser(name)([text])
     beside = parser(name)([NO_TEXT["image document"], text])
-    assert [one for one in beside if one.ref_doc_id == "t"] == alone
+    assert [node for node in beside if node.ref_doc_id == "t"] == alone
     assert len(beside) == len(alone) + 1
 
 
@@ -177,5 +177,5 @@ def test_an_image_without_a_caption_stays_behind_the_sentences_that_are_read() -
     nodes = [ImageNode(image=PICTURE), TextNode(text="The red pump.")]
     found = [NodeWithScore(node=node, score=0.5) for node in nodes]
     read = SentencePostprocessor(budget=5).postprocess_nodes(found, query_str="red pump")
-    assert [one.node.get_content() for one in read] == ["The red pump.", ""]
+    assert [hit.node.get_content() for hit in read] == ["The red pump.", ""]
     assert read[1].node is nodes[0]

@@ -50,11 +50,11 @@ def test_the_nodes_of_stock_splitters_give_the_sentence_first_and_fill_the_budge
 ) -> None:
     nodes = read(index_of(splitter))
     assert ANSWER in nodes[0].text
-    assert 38 <= sum(count_tokens(one.text) for one in nodes) <= 40
-    scores = [one.get_score() for one in nodes]
+    assert 38 <= sum(count_tokens(node.text) for node in nodes) <= 40
+    scores = [node.get_score() for node in nodes]
     assert scores[0] == 1
-    assert all(one >= other for one, other in pairwise(scores))
-    assert len({one.node_id for one in nodes}) == len(nodes)
+    assert all(node >= other for node, other in pairwise(scores))
+    assert len({node.node_id for node in nodes}) == len(nodes)
 
 
 @EVERY_KIND
@@ -64,14 +64,14 @@ def test_of_our_parsers_they_are_exact_slices_that_share_nothing(name: str) -> N
     found = read(index, store=index.docstore)
     assert ANSWER in found[0].text
     spans = []
-    for one in found:
-        assert isinstance(one.node, TextNode)
-        start, end = one.node.start_char_idx, one.node.end_char_idx
+    for hit in found:
+        assert isinstance(hit.node, TextNode)
+        start, end = hit.node.start_char_idx, hit.node.end_char_idx
         assert start is not None
         assert end is not None
-        assert TEXT[start:end] == one.text
+        assert TEXT[start:end] == hit.text
         spans.append((start, end))
-    assert all(one[1] <= other[0] for one, other in pairwise(sorted(spans)))
+    assert all(node[1] <= other[0] for node, other in pairwise(sorted(spans)))
 
 
 async def test_it_works_in_stock_engines_sync_and_async() -> None:
@@ -103,8 +103,8 @@ def test_chunks_beside_those_that_were_found_are_read_where_a_store_has_them() -
     question = QueryBundle("When was the delta valve bought?")
     alone = SentencePostprocessor().postprocess_nodes(found, question)
     beside = SentencePostprocessor(store=index.docstore).postprocess_nodes(found, question)
-    assert "It opens" not in " ".join(one.text for one in alone)
-    assert "It opens at 4 bar." in " ".join(one.text for one in beside)
+    assert "It opens" not in " ".join(node.text for node in alone)
+    assert "It opens at 4 bar." in " ".join(node.text for node in beside)
 
 
 def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> None:
@@ -113,19 +113,19 @@ def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> 
     wrong = TextNode(text=f"Both filters are old. {ANSWER}", start_char_idx=50, end_char_idx=99)
     for node in (right, wrong):
         node.metadata["source"] = "pump.md"
-    nodes = [NodeWithScore(node=one, score=0.5) for one in (bare, right, wrong)]
+    nodes = [NodeWithScore(node=node, score=0.5) for node in (bare, right, wrong)]
     found = SentencePostprocessor(budget=200).postprocess_nodes(nodes, query_str=QUESTION)
-    texts = " | ".join(one.text for one in found)
+    texts = " | ".join(node.text for node in found)
     assert texts.count(ANSWER) == 1  # whichever node it stands in
-    for one in found:
-        assert isinstance(one.node, TextNode)
-        start, end = one.node.start_char_idx, one.node.end_char_idx
-        assert start is None or TEXT[start:end] == one.text
+    for hit in found:
+        assert isinstance(hit.node, TextNode)
+        start, end = hit.node.start_char_idx, hit.node.end_char_idx
+        assert start is None or TEXT[start:end] == hit.text
 
 
 def test_where_no_word_of_the_question_is_met_nodes_stay_in_their_order_within_the_budget() -> None:
     texts = ["Vier Ventile sind offen.", "Zwei Pumpen laufen.", "Ein Kessel ist kalt."]
-    nodes = [NodeWithScore(node=TextNode(text=one), score=0.5) for one in texts]
+    nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in texts]
     found = SentencePostprocessor(budget=12).postprocess_nodes(nodes, query_str="Which tanks?")
     assert texts[0] == found[0].text
     assert texts[1].startswith(found[1].text)
@@ -135,7 +135,7 @@ def test_what_is_no_text_stays_behind_the_sentences() -> None:
     image = NodeWithScore(node=ImageNode(image_path="a.png"), score=0.9)
     other = NodeWithScore(node=TextNode(text=ANSWER), score=0.5)
     kept = SentencePostprocessor().postprocess_nodes([image, other], query_str=QUESTION)
-    assert ANSWER in [one.text for one in kept]
+    assert ANSWER in [node.text for node in kept]
 
 
 def test_it_says_what_it_cannot_do() -> None:
@@ -206,4 +206,4 @@ def test_scores_do_not_count_for_text_that_is_not_english() -> None:
 def test_the_scores_that_counted_are_not_written_into_the_metadata() -> None:
     nodes = harbour(0.2, 0.9, 0.1)
     read = SentencePostprocessor(budget=20).postprocess_nodes(nodes, query_str="Which boat?")
-    assert [one.node.metadata for one in read] == [{}] * len(read)
+    assert [hit.node.metadata for hit in read] == [{}] * len(read)

@@ -28,7 +28,7 @@ def server() -> Iterator[OpenAIServer]:
 def digests(folder: Path) -> dict[str, str]:
     """Every file below a folder, by what is in it."""
     files = (path for path in folder.rglob("*") if path.is_file())
-    return {str(one): hashlib.sha256(one.read_bytes()).hexdigest() for one in files}
+    return {str(file): hashlib.sha256(file.read_bytes()).hexdigest() for file in files}
 
 
 def test_it_is_thirty_lines() -> None:
@@ -78,6 +78,6 @@ def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
         [citation] = column.answer.citations
         assert text[citation.start : citation.end] == citation.quote
         assert citation.page is not None
-        assert column.statistics.unplaced == 0
+        assert column.statistics.not_located == 0
     assert "sk-of-the-user" not in str([column.as_dict() for column in columns])
     assert digests(tmp_path / "chunks") == before

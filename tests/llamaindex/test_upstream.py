@@ -138,7 +138,7 @@ class TestHierarchical:
     def test_get_deeper_nodes(self) -> None:
         nodes = get_parser("parent-child")([Document(text=MANUAL * 20)])
         deeper = get_deeper_nodes(nodes, depth=1)
-        assert {one.node_id for one in deeper} == {one.node_id for one in get_leaf_nodes(nodes)}
+        assert {node.node_id for node in deeper} == {leaf.node_id for leaf in get_leaf_nodes(nodes)}
 
 
 class TestPipeline:
@@ -161,7 +161,7 @@ class TestPipeline:
         first = pipeline.run(documents=[Document(text="one", doc_id="1")])
         assert pipeline.run(documents=[Document(text="one", doc_id="1")]) == []
         second = pipeline.run(documents=[Document(text="two", doc_id="1")])
-        assert {one.node_id for one in first}.isdisjoint(one.node_id for one in second)
+        assert {node.node_id for node in first}.isdisjoint(node.node_id for node in second)
 
     @EVERY_KIND
     def test_pipeline_dedup_input(self, name: str) -> None:
@@ -172,8 +172,8 @@ class TestPipeline:
         )
         twice = [Document(text="one", doc_id="1"), Document(text="one", doc_id="1")]
         once = get_parser(name)(twice[:1])
-        assert [one.node_id for one in pipeline.run(documents=twice)] == [
-            one.node_id for one in once
+        assert [node.node_id for node in pipeline.run(documents=twice)] == [
+            node.node_id for node in once
         ]
 
     @EVERY_KIND
@@ -206,14 +206,14 @@ class TestRetrievers:
     async def test_retrieve_takes_a_text_or_a_bundle_sync_or_async(
         self, retriever: RagNodesRetriever
     ) -> None:
-        expected = [(one.node.text, one.score) for one in retriever.retrieve(QUESTION)]  # type: ignore[attr-defined]
+        expected = [(hit.node.text, hit.score) for hit in retriever.retrieve(QUESTION)]  # type: ignore[attr-defined]
         assert isinstance(retriever, BaseRetriever)
         for found in (
             retriever.retrieve(QueryBundle(QUESTION)),
             await retriever.aretrieve(QUESTION),
             await retriever.aretrieve(QueryBundle(QUESTION)),
         ):
-            assert [(one.node.text, one.score) for one in found] == expected  # type: ignore[attr-defined]
+            assert [(hit.node.text, hit.score) for hit in found] == expected  # type: ignore[attr-defined]
 
     def test_query_fusion(self, retriever: RagNodesRetriever) -> None:
         index = VectorStoreIndex.from_documents(
@@ -222,10 +222,10 @@ class TestRetrievers:
         fused = QueryFusionRetriever(
             [retriever, index.as_retriever()], llm=MockLLM(), num_queries=1, use_async=False
         )
-        assert any("battery" in one.text for one in fused.retrieve(QUESTION))
+        assert any("battery" in hit.text for hit in fused.retrieve(QUESTION))
 
 
 @pytest.mark.parametrize("difference", EXPECTED_DIFFERENCES)
 def test_every_expected_difference_is_shown_here(difference: str) -> None:
-    classes = [one for one in vars(sys.modules[__name__]).values() if isinstance(one, type)]
-    assert any(difference in vars(one) for one in classes)
+    classes = [name for name in vars(sys.modules[__name__]).values() if isinstance(name, type)]
+    assert any(difference in vars(kind) for kind in classes)

@@ -99,7 +99,7 @@ def test_compatible_servers_choose_their_own_keys_or_do_without(
     check_models(
         choose_models(Settings(api_base=openai_server.base, embedding="openai", llm="openai"))
     )
-    asked = [(one.path, one.authorization) for one in openai_server.requests]
+    asked = [(request.path, request.authorization) for request in openai_server.requests]
     assert asked == [
         ("/v1/embeddings", "Bearer any-key"),
         ("/v1/embeddings", "Bearer none"),  # the check asks each model once
@@ -287,6 +287,6 @@ def test_what_a_visitor_types_imports_nothing_and_is_sent_no_option_of_the_serve
     )
     settings = Settings(api_base=openai_server.base)
     check_models(choose_models(request.settings(settings)))
-    asked = [(one.body["model"], one.authorization) for one in openai_server.requests]
+    asked = [(request.body["model"], request.authorization) for request in openai_server.requests]
     assert asked == [("this:Model", "Bearer typed")] * 2
     assert "this" not in sys.modules

@@ -123,8 +123,8 @@ def test_models_that_embed_differently_never_share_a_collection() -> None:
         {"model_name": "consonants"},
         {"options": {"normalize": True}},
     ]
-    models = [CountingEmbedding(**{"model_name": "vowels", **one}) for one in changes]
-    names = {Models.of(embed_model=one).embedding_name for one in models}
+    models = [CountingEmbedding(**{"model_name": "vowels", **change}) for change in changes]
+    names = {Models.of(embed_model=model).embedding_name for model in models}
     assert len(names) == len(changes)
 
 

@@ -25,7 +25,7 @@ def cosine(embedding: LexicalEmbedding, first: str, second: str) -> float:
     pairs = zip(
         embedding.get_text_embedding(first), embedding.get_query_embedding(second), strict=True
     )
-    return sum(one * other for one, other in pairs)
+    return sum(pair * other for pair, other in pairs)
 
 
 @pytest.mark.parametrize("text", ["", " \n", "…", "\ud800", "a" * 100_000])
@@ -89,7 +89,7 @@ def test_every_text_has_the_same_unit_vector_alone_and_among_others(
     embedding: LexicalEmbedding, texts: list[str]
 ) -> None:
     together = embedding.get_text_embedding_batch(texts)
-    assert all(math.isclose(math.hypot(*one), 1.0, rel_tol=1e-9) for one in together)
+    assert all(math.isclose(math.hypot(*vector), 1.0, rel_tol=1e-9) for vector in together)
     assert together == [embedding.get_text_embedding(text) for text in texts]
 
 

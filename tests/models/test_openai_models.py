@@ -98,7 +98,7 @@ def test_what_is_sent_never_changes_by_a_byte(
     embedding.get_text_embedding_batch(["# Tea\n\n- a\n- b", " \n", "broken \ud800 half"])
     llm.chat([ChatMessage(role="system", content="Be brief."), ChatMessage("half \ud800, é")])
     [*llm.stream_complete("Tea?", max_tokens=5, temperature=1.5)]
-    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+    assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
     system = {"role": "system", "content": "Be brief."}
     limits = {"model": MODEL, "max_tokens": 1024, "stream": False, "temperature": 0.2}
     sent = [
@@ -116,7 +116,9 @@ def test_what_is_sent_never_changes_by_a_byte(
             "temperature": 1.5,
         },
     ]
-    assert [json.dumps(one.body) for one in openai_server.requests] == [*map(json.dumps, sent)]
+    assert [json.dumps(request.body) for request in openai_server.requests] == [
+        *map(json.dumps, sent)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -151,7 +153,7 @@ def test_a_number_of_dimensions_is_asked_for_and_names_another_vector_space(
     assert len(short.get_text_embedding("hello")) == 16
     assert openai_server.asked("embeddings")[0]["dimensions"] == 16
     plain = OpenAIServerEmbedding(model_name=MODEL, **access)
-    names = {Models.of(embed_model=one).embedding_name for one in (short, plain)}
+    names = {Models.of(embed_model=model).embedding_name for model in (short, plain)}
     assert len(names) == 2
 
 
@@ -331,7 +333,7 @@ def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
 @pytest.mark.parametrize(
     ("ask", "body", "error", "words"),
     [
-        (_stream, "cut", ModelResponseError, "cut off"),
+        (_stream, "cut", ModelResponseError, "is incomplete"),
         (_stream, "unfinished", ModelResponseError, "cut off"),
         (_stream, "empty", ModelResponseError, "empty answer"),
         (_stream, "error-event", ModelResponseError, r"its answer off \(made to fail\); try again"),
@@ -486,7 +488,7 @@ def test_the_address_other_openai_tools_read_is_where_requests_go(
     assert models.llm is not None
     models.embedding.get_query_embedding("hello")
     models.llm.complete("hello")
-    assert [one.authorization for one in openai_server.requests] == [f"Bearer {KEY}"] * 2
+    assert [request.authorization for request in openai_server.requests] == [f"Bearer {KEY}"] * 2
 
 
 def test_a_copy_is_equal_and_keeps_working(
@@ -505,12 +507,12 @@ def test_a_pickled_model_takes_a_key_configured_where_it_arrives_only_if_it_has_
     embedding: OpenAIServerEmbedding, openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     without = OpenAIServerEmbedding(model_name=MODEL, api_base=openai_server.base)
-    arrived = [pickle.loads(pickle.dumps(one)) for one in (embedding, without)]
+    arrived = [pickle.loads(pickle.dumps(model)) for model in (embedding, without)]
     monkeypatch.setenv("RAG_NODES_API_BASE", openai_server.base)
     monkeypatch.setenv("RAG_NODES_API_KEY", "key-of-the-worker")
-    for one in arrived:
-        one.get_query_embedding("hello")
-    asked = [one.authorization for one in openai_server.requests]
+    for model in arrived:
+        model.get_query_embedding("hello")
+    asked = [request.authorization for request in openai_server.requests]
     assert asked == [f"Bearer {KEY}", "Bearer key-of-the-worker"]
 
 
@@ -544,7 +546,7 @@ def test_a_limit_of_the_account_is_kept_in_requests_and_tokens(
     few = OpenAIServerEmbedding(**values, tokens_per_minute=1000)
     few.get_text_embedding_batch(texts)
     sent = [body["input"] for body in openai_server.asked("embeddings")]
-    assert [one for part in sent for one in part] == texts
+    assert [model for part in sent for model in part] == texts
     # A request never holds more than a minute may have.
     assert all(sum(len(text) for text in part) <= 1000 for part in sent)
     tokens = sum(count_tokens(text) for text in texts)
@@ -574,7 +576,9 @@ def test_what_is_repeated_counts_for_the_models_limit_and_for_that_of_who_asks(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[float | None] = []
-    monkeypatch.setattr(RequestWindow, "acquire", lambda one, _=0: counted.append(one.per_minute))
+    monkeypatch.setattr(
+        RequestWindow, "acquire", lambda model, _=0: counted.append(model.per_minute)
+    )
     model = OpenAIServerLLM(model=MODEL, api_base=openai_server.base, requests_per_minute=9)
     model.rate_limiter = RequestWindow(7)  # of LlamaIndex, which counts first attempts alone
     openai_server.fail(faults.FAILING)

@@ -83,7 +83,7 @@ def test_models_of_openai_keep_key_headers_and_options(
     )
     assert workers.submit(in_worker.complete, pickled(llm)).result() == llm.to_dict()
     asked, here, chat = openai_server.requests
-    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+    assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
     assert asked.body == here.body
     assert (chat.body["max_tokens"], chat.body["temperature"]) == (7, 0.7)
     assert KEY not in shown
@@ -133,7 +133,7 @@ def test_models_of_llama_index_keep_their_key(
     arrived.get_query_embedding("tank")
     assert arrived.to_dict() == embedding.to_dict()
     unpickled(pickled(OpenAI(model="gpt-4o", **own))).complete("ready?")
-    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+    assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
 
 
 def test_a_summary_keeps_its_llm_and_what_was_paid_for(
@@ -168,7 +168,7 @@ def test_other_transformations_do_the_same_there() -> None:
     nodes: Any = [TextNode(text=TEXT), TextNode(text=TEXT * 12)]
     for step in steps:
         nodes = step(nodes)
-    assert [one.keys() for one in found] == [node.metadata.keys() for node in nodes]
+    assert [future.keys() for future in found] == [node.metadata.keys() for node in nodes]
     assert identities == [identity_of(step) for step in steps]
 
 
@@ -180,7 +180,7 @@ def test_the_users_own_state_and_the_key_of_their_llm_go_along(
     [found], _ = in_worker.transform(data, [TEXT])
     assert found["stamp"] == "tea"
     assert found["document_title"] == openai_server.answer
-    assert {one.authorization for one in openai_server.requests} == {f"Bearer {KEY}"}
+    assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
 
 
 def test_parsers_give_the_same_nodes_there_and_download_nothing() -> None:
@@ -193,7 +193,7 @@ def test_parsers_give_the_same_nodes_there_and_download_nothing() -> None:
         ForeignNodeParser(path="splitters:LineChunker(shift=0)"),
         ForeignNodeParser(splitter=SentenceSplitter(chunk_size=32, chunk_overlap=4)),
     ]
-    here = [(node.node_id, node.text) for one in parsers for node in one([_document(text)])]
+    here = [(node.node_id, node.text) for parser in parsers for node in parser([_document(text)])]
     assert len(here) > 10
     assert in_worker.parse(pickled(parsers), text) == here
 
@@ -223,11 +223,11 @@ def test_several_processes_write_into_one_file_and_no_answer_is_lost(
     path = tmp_path / "written.sqlite"
     own = KeptAnswers(path)
     assert own.get("writer-0", "0") is None
-    there = [workers.submit(in_worker.write, path, one, 25, 30_000) for one in range(2)]
+    there = [workers.submit(in_worker.write, path, number, 25, 30_000) for number in range(2)]
     for number in range(25):
         own.add("writer-2", str(number), "2" * 30_000)
-    for one in there:
-        one.result()
+    for future in there:
+        future.result()
     for kept in (own, KeptAnswers(path)):
         for writer in range(3):
             found = [kept.get(f"writer-{writer}", str(number)) for number in range(25)]

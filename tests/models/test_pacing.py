@@ -86,7 +86,7 @@ async def test_tasks_side_by_side_share_one_window(clock: FakeTime) -> None:
 
     await asyncio.gather(work(), work(), work())
     assert len(starts) == 12
-    assert max(sum(one <= other <= one + MINUTE for other in starts) for one in starts) <= 3
+    assert max(sum(start <= other <= start + MINUTE for other in starts) for start in starts) <= 3
 
 
 def test_a_window_travels_to_another_process_empty() -> None:

@@ -102,7 +102,7 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
     shutil.copy(HANDBOOK, tmp_path / "book.pdf")
     settings = fill(note=TEXT, paths=["book.pdf"])
     passages = called(settings, "search", query="rinse the sand filter backwards")["passages"]
-    passage = next(one for one in passages if one["name"] == "book.pdf")
+    passage = next(passage for passage in passages if passage["name"] == "book.pdf")
     place = {key: passage[key] for key in ("document", "start", "end")}
     found = called(settings, "quote", **place)
     assert {box["page"] for box in found["boxes"]} == {passage["page"]}
@@ -128,7 +128,7 @@ def test_passages_and_quotations_have_the_lines_of_a_text_file(fill: Fill) -> No
 def test_a_passage_names_the_other_documents_that_say_the_same(fill: Fill) -> None:
     settings = fill(note=TEXT, copy=f"# Preface\n\nA second edition.\n\n{TEXT}")
     passages = called(settings, "search", query="how high is the machine")["passages"]
-    [passage] = [one for one in passages if "two metres" in one["text"]]
+    [passage] = [passage for passage in passages if "two metres" in passage["text"]]
     [place] = passage["also"]
     assert {passage["name"], place["name"]} == {"note.md", "copy.md"}
     asked = {key: place[key] for key in ("document", "start", "end")}
@@ -138,7 +138,7 @@ def test_a_passage_names_the_other_documents_that_say_the_same(fill: Fill) -> No
 def test_the_budget_bounds_what_is_read(fill: Fill) -> None:
     settings = fill(note=TEXT * 20)
     short, usual = (
-        sum(len(one["text"]) for one in called(settings, "search", **given)["passages"])
+        sum(len(passage["text"]) for passage in called(settings, "search", **given)["passages"])
         for given in ({"query": "machine", "budget": 20}, {"query": "machine"})
     )
     assert short < 150 < usual
@@ -165,7 +165,7 @@ def test_documents_are_listed_in_pages_and_by_a_part_of_their_name(fill: Fill) -
     settings = fill(anna=TEXT, bert=f"{TEXT}B", carl=f"{TEXT}C")
     listed = called(settings, "list_documents", first=1, limit=1)
     assert listed["total"] == 3
-    assert [one["name"] for one in listed["documents"]] == ["bert.md"]
+    assert [document["name"] for document in listed["documents"]] == ["bert.md"]
     [found] = called(settings, "list_documents", name="CARL")["documents"]
     [passage, *_] = called(settings, "search", query="machine", filter={"file_name": "carl.md"})[
         "passages"
@@ -247,7 +247,7 @@ def test_a_missing_store_is_an_error_with_a_remedy_and_stays_missing(
     fields = TOOLS[name].request.model_fields
     settings = offline_settings().model_copy(update={"store": str(folder)})
     with pytest.raises(CollectionMissingError, match="run `rag-nodes ingest` with this --store"):
-        called(settings, name, **{key: one for key, one in given.items() if key in fields})
+        called(settings, name, **{key: value for key, value in given.items() if key in fields})
     assert sorted(tmp_path.rglob("*")) == before
 
 

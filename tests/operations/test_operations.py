@@ -37,9 +37,9 @@ from rag_nodes.store import open_store
 
 SERVED = [
     *(
-        (model_for(one.request, "rest"), model_for(one.reply, "rest"))
-        for one in OPERATIONS
-        if "rest" in one.surfaces
+        (model_for(operation.request, "rest"), model_for(operation.reply, "rest"))
+        for operation in OPERATIONS
+        if "rest" in operation.surfaces
     ),
     *((tool.request, tool.reply) for tool in TOOLS.values()),
 ]
@@ -50,9 +50,11 @@ HEAVY = "llama_index", "qdrant_client", "pymupdf", "openai", "gradio", "numpy", 
 SILENT = {"status", "list", "remove", "clear"}
 """Operations that are done before there is anything to tell."""
 
-every_operation = pytest.mark.parametrize("operation", OPERATIONS, ids=lambda one: one.name)
+every_operation = pytest.mark.parametrize(
+    "operation", OPERATIONS, ids=lambda collection: collection.name
+)
 every_served = pytest.mark.parametrize(
-    ("request_model", "reply_model"), SERVED, ids=lambda one: one.__name__
+    ("request_model", "reply_model"), SERVED, ids=lambda part: part.__name__
 )
 
 
@@ -70,7 +72,7 @@ def test_the_list_imports_nothing_but_names() -> None:
 
 
 def test_the_help_of_every_operation_imports_nothing_heavy() -> None:
-    names = [one.name for one in OPERATIONS]
+    names = [operation.name for operation in OPERATIONS]
     script = (
         "import contextlib, io\n"
         "from rag_nodes.cli.program import run\n"
@@ -91,7 +93,7 @@ def test_the_list_says_what_the_docstring_of_the_request_says(operation: Operati
 @every_operation
 def test_every_field_is_described(operation: Operation) -> None:
     fields = operation.request.model_fields
-    assert [name for name, one in fields.items() if not one.description] == []
+    assert [name for name, field in fields.items() if not field.description] == []
     settings = Settings.model_fields
     assert [name for name in operation.settings if not settings[name].description] == []
 
@@ -99,8 +101,8 @@ def test_every_field_is_described(operation: Operation) -> None:
 @every_operation
 def test_what_is_usual_is_there(operation: Operation) -> None:
     known = {*operation.request.model_fields, *operation.settings}
-    assert {*operation.usual} <= known
-    assert len(operation.usual) <= 5
+    assert {*operation.main} <= known
+    assert len(operation.main) <= 5
 
 
 @every_operation
@@ -122,7 +124,7 @@ def test_its_examples_can_be_typed(operation: Operation) -> None:
 def test_parsers_are_typed_alike_everywhere(operation: Operation) -> None:
     for name, field in operation.request.model_fields.items():
         if "ParserSpec" in str(field.annotation):
-            (flag,) = (one for one in field.metadata if isinstance(one, Flag))
+            (flag,) = (part for part in field.metadata if isinstance(part, Flag))
             assert (flag.name or f"--{name}", flag.short) == ("--parser", "-p")
 
 
@@ -132,12 +134,12 @@ def test_parsers_are_typed_alike_everywhere(operation: Operation) -> None:
 def schemas(schema: Any) -> Iterator[dict[str, Any]]:
     """Every schema in a schema."""
     if isinstance(schema, list):
-        for one in schema:
-            yield from schemas(one)
+        for part in schema:
+            yield from schemas(part)
     elif isinstance(schema, dict):
         yield schema
-        for one in schema.values():
-            yield from schemas(one)
+        for part in schema.values():
+            yield from schemas(part)
 
 
 @every_served
@@ -146,15 +148,15 @@ def test_a_stranger_can_name_no_file_and_send_nothing_without_a_bound(
 ) -> None:
     del reply_model
     schema = request_model.model_json_schema()
-    for one in schemas(schema):
-        kind = one.get("type")
-        assert one.get("format") not in {"path", "file-path", "directory-path"}
-        if kind == "string" and not {"enum", "const"} & one.keys():
-            assert "maxLength" in one, one
+    for part in schemas(schema):
+        kind = part.get("type")
+        assert part.get("format") not in {"path", "file-path", "directory-path"}
+        if kind == "string" and not {"enum", "const"} & part.keys():
+            assert "maxLength" in part, part
         elif kind in {"integer", "number"}:
-            assert {"maximum", "exclusiveMaximum"} & one.keys(), one
+            assert {"maximum", "exclusiveMaximum"} & part.keys(), part
         elif kind == "array":
-            assert "maxItems" in one, one
+            assert "maxItems" in part, part
 
 
 @every_served
@@ -163,20 +165,20 @@ def test_a_stranger_gets_a_typed_reply_without_open_tables_and_a_sentence_about_
 ) -> None:
     del request_model
     schema = reply_model.model_json_schema()
-    for one in schemas(schema):
-        assert one.get("additionalProperties") is not True, one
-        for name, field in one.get("properties", {}).items():
+    for part in schemas(schema):
+        assert part.get("additionalProperties") is not True, part
+        for name, field in part.get("properties", {}).items():
             said = field["description"]
-            assert said != one["description"], name
+            assert said != part["description"], name
             assert not re.match(r"[a-z]|\d[a-z]", said), (name, said)
             assert not re.search(r"\(\)|`rag_nodes|\bNone\b|see `[A-Z]", said), (name, said)
     assert not [
-        one for one in schemas(schema) if {"source", "path"} & one.get("properties", {}).keys()
+        part for part in schemas(schema) if {"source", "path"} & part.get("properties", {}).keys()
     ]
 
 
 def test_a_field_of_another_surface_is_no_field() -> None:
-    (chunk,) = (one for one in OPERATIONS if one.name == "chunk")
+    (chunk,) = (operation for operation in OPERATIONS if operation.name == "chunk")
     request = chunk.request
     assert Only(("cli",)) in request.model_fields["file"].metadata
     assert request.model_fields.keys() - model_for(request, "rest").model_fields.keys() == {
@@ -274,7 +276,7 @@ def test_an_operation_that_is_ended_does_nothing_more(
     assert not [*no_configuration.glob("made.json*")]
     assert (sorted(there.rglob("*.json")), (there / "tea.md").read_text("utf-8")) == before
     run = Run(settings.model_copy(update={"store": str(there / "kept")}))
-    assert [one.chunks for one in status(StatusRequest(), run).collections] == [1]
+    assert [collection.chunks for collection in status(StatusRequest(), run).collections] == [1]
     run.close()
 
 

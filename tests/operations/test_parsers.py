@@ -175,4 +175,6 @@ def test_a_stranger_compares_a_few_parsers() -> None:
     ((label, parser),) = make_offered([spec], offered(), lambda: None).items()
     assert (label, parser.chunk_size) == ("fixed:chunk_size=300,unit=tokens", 300)  # type: ignore[attr-defined]
     with pytest.raises(ConfigurationError, match="at most 4 are compared"):
-        make_offered([ParserSpec(name=one) for one in list(offered())[:5]], offered(), lambda: None)
+        make_offered(
+            [ParserSpec(name=name) for name in list(offered())[:5]], offered(), lambda: None
+        )

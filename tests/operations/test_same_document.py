@@ -24,15 +24,17 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
     """Where a reply says something else than the document; what that leaves out is null."""
     if isinstance(reply, dict) and document is not None:
         return [
-            one
+            difference
             for name in reply.keys() - OWN
-            for one in differing(reply[name], document.get(name), f"{where}.{name}")
+            for difference in differing(reply[name], document.get(name), f"{where}.{name}")
         ]
     if isinstance(reply, list):
         if len(reply) != len(document):
             return [f"{where}: {len(reply)} and {len(document)}"]
         pairs = zip(reply, document, strict=True)
-        return [one for new, old in pairs for one in differing(new, old, f"{where}[]")]
+        return [
+            difference for new, old in pairs for difference in differing(new, old, f"{where}[]")
+        ]
     return [] if reply == document else [f"{where}: {reply!r} and {document!r}"]
 
 

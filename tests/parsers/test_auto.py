@@ -98,7 +98,7 @@ def test_a_size_that_was_asked_for_holds_for_every_format() -> None:
 
 def test_p8_records_stay_whole_where_they_fit() -> None:
     chunks = auto().split_text(RECORDS)
-    assert all(any(one.strip() in chunk for chunk in chunks) for one in RECORDS.split("\n\n"))
+    assert all(any(part.strip() in chunk for chunk in chunks) for part in RECORDS.split("\n\n"))
 
 
 def test_s2_23_neighbours_share_nothing_unless_that_is_asked_for() -> None:

@@ -77,7 +77,7 @@ def assert_slices(text: str, nodes: Sequence[TextNode]) -> None:
         assert node.metadata[keys.TOKEN_COUNT] == count_tokens(node.text)
 
 
-@pytest.mark.parametrize("splitter", stock(), ids=lambda one: one.class_name())
+@pytest.mark.parametrize("splitter", stock(), ids=lambda item: item.class_name())
 def test_every_chunk_of_a_stock_parser_has_its_place(splitter: NodeParser) -> None:
     nodes = cut(splitter, MANUAL)
     assert len(nodes) > 0

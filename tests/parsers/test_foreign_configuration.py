@@ -35,7 +35,7 @@ def test_the_fingerprint_follows_the_configuration() -> None:
         as_parser(HierarchicalNodeParser.from_defaults(chunk_sizes=[64, 32])),
         as_parser(HierarchicalNodeParser.from_defaults(chunk_sizes=[64, 32], chunk_overlap=3)),
     ]
-    assert len({one.fingerprint for one in parsers}) == 6
+    assert len({parser.fingerprint for parser in parsers}) == 6
 
 
 def test_an_import_path_and_the_object_it_stands_for_are_the_same_parser() -> None:

@@ -88,7 +88,7 @@ def test_joining_cuts_no_code_keeps_to_the_size_and_names_headings_that_are_ther
         ):
             assert not [end for end in ends if end and block.start < end < block.end]
         above = above if block.kind is Kind.HEADING else block.end
-    headings = {text[one.title.start : one.title.end] for one in blocks if one.level}
+    headings = {text[block.title.start : block.title.end] for block in blocks if block.level}
     for node in nodes:
         assert node.metadata.get(keys.OVERSIZED) or (
             count_tokens(node.text) <= options["chunk_size"]

@@ -96,8 +96,8 @@ def test_the_laws_hold_for_any_text_and_any_pages(text: str, breaks: list[int]) 
     assert all(count_tokens(node.text) <= 20 for node in nodes)
     for node in nodes if starts else ():
         first, last = node.start_char_idx or 0, (node.end_char_idx or 0) - 1
-        assert node.metadata[keys.PAGE_START] == sum(one <= first for one in starts)
-        assert node.metadata[keys.PAGE_END] == sum(one <= last for one in starts)
+        assert node.metadata[keys.PAGE_START] == sum(start <= first for start in starts)
+        assert node.metadata[keys.PAGE_END] == sum(start <= last for start in starts)
 
 
 @pytest.mark.parametrize("preset", ["page", "token-overlap", "heading"])

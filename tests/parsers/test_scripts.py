@@ -87,7 +87,7 @@ def test_p13_no_size_is_raised_where_a_token_has_many_characters() -> None:
 
 def test_p13_a_quarter_of_latin_letters_makes_no_latin_text() -> None:
     text = TEXTS["Chinese"].replace("泵在夜间运行。", "The ABC 泵在夜间运行。")
-    letters = [one for one in text if one.isalpha()]
+    letters = [character for character in text if character.isalpha()]
     assert 0.1 < sum(map(str.isascii, letters)) / len(letters) < 0.3
     nodes = get_parser("fixed")([Document(text=text)])
     assert all(node.metadata[keys.SCALED_SIZE] < 600 for node in nodes)

@@ -232,8 +232,8 @@ def test_s0_45_no_more_is_embedded_than_the_cap_allows_and_what_is_beyond_it_say
     for node in nodes:
         assert node.metadata[keys.TOKEN_COUNT] <= 40
         beyond = node.metadata[keys.END_CHAR] > place
-        assert beyond == ("beyond the first 6" in node.metadata.get(keys.CUT_BY_SIZE, ""))
-        assert keys.CUT_BY_SIZE not in node.get_content(MetadataMode.EMBED)
+        assert beyond == ("beyond the first 6" in node.metadata.get(keys.SPLIT_BY_SIZE, ""))
+        assert keys.SPLIT_BY_SIZE not in node.get_content(MetadataMode.EMBED)
     (record,) = caplog.records
     assert record.getMessage() == (
         f"{SENTENCES - 6} of {SENTENCES} sentences are not embedded but cut by size: "
@@ -264,7 +264,7 @@ def test_s0_45_a_cap_that_is_not_reached_changes_nothing(options: dict[str, Any]
     usual = capped(**options)([Document(text=STORY)])
     bounded = capped(max_sentences=SENTENCES, **options)([Document(text=STORY)])
     assert [n.get_content() for n in bounded] == [n.get_content() for n in usual]
-    assert not [node for node in bounded if keys.CUT_BY_SIZE in node.metadata]
+    assert not [node for node in bounded if keys.SPLIT_BY_SIZE in node.metadata]
 
 
 @EVERY

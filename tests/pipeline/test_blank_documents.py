@@ -25,7 +25,7 @@ def test_a_blank_document_fails_and_stops_no_other_and_asking_says_so(
     expected = f"there is nothing to search, because nothing could be read: {REASON}"
     assert [column.error for column in answered.columns] == [expected, expected]
     with Comparison(parsers, documents=[BLANK, TEA], models=models) as comparison:
-        rows = [(one.status, one.error, [*one.columns]) for one in comparison.loaded.files]
+        rows = [(file.status, file.error, [*file.columns]) for file in comparison.loaded.files]
         answered = comparison.ask("How much does the tank hold?")
     assert rows == [("failed", REASON, []), ("read", None, [*parsers])]
     assert all(column.answer for column in answered.columns)

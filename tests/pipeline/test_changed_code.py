@@ -76,7 +76,7 @@ def run(corpus: Any, parsers: dict[str, Any], **options: Any) -> IngestReport:
 
 
 def statuses(report: IngestReport) -> set[str]:
-    return {one.status for one in report.files}
+    return {file.status for file in report.files}
 
 
 def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobody_elses(
@@ -102,7 +102,7 @@ def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobod
     with Ledger.of(corpus[1].location) as ledger:
         inventory = Inventory(corpus[1], ledger)
         listed = inventory.documents("default", inventory.collections("default"))
-    assert {one.state for one in listed} == {"stored"}
+    assert {file.state for file in listed} == {"stored"}
 
 
 def test_a_closure_that_was_given_something_else_replaces_its_chunks() -> None:

@@ -185,7 +185,7 @@ def test_chunks_without_a_summary_are_named_and_summarised_by_the_next_ingest(
     paid = replace(paid, llm=FailingLLM(says="About tea.", fails_at="what nobody wrote"))
     with open_store(tmp_path / "store") as store:
         report = ingest([file], PARSERS, store, models=silent, **options)
-        [[column]] = [one.columns.values() for one in report.files]
+        [[column]] = [file.columns.values() for file in report.files]
         assert (report.files[0].status, column.stored, column.chunks) == ("incomplete", 3, 3)
         assert "an LLM summarised 2 of 3 chunks" in str(column.error)
         assert "the server is away" in str(report.columns[0].error)

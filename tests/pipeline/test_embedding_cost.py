@@ -132,7 +132,7 @@ def test_one_table_holds_the_prices_and_ones_own_win() -> None:
     assert cost_of(1000, 0, "text-embedding-ada-002", {}) == pytest.approx(0.0001)  # S4-21
     assert price_of("text-embedding-3-small@localhost/v1", {}) is None
     assert price_of("gpt-4o@localhost/v1", {"gpt-4o": (1.0, 2.0)}) == (1.0, 2.0)
-    assert [dollars(one) for one in (0.0, 0.00002, 0.5, None)] == [
+    assert [dollars(value) for value in (0.0, 0.00002, 0.5, None)] == [
         "$0.0000",
         "under $0.0001",
         "$0.5000",

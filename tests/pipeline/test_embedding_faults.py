@@ -274,7 +274,7 @@ def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes
         if file.status == "read":
             assert stored == ids("latter", number)
         else:
-            assert ids("former", number) <= stored, "the former version is whole"
+            assert ids("former", number) <= stored, "the previous version is whole"
 
     completes(store, patient, openai_server, column.collection)
 
@@ -381,7 +381,7 @@ def test_a_refused_chunk_is_one_line_of_the_log_and_the_report_says_why(
     openai_server.fail(TOO_LONG, times=2)
     with caplog.at_level(logging.WARNING):
         report = ingested("first", store, models_at(openai_server, at_once=1))
-    [line] = [one for one in caplog.records if one.name.startswith("rag_nodes.embedding")]
+    [line] = [record for record in caplog.records if record.name.startswith("rag_nodes.embedding")]
     assert line.exc_info is None
     assert "\n" not in line.getMessage()
     assert "make the chunks" in line.getMessage()

@@ -39,16 +39,16 @@ def rows(corpus: FolderIngests, name: str) -> list[StoredDocument]:
     path = str((corpus.folder / name).resolve())
     with corpus.ledger as ledger:
         [document] = ledger.known("default")[path].documents
-        collections = [one.name for one in ledger.collections()]
-        found = [ledger.stored(one).get(document.id) for one in sorted(collections)]
-        return [one for one in found if one]
+        collections = [collection.name for collection in ledger.collections()]
+        found = [ledger.stored(collection).get(document.id) for collection in sorted(collections)]
+        return [row for row in found if row]
 
 
 def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
         found = inventory.documents("default", inventory.collections("default"))
-    return {one.name: one for one in found}
+    return {collection.name: collection for collection in found}
 
 
 def findings(corpus: FolderIngests) -> list[Trouble]:
@@ -110,8 +110,8 @@ def test_a_collection_of_which_nothing_was_ever_stored_says_why(
     corpus.ingest()
     assert corpus.store.collections() == []
     found = listed(corpus).values()
-    assert {one.error for one in found} == {"the key is refused"}
-    assert [(one.chunks, one.stored_at) for one in found] == [({}, None)] * 3
+    assert {row.error for row in found} == {"the key is refused"}
+    assert [(column.chunks, column.stored_at) for column in found] == [({}, None)] * 3
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
         [held] = inventory.never_stored("default")
@@ -132,7 +132,7 @@ def test_a_version_that_is_put_back_is_no_failure_any_more(
     corpus.ingest()
     corpus.write("1.md", old)
     assert states(corpus.ingest()) == ["unchanged"] * 3
-    assert [one.error for one in rows(corpus, "1.md")] == [None]
+    assert [row.error for row in rows(corpus, "1.md")] == [None]
 
 
 def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
@@ -156,7 +156,7 @@ def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
     assert (row.error, row.version) == ("too long", "")
     embedding.fail(lambda _: None)
     corpus.ingest()
-    assert [one.error for one in rows(corpus, "1.md")] == [None]
+    assert [row.error for row in rows(corpus, "1.md")] == [None]
     assert listed(corpus)["1.md"].state == "stored"
 
 
@@ -165,7 +165,7 @@ class RefusesBlackSmallChunks(TransformComponent):
 
     def __call__(self, nodes: Sequence[BaseNode], **kwargs: Any) -> Sequence[BaseNode]:
         del kwargs
-        if any("black" in one.get_content() for one in nodes) and len(nodes) > 3:
+        if any("black" in node.get_content() for node in nodes) and len(nodes) > 3:
             raise ValueError("no black")
         return nodes
 
@@ -175,7 +175,7 @@ def test_only_the_column_that_failed_has_an_error(corpus: FolderIngests) -> None
     corpus.ingest()
     corpus.write("1.md", NEW)
     corpus.ingest(transformations=[RefusesBlackSmallChunks()])
-    [error] = [one.error for one in rows(corpus, "1.md") if one.error is not None]
+    [error] = [row.error for row in rows(corpus, "1.md") if row.error is not None]
     assert "RefusesBlackSmallChunks failed: ValueError" in error
 
 
@@ -230,7 +230,7 @@ def test_documents_that_were_no_files_say_why_too(
     assert found.chunks.popitem()[1] > 0
     embedding.fail(lambda _: None)
     given("Tea is black. " * 20)
-    assert [one.state for one in listed(corpus).values()] == ["stored"]
+    assert [file.state for file in listed(corpus).values()] == ["stored"]
 
 
 def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
@@ -248,7 +248,7 @@ def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
     assert len(corpus.opened) < 30, "a few are read ahead"
     assert states(report) == ["unchanged"] * 3 + ["incomplete"] * 40
     last = report.files[-1]
-    assert {name: one.error for name, one in last.columns.items()} == {
+    assert {name: column.error for name, column in last.columns.items()} == {
         "fixed": "the key is refused",
         "other": "the key is refused",
     }

@@ -230,10 +230,12 @@ def test_workers_embed_the_same(
     report = ingest_from_store(corpus.parsers, corpus.store, models=lexical, executor=Pool(2))
     with open_store(tmp_path / "other") as second:
         wanted = ingest(corpus.folder, corpus.parsers, second, models=lexical)
-        mine, reference = (contents(*one) for one in ((corpus.store, report), (second, wanted)))
+        mine, reference = (
+            contents(*ingested) for ingested in ((corpus.store, report), (second, wanted))
+        )
     assert mine.keys() == reference.keys()
-    assert {one: p[0] for one, p in mine["fixed"].items()} == {
-        one: p[0] for one, p in reference["fixed"].items()
+    assert {key: p[0] for key, p in mine["fixed"].items()} == {
+        key: p[0] for key, p in reference["fixed"].items()
     }
 
 

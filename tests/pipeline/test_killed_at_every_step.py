@@ -91,13 +91,18 @@ class Trial(FolderIngests):
     def embedded(self) -> set[str]:
         """Texts that both columns have a vector of."""
         each = []
-        for one in self.store.collections():
-            stored = self.store.vectors_of(one.name, [*self.store.documents(one.name)])
+        for collection in self.store.collections():
+            stored = self.store.vectors_of(
+                collection.name, [*self.store.documents(collection.name)]
+            )
             each.append({text for _, text, _ in stored})
         return set.intersection(*each)
 
     def points(self) -> dict[str, dict[str, Any]]:
-        return {one.name: points_of(self.store, one.name) for one in self.store.collections()}
+        return {
+            collection.name: points_of(self.store, collection.name)
+            for collection in self.store.collections()
+        }
 
 
 def anew(folder: Path) -> Path:

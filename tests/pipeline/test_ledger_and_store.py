@@ -103,7 +103,7 @@ def test_what_a_store_could_not_flush_is_not_said_to_be_stored(corpus: FolderIng
 
     assert [column.error for column in report.columns] == ["the last chunks: the disk is full"]
     found = [file.columns["fixed"] for file in report.files]
-    assert {(one.status, one.error) for one in found} == {("incomplete", "the disk is full")}
+    assert {(row.status, row.error) for row in found} == {("incomplete", "the disk is full")}
     flushed: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "flush", lambda _, name: flushed.append(name))
@@ -183,4 +183,4 @@ def test_of_two_writers_of_one_document_none_says_that_it_is_stored_where_it_is_
         for version in ("Green ", "Black "):
             assert run(version).files[0].status == "read"
             nodes = store.fetch(info.name, [*store.stored(info.name, "tea")])
-            assert {one.text.split()[0] for one in nodes.values()} == {version.strip()}
+            assert {node.text.split()[0] for node in nodes.values()} == {version.strip()}

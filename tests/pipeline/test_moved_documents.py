@@ -53,7 +53,7 @@ def test_a_store_that_was_moved_with_its_documents_has_each_of_them_once(
     report = moved.ingest(moved.folder, moved.folder / "crawl.json")
 
     assert (report.gone, report.pruned, embedding.texts) == (0, None, [])
-    assert [one.points for one in moved.store.collections()] == [info.points]
+    assert [collection.points for collection in moved.store.collections()] == [info.points]
     with moved.ledger as ledger:
         assert all(path.startswith(str(moved.folder)) for path in ledger.paths("default"))
         assert ledger.moved() is None

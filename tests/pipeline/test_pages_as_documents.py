@@ -43,7 +43,7 @@ def test_blank_pages_are_counted_and_are_no_errors(
     report = ingest_documents(given, parsers, store, models=models)
     assert report.blank_pages == ("tea.pdf, page 2", "tea.pdf, page 4")
     assert report.failed == ()
-    assert [(one.status, one.name, one.path) for one in report.files] == [
+    assert [(file.status, file.name, file.path) for file in report.files] == [
         ("read", "tea.pdf, page 1", "/a/tea.pdf"),
         ("read", "tea.pdf, page 3", "/a/tea.pdf"),
     ]
@@ -58,7 +58,7 @@ def test_nothing_is_found_any_more_of_a_page_that_turned_blank(
     turned = Document(text="", id_=given[1].id_, metadata=given[1].metadata)
     report = ingest_documents([given[0], turned], parsers, store, models=models)
     assert report.blank_pages == ("tea.pdf, page 2",)
-    assert {store.count(one.collection) for one in first.columns} == {1}
+    assert {store.count(column.collection) for column in first.columns} == {1}
 
 
 def test_a_file_of_blank_pages_alone_is_one_failed_row_with_its_name(

@@ -53,10 +53,10 @@ class Disk(Store):
             with Ledger(self.ledger) as ledger:
                 for name in self._all:
                     stored = self.documents(name)
-                    said = {one: row.version for one, row in ledger.stored(name).items()}
-                    for one, nodes in stored.items():
-                        assert not said[one] or {of.source_hash for of in nodes.values()} == {
-                            said[one]
+                    said = {key: row.version for key, row in ledger.stored(name).items()}
+                    for key, nodes in stored.items():
+                        assert not said[key] or {of.source_hash for of in nodes.values()} == {
+                            said[key]
                         }
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
@@ -84,7 +84,7 @@ class Disk(Store):
         if collection not in self._all:
             return False
         both = self.marks(collection) | dict(marks)
-        self._marks[collection] = {one: of for one, of in both.items() if of is not None}
+        self._marks[collection] = {key: of for key, of in both.items() if of is not None}
         return True
 
     def cut(self) -> None:
@@ -103,7 +103,10 @@ class Disk(Store):
 
     def points(self) -> Points:
         return {
-            name: {one.node_id: list(one.vector or ()) for one in collection.select(None, None)}
+            name: {
+                element.node_id: list(element.vector or ())
+                for element in collection.select(None, None)
+            }
             for name, collection in self._all.items()
         }
 
@@ -203,11 +206,11 @@ class Saved:
 
     def restore(self) -> None:
         """Lose what was committed since."""
-        for one in self._place.parent.glob("ledger.sqlite*"):
-            if one.is_file():
-                one.unlink()
-        for one in self._kept.glob("ledger.sqlite*"):
-            shutil.copy(one, self._place.parent)
+        for path in self._place.parent.glob("ledger.sqlite*"):
+            if path.is_file():
+                path.unlink()
+        for path in self._kept.glob("ledger.sqlite*"):
+            shutil.copy(path, self._place.parent)
 
 
 def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
@@ -225,7 +228,7 @@ def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
     embedding.texts.clear()
     corpus.again()
     assert paid & flushed
-    assert not [one for one in embedding.texts if one in flushed]
+    assert not [text for text in embedding.texts if text in flushed]
 
 
 def test_what_was_pruned_does_not_come_back_with_a_power_cut(corpora: Corpora) -> None:
@@ -285,7 +288,7 @@ def test_nothing_is_stored_that_could_not_be_opened_before(tmp_path: Path, model
     assert report.files[0].status == "incomplete"
     with Ledger(place) as ledger:
         for name in store.points():
-            versions = {one.source_hash for one in store.stored(name, "tea").values()}
+            versions = {point.source_hash for point in store.stored(name, "tea").values()}
             assert versions == {ledger.stored(name)["tea"].version}
     store.fails = False
     assert ingest("Tea is black. " * 50).files[0].status == "read"

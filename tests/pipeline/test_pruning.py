@@ -33,7 +33,7 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     report = corpus.ingest(prune=True)
 
     assert report.pruned
-    assert [Path(one).name for one in report.pruned.documents] == ["1.md"]
+    assert [Path(document).name for document in report.pruned.documents] == ["1.md"]
     assert report.pruned.nodes > 1
     assert stored(corpus) == {"0.md", "2.md"}
     again = corpus.ingest(prune=True)
@@ -94,7 +94,7 @@ def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
     report = killed.ingest(prune=True)
 
     assert report.pruned
-    assert [Path(one).name for one in report.pruned.documents] == ["2.md"]
+    assert [Path(document).name for document in report.pruned.documents] == ["2.md"]
     assert stored(killed) == {"0.md", "1.md"}
 
 
@@ -146,7 +146,7 @@ def test_nothing_is_pruned_while_a_collection_is_damaged(
     (corpus.folder / "1.md").unlink()
     corpus.store.close()
     abouts = tmp_path.glob("store/collections/*/collection.json")
-    [about] = [one for one in abouts if former in one.read_text(encoding="utf-8")]
+    [about] = [about for about in abouts if former in about.read_text(encoding="utf-8")]
     whole = about.read_text(encoding="utf-8")
 
     about.write_text(whole[:20], encoding="utf-8")

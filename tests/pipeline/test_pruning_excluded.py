@@ -20,7 +20,7 @@ def test_an_excluded_file_stays_until_it_is_pruned_and_comes_back_without_the_pa
 
     pruned = corpus.ingest(exclude="1.*", prune=True).pruned
     assert pruned
-    assert [Path(one).name for one in pruned.documents] == ["1.md"]
+    assert [Path(document).name for document in pruned.documents] == ["1.md"]
     assert stored(corpus) == {"0.md", "2.md"}
     assert corpus.ingest(exclude="1.*").gone == 0
 

@@ -50,9 +50,9 @@ def restore(corpus: FolderIngests, copy: Path, *, ledger: bool = False) -> None:
     """Put a copy in the place of the store; the ledger stays as it is unless it is in the copy."""
     place = folder_of(corpus)
     corpus.store.close()
-    for one in place.iterdir():
-        if ledger or not one.name.startswith("ledger"):
-            shutil.rmtree(one) if one.is_dir() else one.unlink()
+    for path in place.iterdir():
+        if ledger or not path.name.startswith("ledger"):
+            shutil.rmtree(path) if path.is_dir() else path.unlink()
     shutil.copytree(copy, place, dirs_exist_ok=True)
     corpus.store = open_store(place)
 
@@ -195,7 +195,7 @@ def test_a_server_keeps_the_marks_with_the_collection(
         server.requests.clear()
         corpus.ingest(ledger=ours)
         assert corpus.opened == []
-        assert not [one for one in server.requests if "scroll" in one]
+        assert not [request for request in server.requests if "scroll" in request]
 
         change(corpus, "black")
         corpus.ingest(ledger=theirs)

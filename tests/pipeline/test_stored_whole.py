@@ -61,7 +61,7 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
         assert (row.status, row.stored, row.superseded) == ("incomplete", 0, count // 6)
         assert row.chunks > 0
         assert row.error == "no chunk is good enough"
-        assert row.lack == f"nothing stored, the {row.superseded} former ones are kept"
+        assert row.lack == f"nothing stored, the {row.superseded} previous ones are kept"
         assert file.error is None, "it was read"
         assert versions(store, report, str(file.document_id)) == {"former"}
 
@@ -72,7 +72,7 @@ def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
     taken(store, models, {name: text("former") for name in ("good", "bad", "other")})
 
     def refuse(texts: list[str]) -> None:
-        if any("poison" in one for one in texts):
+        if any("poison" in item for item in texts):
             raise ModelRequestError("this is poison")
 
     embedding.fail(refuse)
@@ -86,7 +86,7 @@ def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
     assert bad.superseded > 0
     assert bad.error == "this is poison"
     assert bad.lack == (
-        f"{bad.stored} of {bad.chunks} chunks stored, the {bad.superseded} former ones are kept"
+        f"{bad.stored} of {bad.chunks} chunks stored, the {bad.superseded} previous ones are kept"
     )
     assert good.lack is None
     assert "bad, chunk" in (report.columns[0].error or "")
@@ -119,7 +119,7 @@ def test_each_parser_says_what_it_stored_of_a_file(
     store: Store, models: Models, embedding: Any
 ) -> None:
     def refuse(texts: list[str]) -> None:
-        if any(len(one) > 60 for one in texts):
+        if any(len(item) > 60 for item in texts):
             raise ModelRequestError("too long")
 
     embedding.fail(refuse)
@@ -154,7 +154,7 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
     assert report.columns[0].error == "one: the disk is read-only"
     assert row.stored == row.chunks
     assert (row.status, row.error) == ("incomplete", "the disk is read-only")
-    assert row.lack == f"stored, but {row.superseded} former chunks could not be deleted"
+    assert row.lack == f"stored, but {row.superseded} previous chunks could not be deleted"
 
 
 def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_documents(

@@ -34,14 +34,14 @@ def test_an_ingest_is_a_span_above_all_that_it_does(
     done = {span.id_: span for span in spans.completed_spans}
     [root] = [span for span in done.values() if span.parent_id is None]
     assert root.id_.startswith("IngestRun.execute-")
-    below = [one for one in done.values() if one.parent_id == root.id_]
-    names = Counter(one.id_.partition("-")[0] for one in below)
+    below = [span for span in done.values() if span.parent_id == root.id_]
+    names = Counter(span.id_.partition("-")[0] for span in below)
     assert names["IngestRun.store"] == names["CountingEmbedding.__call__"] == 1
     assert names["HeadingHierarchyNodeParser.__call__"] == names["read_document"] == 2
-    read = [one for one in below if one.id_.startswith("read_document-")]
+    read = [span for span in below if span.id_.startswith("read_document-")]
     places = {str(tmp_path / name) for name in ("a.md", "b.md")}
-    assert {one.tags["file"] for one in read} == places
-    split = [one for one in below if one.id_.startswith("HeadingHierarchyNodeParser.")]
-    assert {one.tags["file"] for one in split} == places
-    assert {one.tags["run"] for one in below} == {"night"}
+    assert {span.tags["file"] for span in read} == places
+    split = [span for span in below if span.id_.startswith("HeadingHierarchyNodeParser.")]
+    assert {part.tags["file"] for part in split} == places
+    assert {span.tags["run"] for span in below} == {"night"}
     assert not spans.open_spans

@@ -168,7 +168,7 @@ def test_a_text_that_was_changed_loses_its_offsets_and_is_counted(
         return nodes
 
     report = run(store, models, Changing(change=shout), given=documents(1))
-    assert report.columns[0].unplaced == 1
+    assert report.columns[0].not_located == 1
     changed, *others = stored(store, models)
     assert changed.text.startswith("# PART 0")
     assert (changed.start_char_idx, changed.end_char_idx) == (None, None)
@@ -259,7 +259,7 @@ def test_new_chunks_have_no_place_and_ids_that_stay(store: Store, models: Models
 def related(node: BaseNode) -> dict[Any, list[str]]:
     """The ids of the nodes around one, by relation."""
     return {
-        relation: [one.node_id for one in (found if isinstance(found, list) else [found])]
+        relation: [node.node_id for node in (found if isinstance(found, list) else [found])]
         for relation, found in node.relationships.items()
     }
 

@@ -24,12 +24,12 @@ Parsers = dict[str, SpanNodeParser]
 def texts(store: Store) -> Texts:
     """Of all that is stored, by collection."""
     return {
-        one.name: {
+        collection.name: {
             node.text
-            for nodes in store.documents(one.name).values()
-            for node in store.fetch(one.name, list(nodes)).values()
+            for nodes in store.documents(collection.name).values()
+            for node in store.fetch(collection.name, list(nodes)).values()
         }
-        for one in store.collections()
+        for collection in store.collections()
     }
 
 
@@ -102,7 +102,7 @@ def test_of_documents_with_the_same_id_the_last_one_is_stored(
 ) -> None:
     with open_store(":memory:") as store, open_store(":memory:") as alone:
         ingest_documents([Document(text=BLUE, id_="x")], parsers, alone, models=models)
-        documents = [Document(text=one, id_="x") for one in versions]
+        documents = [Document(text=version, id_="x") for version in versions]
         for _ in range(2):
             report = ingest_documents(documents, parsers, store, models=models)
             assert not any(column.error for column in report.columns)
@@ -114,12 +114,12 @@ def test_a_version_that_is_not_the_last_of_its_run_is_neither_embedded_nor_count
 ) -> None:
     steps: list[Progress] = []
     with open_store(":memory:") as store:
-        versions = [Document(text=one, id_="x") for one in (RED, BLUE, RED, BLUE)]
+        versions = [Document(text=colour, id_="x") for colour in (RED, BLUE, RED, BLUE)]
         report = ingest_documents(versions, parsers, store, models=models, progress=steps.append)
     assert not any("red" in text for text in embedding.texts)
-    assert [one.done for one in steps if one.stage == "read"] == [1, 2, 3, 4]
+    assert [step.done for step in steps if step.stage == "read"] == [1, 2, 3, 4]
     for column in report.columns:
-        told = [one.done for one in steps if (one.stage, one.name) == ("embed", column.parser)]
+        told = [step.done for step in steps if (step.stage, step.name) == ("embed", column.parser)]
         assert max(told) == column.chunks == column.written
 
 
@@ -131,7 +131,9 @@ def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
             raise ModelRequestError("too secret")
 
     embedding.fail(refuse)
-    versions = [Document(text=f"{one}This is secret. {one}", id_="x") for one in (RED, BLUE)]
+    versions = [
+        Document(text=f"{colour}This is secret. {colour}", id_="x") for colour in (RED, BLUE)
+    ]
     with open_store(":memory:") as store:
         for _ in range(2):
             report = ingest_documents(versions, parsers, store, models=models)
@@ -158,6 +160,6 @@ def test_two_crawls_with_the_same_page_end_alike_where_workers_read_them(
     for expected in ("read", "unchanged"):
         report = corpus.ingest(*both, executor=Elsewhere(), progress=steps.append)
         assert states(report) == [expected] * 2
-    assert [one.done for one in steps if one.stage == "read"] == [1, 2, 1, 2]
+    assert [step.done for step in steps if step.stage == "read"] == [1, 2, 1, 2]
     [found] = texts(corpus.store).values()
     assert all("blue" in text for text in found)

@@ -28,7 +28,10 @@ def test_unchanged_files_are_not_opened_and_their_rows_say_the_same(corpus: Fold
     [before_all], [after_all] = first.columns, second.columns
     assert after_all.unchanged == after_all.chunks == before_all.chunks == before_all.written
     assert (after_all.tokens, after_all.max_tokens) == (before_all.tokens, before_all.max_tokens)
-    assert (after_all.parents, after_all.unplaced) == (before_all.parents, before_all.unplaced)
+    assert (after_all.parents, after_all.not_located) == (
+        before_all.parents,
+        before_all.not_located,
+    )
     assert after_all.written == 0
 
 
@@ -226,6 +229,7 @@ def test_a_file_that_is_too_large_to_be_read_is_not_read_for_its_hash_either(
     assert states(report) == ["read", "read", "read", "failed"]
     with corpus.ledger as ledger:
         hashed = {
-            path[-4:]: bool(one.file.content_hash) for path, one in ledger.known("default").items()
+            path[-4:]: bool(document_id.file.content_hash)
+            for path, document_id in ledger.known("default").items()
         }
     assert hashed == {"0.md": True, "1.md": True, "2.md": True, "3.md": False}

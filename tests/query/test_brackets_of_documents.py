@@ -36,7 +36,9 @@ SOURCES = re.compile(r"\[Source (\d+)[^\]]*\]: ")
 
 
 def engines(text: str, models: Models) -> Iterator[RagNodesQueryEngine]:
-    filler = "\n\n".join(f"# Part {one}\n\nA sentence about nothing, {one}." for one in range(4))
+    filler = "\n\n".join(
+        f"# Part {number}\n\nA sentence about nothing, {number}." for number in range(4)
+    )
     document = Document(text=f"# Transfer\n\n{text}\n\n{filler}\n", id_="report")
     with open_store(":memory:") as store:
         parser = get_parser("heading", chunk_size=200, min_chunk_size=0)
@@ -74,7 +76,7 @@ def test_quoted_sentences_keep_their_brackets_as_text_and_cite_only_where_they_s
             assert mark.numbers == (citation.number,)
             assert answer.text[mark.start : mark.end] == f"[Source {citation.number}]"
         own = re.findall(r"\[[^\]]*\]", " ".join(DOCUMENTS[kind].split()))
-        quoted = [one for one in own if one in answer.text]
+        quoted = [marker for marker in own if marker in answer.text]
         assert quoted, "the sentence is quoted as it is in the document"
         assert len(chips(answer)) == len(answer.citations)
         assert answer.unknown_sources == ()
@@ -93,7 +95,7 @@ def test_a_model_that_copies_a_document_cites_only_the_source_it_names(
         assert answer.unknown_sources == ()
         assert chips(answer) == ["1"]
         events = list(engine.stream(QUESTION))
-        assert [one.citation.number for one in events if isinstance(one, CitationSeen)] == [1]
+        assert [event.citation.number for event in events if isinstance(event, CitationSeen)] == [1]
         assert isinstance(events[-1], Finished)
         assert events[-1].answer.marks == answer.marks
 
@@ -103,11 +105,11 @@ def test_the_marks_of_an_answer_are_in_plain_data_rest_and_terminal() -> None:
         answer = engine.answer(QUESTION)
         said = answer.as_dict()["marks"]
         assert said == [
-            one.model_dump(mode="json") for one in AnswerReply(**answer.as_dict()).marks
+            mark.model_dump(mode="json") for mark in AnswerReply(**answer.as_dict()).marks
         ]
-        assert [answer.text[one["start"] : one["end"]] for one in said] == ["[Source 1]"]
+        assert [answer.text[marker["start"] : marker["end"]] for marker in said] == ["[Source 1]"]
         shown = answer_in_terminal(answer)
-        bold = [shown.plain[one.start : one.end] for one in shown.spans if one.style == "bold"]
+        bold = [shown.plain[span.start : span.end] for span in shown.spans if span.style == "bold"]
         assert bold == ["[Source 1]"]
 
 

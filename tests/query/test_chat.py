@@ -132,7 +132,7 @@ async def test_a_follow_up_that_is_cancelled_ends_the_call_that_condenses_it(
         try:
             await asyncio.Event().wait()
         finally:
-            ended.extend(str(one.content) for one in messages)
+            ended.extend(str(message.content) for message in messages)
         raise AssertionError
 
     monkeypatch.setattr(ScriptedLLM, "achat", never)

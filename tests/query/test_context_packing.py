@@ -27,7 +27,7 @@ def hit(rank: int, start: int, end: int, *, document: str = "doc", **metadata: o
 
 
 def tokens(*hits: Hit) -> int:
-    return sum(count_tokens(one.node.text) for one in hits)
+    return sum(count_tokens(item.node.text) for item in hits)
 
 
 def test_chunks_are_read_by_rank_and_the_last_one_fills_the_budget() -> None:
@@ -36,7 +36,7 @@ def test_chunks_are_read_by_rank_and_the_last_one_fills_the_budget() -> None:
     assert [source.hits[0].rank for source in packed.sources] == [1, 2, 3, 4]
     assert packed.hits == tuple(hits[:4])
     assert packed.left_out == 0
-    assert packed.cut is hits[3]
+    assert packed.truncated is hits[3]
     assert packed.tokens == tokens(*hits[:3]) + 30
     assert hits[3].node.text.startswith(packed.sources[3].text)
 
@@ -76,9 +76,9 @@ def test_every_budget_is_filled_and_none_is_exceeded_and_every_excerpt_slices_it
         for rank, (start, size) in enumerate(places, start=1)
     ]
     packed, everything = pack(hits, budget), pack(hits, None)
-    excerpts = [one for source in packed.sources for one in source.excerpts]
-    assert all(one.span and one.span.of(TEXT) == one.text for one in excerpts)
-    assert packed.tokens == sum(count_tokens(one.text) for one in excerpts) <= budget
+    excerpts = [excerpt for source in packed.sources for excerpt in source.excerpts]
+    assert all(excerpt.span and excerpt.span.of(TEXT) == excerpt.text for excerpt in excerpts)
+    assert packed.tokens == sum(count_tokens(excerpt.text) for excerpt in excerpts) <= budget
     assert packed.tokens == sum(source.tokens for source in packed.sources)
     assert packed.tokens >= min(0.98 * budget - 1, everything.tokens)
 
@@ -87,7 +87,7 @@ def test_answers_and_measures_read_the_same_and_state_the_same_tokens() -> None:
     hits = [hit(n + 1, n * 250, n * 250 + 400, page_start=1) for n in range(9)]
     packed = pack(hits, 500)
     spans = [Span(n * 250, n * 250 + 400) for n in range(9)]
-    measured = fill([Ranked("doc", one, one.of(TEXT)) for one in spans], 500)
+    measured = fill([Ranked("doc", span, span.of(TEXT)) for span in spans], 500)
     [source] = packed.sources
     assert [excerpt.span for excerpt in source.excerpts] == [*chain(*measured.parts)]
     assert packed.tokens == measured.tokens
@@ -108,7 +108,7 @@ def test_chunks_of_one_page_become_one_source_in_document_order() -> None:
         ]
     )
     assert [source.label for source in sources] == ["Source 1 - Page 3", "Source 2 - Page 1"]
-    assert [one.rank for one in sources[0].hits] == [3, 1]
+    assert [item.rank for item in sources[0].hits] == [3, 1]
     assert sources[0].text == f"{TEXT[300:400]}\n[...]\n{TEXT[500:600]}"
     assert sources[0].tokens == count_tokens(TEXT[300:400]) + count_tokens(TEXT[500:600])
 
@@ -168,5 +168,5 @@ def test_text_that_chunks_of_two_pages_share_is_read_once() -> None:
 
 def test_a_chunk_whose_text_was_read_already_belongs_to_the_source_that_holds_it() -> None:
     [source] = sources_of([hit(1, 0, 300, page_start=1), hit(2, 100, 200, page_start=1)])
-    assert [one.rank for one in source.hits] == [1, 2]
+    assert [item.rank for item in source.hits] == [1, 2]
     assert len(source.excerpts) == 1

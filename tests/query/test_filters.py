@@ -40,8 +40,8 @@ def filled(
     place = ":memory:" if request.param == "memory" else tmp_path_factory.mktemp("kept")
     with open_store(place) as store:
         documents = [
-            Document(text=f"The ferry {one} is here.", id_=one, metadata=facts)
-            for one, facts in FACTS.items()
+            Document(text=f"The ferry {key} is here.", id_=key, metadata=facts)
+            for key, facts in FACTS.items()
         ]
         parsers = {"p": get_parser("recursive")}
         report = ingest_documents(documents, parsers, store, models=offline)
@@ -69,7 +69,7 @@ SINGLE = st.one_of(
     st.builds(_single, st.just("kind"), st.just("is_empty"), st.none()),
 )
 FILTERS = st.recursive(
-    st.builds(lambda one: MetadataFilters(filters=[one]), SINGLE),
+    st.builds(lambda value: MetadataFilters(filters=[value]), SINGLE),
     lambda inner: st.builds(
         lambda parts, how: MetadataFilters(filters=parts, condition=how),
         st.lists(st.one_of(SINGLE, inner), min_size=1, max_size=3),
@@ -82,7 +82,7 @@ FILTERS = st.recursive(
 def _passes(given: MetadataFilters | MetadataFilter, facts: dict[str, Any]) -> bool:
     """Brute force, in terms of Python alone."""
     if isinstance(given, MetadataFilters):
-        each = [_passes(one, facts) for one in given.filters]
+        each = [_passes(filter_, facts) for filter_ in given.filters]
         if given.condition == FilterCondition.NOT:
             return not any(each)
         return any(each) if given.condition == FilterCondition.OR else all(each)
@@ -93,12 +93,12 @@ def _passes(given: MetadataFilters | MetadataFilter, facts: dict[str, Any]) -> b
     if how == "is_empty":
         return not held
     if how in {"==", "in"}:
-        return any(one in wanted for one in held)
+        return any(value in wanted for value in held)
     if how in {"!=", "nin"}:
-        return bool(held) and not any(one in wanted for one in held)
-    numbers = [one for one in held if not isinstance(one, str)]
+        return bool(held) and not any(value in wanted for value in held)
+    numbers = [value for value in held if not isinstance(value, str)]
     compare = {"<": float.__lt__, "<=": float.__le__, ">": float.__gt__, ">=": float.__ge__}[how]
-    return any(compare(float(one), float(value)) for one in numbers)  # type: ignore[arg-type]
+    return any(compare(float(number), float(value)) for number in numbers)  # type: ignore[arg-type]
 
 
 @given(filters=FILTERS)
@@ -111,8 +111,8 @@ def test_filters_of_llamaindex_are_taken_as_a_filter_and_find_what_brute_force_f
         retriever = RagNodesRetriever(
             store=store, collection=collection, models=offline, options=options
         )
-        found.append({one.node.ref_doc_id for one in retriever.retrieve("Which ferry?")})
-    wanted = {one for one, facts in FACTS.items() if _passes(filters, facts)}
+        found.append({hit.node.ref_doc_id for hit in retriever.retrieve("Which ferry?")})
+    wanted = {key for key, facts in FACTS.items() if _passes(filters, facts)}
     assert found == [wanted, wanted]
 
 

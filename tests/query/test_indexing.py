@@ -82,8 +82,8 @@ def test_the_chunks_of_every_document_are_found_and_counted() -> None:
         assert store.count("made") == made.outcome.chunks == len(made.nodes) == 4
     assert (made.outcome.parser, made.outcome.collection) == ("s", "made")
     assert made.outcome.tokens >= made.outcome.max_tokens > 0
-    assert [one.status for one in made.documents.values()] == ["stored", "stored"]
-    assert [(one.stage, one.done) for one in steps] == [
+    assert [document.status for document in made.documents.values()] == ["stored", "stored"]
+    assert [(step.stage, step.done) for step in steps] == [
         *(("parse", 2), ("parse", 4)),
         ("embed", 4),
         *(("store", 2), ("store", 4)),
@@ -122,7 +122,7 @@ def test_a_model_that_refuses_every_request_is_asked_once() -> None:
     with open_store() as store:
         made = indexed(store, "made", PARSER, DOCUMENTS, models)
     assert len(model.asked) == 2
-    assert [one.stored for one in made.documents.values()] == [0, 0]
+    assert [document.stored for document in made.documents.values()] == [0, 0]
     assert "the key was refused" in (made.outcome.error or "")
 
 
@@ -133,9 +133,12 @@ def test_a_model_that_fails_for_good_costs_nothing_that_it_answered_before() -> 
         made = indexed(store, "made", PARSER, documents, models)
         assert store.count("made") == 2
     assert len(model.asked) == 4
-    assert [one.status for one in made.documents.values()] == ["stored", *["incomplete"] * 2]
+    assert [document.status for document in made.documents.values()] == [
+        "stored",
+        *["incomplete"] * 2,
+    ]
     assert all(
-        "the key was refused" in (made.documents[one].error or "") for one in ("oats", "rye")
+        "the key was refused" in (made.documents[text].error or "") for text in ("oats", "rye")
     )
 
 
@@ -151,8 +154,10 @@ def test_a_parser_whose_model_fails_for_good_is_asked_for_no_further_document() 
     documents = [*DOCUMENTS, Document(id_="rye", text="Rye is sown late.")]
     with open_store() as store:
         made = indexed(store, "made", as_parser(by_model), documents, Models.of())
-    assert split == [one.text for one in DOCUMENTS]
-    assert all("the key was refused" in (one.error or "") for one in made.documents.values())
+    assert split == [document.text for document in DOCUMENTS]
+    assert all(
+        "the key was refused" in (document.error or "") for document in made.documents.values()
+    )
 
 
 def test_tokens_are_counted_once_and_what_the_cache_knows_is_saved() -> None:
@@ -162,7 +167,7 @@ def test_tokens_are_counted_once_and_what_the_cache_knows_is_saved() -> None:
         models, model = served(cache=cache)
         with open_store() as store:
             sent.append(indexed(store, "made", PARSER, DOCUMENTS, models))
-    first, second = (one.outcome for one in sent)
+    first, second = (gate.outcome for gate in sent)
     assert first.embedding_tokens > 0
     assert first.saved_tokens == second.embedding_tokens == len(model.asked) == 0
     assert second.saved_tokens == second.tokens

@@ -94,7 +94,7 @@ def test_the_response_is_what_llama_index_expects(
     answer = response.metadata["answer"]
     assert response.response == answer["text"]
     read = [(hit["read"] or hit)["node_id"] for hit in answer["hits"]]
-    assert [one.node.node_id for one in response.source_nodes] == read
+    assert [hit.node.node_id for hit in response.source_nodes] == read
     assert json.loads(json.dumps(answer)) == answer
 
 
@@ -137,7 +137,7 @@ def test_top_k_limits_the_chunks_and_the_budget_the_tokens(
     whole = {"budget": 20, "granularity": "chunks"}
     tight = engine(store, collection, offline, **whole).answer(QUESTION)
     assert 0 < tight.context_tokens <= 20
-    assert tight.cut
+    assert tight.context_truncated
     assert len(tight.hits) < everything
 
 

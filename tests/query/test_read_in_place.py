@@ -142,12 +142,14 @@ def test_excerpts_are_exact_slices_of_the_document_and_share_nothing(
     store: Store, collection: str, offline: Models
 ) -> None:
     answer = ask(store, collection, offline, budget=300)
-    spans = sorted(one.span for source in answer.sources for one in source.excerpts if one.span)
+    spans = sorted(
+        excerpt.span for source in answer.sources for excerpt in source.excerpts if excerpt.span
+    )
     assert [TEXT[a:b] for a, b in spans] == [
-        one.text
-        for one in sorted(
-            (one for source in answer.sources for one in source.excerpts),
-            key=lambda one: one.span or (0, 0),
+        node.text
+        for node in sorted(
+            (excerpt for source in answer.sources for excerpt in source.excerpts),
+            key=lambda item: item.span or (0, 0),
         )
     ]
     assert all(left.end <= right.start for left, right in pairwise(spans))
@@ -160,14 +162,14 @@ async def test_the_retriever_gives_llama_index_what_is_to_be_read_each_text_once
         store=store, collection=collection, models=offline, options=QueryOptions(top_k=4)
     )
     found = retriever.retrieve(QUESTION)
-    joined = "\n".join(one.node.get_content() for one in found)
+    joined = "\n".join(hit.node.get_content() for hit in found)
     assert all(joined.count(sentence) <= 1 for sentence in SENTENCES)
     assert SENTENCES[4] in found[0].node.get_content()
-    for one in found:
-        assert isinstance(one.node, TextNode)
-        assert TEXT[one.node.start_char_idx : one.node.end_char_idx] == one.node.text
+    for hit in found:
+        assert isinstance(hit.node, TextNode)
+        assert TEXT[hit.node.start_char_idx : hit.node.end_char_idx] == hit.node.text
     later = await retriever.aretrieve(QUESTION)
-    assert [one.node.text for one in later] == [one.node.text for one in found]
+    assert [hit.node.text for hit in later] == [hit.node.text for hit in found]
 
 
 def test_a_window_that_does_not_stand_where_it_says_is_read_without_a_place() -> None:

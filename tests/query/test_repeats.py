@@ -203,7 +203,7 @@ def test_an_answer_that_stands_in_a_copy_counts_as_found(granularity: str) -> No
     plan = EvaluationPlan(budgets=(60,), sizes=(), target=None, draws=100, options=options)
     parser = get_parser("recursive", chunk_size=200, chunk_overlap=0)
     report = evaluate(Dataset("d", documents, tuple(questions)), {"p": parser}, plan=plan)
-    [row] = [one for one in report.rows if one.name == "p"]
+    [row] = [row for row in report.rows if row.name == "p"]
     assert [outcome.scores["recall@60"] for outcome in row.outcomes] == [1.0, 1.0]
     assert all(outcome.scores["tokens@60"] <= 60 for outcome in row.outcomes)
     assert all(outcome.scores["precision@60"] <= 1 for outcome in row.outcomes)

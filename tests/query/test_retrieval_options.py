@@ -76,9 +76,9 @@ def test_neighbours_come_behind_the_hit_they_stand_next_to(
     around = {hit.node.node_id for hit in widened[1:]}
     relations = alone.node.relationships
     assert around == {
-        relations[one].node_id
-        for one in (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
-        if one in relations
+        relations[relation].node_id
+        for relation in (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
+        if relation in relations
     }
     for hit in widened:
         node = hit.node

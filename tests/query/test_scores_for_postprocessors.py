@@ -42,7 +42,7 @@ def found(
 
 
 def falling(nodes: Sequence[NodeWithScore]) -> bool:
-    return all(one.get_score() >= other.get_score() for one, other in pairwise(nodes))
+    return all(node.get_score() >= other.get_score() for node, other in pairwise(nodes))
 
 
 @pytest.mark.parametrize("way", WAYS, ids=lambda way: "-".join(way.values()))
@@ -74,7 +74,7 @@ def test_a_cutoff_of_a_stock_postprocessor_drops_what_has_little_to_do_with_the_
     nodes = found(store, collection, offline, top_k=50, mode=mode)
     kept = SimilarityPostprocessor(similarity_cutoff=0.2).postprocess_nodes(nodes)
     assert 0 < len(kept) < len(nodes)
-    assert [one.node_id for one in kept] == [one.node_id for one in nodes[: len(kept)]]
+    assert [node.node_id for node in kept] == [node.node_id for node in nodes[: len(kept)]]
 
 
 def test_a_dense_score_is_the_cosine_and_the_best_words_score_1(

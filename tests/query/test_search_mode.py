@@ -55,5 +55,7 @@ def test_whether_words_are_indexed_takes_a_server_one_request() -> None:
         double.requests.clear()
         retriever = RagNodesRetriever(store=served, collection="words", models=offline_models())
         assert retriever.retrieve("Which pump?")
-        asked = [one for one in double.requests if one.startswith("GET /collections/words")]
+        asked = [
+            request for request in double.requests if request.startswith("GET /collections/words")
+        ]
         assert len(asked) <= 1

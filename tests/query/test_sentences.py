@@ -90,7 +90,7 @@ def test_every_parser_s_chunks_give_the_sentence_exactly_and_on_its_page(
     assert TEXT[first.start : first.end] == FOUND
     spans = sorted((hit.read.start_char_idx, hit.read.end_char_idx) for hit in answer.hits)
     assert all(TEXT[a:b] == text for a, b, text in _slices(answer.hits))
-    assert all(one[1] <= other[0] for one, other in pairwise(spans))
+    assert all(hit[1] <= other[0] for hit, other in pairwise(spans))
     assert [hit.rank for hit in answer.hits] == list(range(1, len(answer.hits) + 1))
     assert 58 <= answer.context_tokens <= 60
 
@@ -192,7 +192,7 @@ def test_what_stands_beside_a_chunk_is_read_unless_the_options_forbid_it(
     document = Document(text=text, id_="d", metadata={"file_name": "d.txt"})
     collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
     asked: dict[str, Any] = {"budget": 14, "top_k": 1, "granularity": "sentences"}
-    beside = "\n".join(one.read.text for one in hits_of(store, collection, offline, **asked))
+    beside = "\n".join(hit.read.text for hit in hits_of(store, collection, offline, **asked))
     assert "opens at 4 bar" in beside
     for closed in ({"expand": "none"}, {"similarity_cutoff": -1.0}):
         alone = hits_of(store, collection, offline, **asked, **closed)
@@ -220,7 +220,7 @@ def test_only_the_documents_that_are_asked_are_read(
         models=offline,
         document_ids=["other"],
     )
-    assert {one.node.ref_doc_id for one in retriever.retrieve(QUESTION)} == {"other"}
+    assert {hit.node.ref_doc_id for hit in retriever.retrieve(QUESTION)} == {"other"}
 
 
 def test_a_reranker_chooses_the_chunks_whose_sentences_are_read(
@@ -288,7 +288,7 @@ def test_a_passage_is_not_cut_for_a_worse_one_that_stands_beside_the_best(
     text = f"{best}\n\n{worse}\n\nNothing.\n\n{good}"
 
     def ranked(_: PassageRanker, __: int) -> list[Read]:
-        spans = [Span(text.index(one), text.index(one) + len(one)) for one in (best, good, worse)]
+        spans = [Span(text.index(hit), text.index(hit) + len(hit)) for hit in (best, good, worse)]
         return [Read(0, span, 3.0 - rank, span) for rank, span in enumerate(spans)]
 
     monkeypatch.setattr(PassageRanker, "passages", ranked)
@@ -307,19 +307,19 @@ async def test_the_retriever_gives_the_passages_as_nodes_alike_sync_and_async(
     collection = stored(store, offline, valves, "recursive")
     retriever = engine(store, collection, offline, budget=60).retriever
     nodes = retriever.retrieve(QUESTION)
-    assert [one.node_id for one in await retriever.aretrieve(QUESTION)] == [
-        one.node_id for one in nodes
+    assert [hit.node_id for hit in await retriever.aretrieve(QUESTION)] == [
+        node.node_id for node in nodes
     ]
     assert FOUND in nodes[0].get_content()
-    assert len({one.node_id for one in nodes}) == len(nodes)
-    assert 55 <= sum(count_tokens(one.text) for one in nodes) <= 60
-    for one in nodes:
-        assert isinstance(one.node, TextNode)
-        assert TEXT[one.node.start_char_idx : one.node.end_char_idx] == one.text
-        assert one.node.ref_doc_id == "valves"
-        assert NodeRelationship.SOURCE in one.node.relationships
-        assert one.score is not None
-        assert 0 <= one.score <= 1
+    assert len({node.node_id for node in nodes}) == len(nodes)
+    assert 55 <= sum(count_tokens(node.text) for node in nodes) <= 60
+    for node in nodes:
+        assert isinstance(node.node, TextNode)
+        assert TEXT[node.node.start_char_idx : node.node.end_char_idx] == node.text
+        assert node.node.ref_doc_id == "valves"
+        assert NodeRelationship.SOURCE in node.node.relationships
+        assert node.score is not None
+        assert 0 <= node.score <= 1
 
 
 def test_a_passage_that_goes_on_in_the_next_chunk_behind_blank_space_is_read_without_a_gap(
@@ -380,7 +380,7 @@ def test_the_similarity_of_chunks_counts_only_where_the_embedding_knows_meaning(
 
     def order(counted: Counted | None) -> list[str | None]:
         found = Sentences(question, hits, counted).hits(100)
-        return [one.node.ref_doc_id for one in found]
+        return [hit.node.ref_doc_id for hit in found]
 
     assert order(None) == ["words", "meaning", "beside"]
     # What was not found is no nearer than the worst that was; the last of all is left out.
@@ -394,7 +394,7 @@ def test_what_was_not_found_is_no_nearer_than_the_worst_that_was_even_below_zero
         hit_of("The boat is brown", "beside", None, 3),
     ]
     found = Sentences("What does a boat cost?", hits, COSINE).hits(100)
-    assert [one.node.ref_doc_id for one in found] == ["near", "far"]
+    assert [hit.node.ref_doc_id for hit in found] == ["near", "far"]
 
 
 def placed(start: int, text: str, rank: int) -> Hit:
@@ -416,9 +416,9 @@ def test_no_text_is_put_together_of_chunks_that_contradict_each_other() -> None:
     first, second = "The valve opens at four bar. It is", "It was shut on Friday. It is green."
     hits = [placed(0, first, 1), placed(first.index("It is"), second, 2)]
     found = Sentences("Is the valve shut?", hits).hits(100)
-    assert {one.read.text for one in found} == {first, second}
-    assert [one.read.start_char_idx for one in found if one.read.text == first] == [0]
-    assert [one.read.start_char_idx for one in found if one.read.text == second] == [None]
+    assert {hit.read.text for hit in found} == {first, second}
+    assert [hit.read.start_char_idx for hit in found if hit.read.text == first] == [0]
+    assert [hit.read.start_char_idx for hit in found if hit.read.text == second] == [None]
 
 
 def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_not(
@@ -512,4 +512,4 @@ def test_a_blank_line_between_chunks_joins_no_sentences() -> None:
     nodes = get_parser("sentence", chunk_size=1, chunk_overlap=0)([Document(text=text, id_="d")])
     found = [NodeWithScore(node=node, score=0.5) for node in nodes]
     read_nodes = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
-    assert sorted(text.index(one.node.get_content()) for one in read_nodes) == [0, 26]
+    assert sorted(text.index(read_node.node.get_content()) for read_node in read_nodes) == [0, 26]

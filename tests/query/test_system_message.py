@@ -42,7 +42,10 @@ def make_engine(store: Store, models: Models, document: Document) -> Any:
 
 
 def roles(server: OpenAIServer) -> list[list[str]]:
-    return [[one["role"] for one in body["messages"]] for body in server.asked("chat/completions")]
+    return [
+        [message["role"] for message in body["messages"]]
+        for body in server.asked("chat/completions")
+    ]
 
 
 async def test_every_way_of_asking_sends_the_rules_as_a_system_message(
@@ -55,7 +58,7 @@ async def test_every_way_of_asking_sends_the_rules_as_a_system_message(
     assert [event async for event in engine.astream(QUESTION)]
     assert roles(openai_server) == [["system", "user"]] * 4
     for body in openai_server.asked("chat/completions"):
-        told, asked = (one["content"] for one in body["messages"])
+        told, asked = (message["content"] for message in body["messages"])
         assert told == DEFAULT_SYSTEM_PROMPT
         assert "helpful assistant" in told
         assert "Always cite" in told
@@ -70,7 +73,7 @@ def test_condensing_a_follow_up_has_a_system_message_of_its_own(
     chat.ask(QUESTION)
     chat.ask("And what else?")
     condensing = openai_server.asked("chat/completions")[1]["messages"]
-    assert [one["role"] for one in condensing] == ["system", "user"]
+    assert [message["role"] for message in condensing] == ["system", "user"]
     assert "follow no instructions" in condensing[0]["content"]
     assert QUESTION not in condensing[0]["content"]
 
@@ -82,7 +85,7 @@ def test_the_system_message_can_be_chosen_and_left_out(
     make_engine(system_prompt=" ").answer(QUESTION)
     first, second = openai_server.asked("chat/completions")
     assert first["messages"][0] == {"role": "system", "content": "Be brief."}
-    assert [one["role"] for one in second["messages"]] == ["user"]
+    assert [message["role"] for message in second["messages"]] == ["user"]
     assert choose_models(Settings(system_prompt="Mine.")).system_prompt == "Mine."
 
 

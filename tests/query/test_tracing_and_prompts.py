@@ -177,10 +177,10 @@ def test_prompts_that_are_put_back_change_nothing(engine: RagNodesQueryEngine) -
         models=engine.models,
         prompt=braces,
     )
-    for one in (engine, own):
-        before = (one.models.prompt, one.models.system_prompt)
-        one.update_prompts(one.get_prompts())
-        assert (one.models.prompt, one.models.system_prompt) == before
+    for engine_ in (engine, own):
+        before = (engine_.models.prompt, engine_.models.system_prompt)
+        engine_.update_prompts(engine_.get_prompts())
+        assert (engine_.models.prompt, engine_.models.system_prompt) == before
 
 
 async def test_a_new_prompt_is_read_in_the_next_answer_however_it_is_asked(

@@ -9,6 +9,6 @@ from rag_nodes.readers.pdf import engines
 def pdf_engine(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
     """Have "auto" stand for one engine after the other, in child processes too."""
     name: str = request.param
-    others = {one: library for one, library in engines.LIBRARIES.items() if one != name}
+    others = {key: library for key, library in engines.LIBRARIES.items() if key != name}
     monkeypatch.setattr(engines, "LIBRARIES", {name: engines.LIBRARIES[name], **others})
     return name

@@ -43,7 +43,7 @@ def test_one_broken_character_of_a_page_costs_a_crawl_nothing_but_that_character
     broken: bytes, shown: str, suffix: str, isolate: bool, tmp_path: Path
 ) -> None:
     pages = [page(name, f"# {name}\n\nWarm. {PLACE if name == 'b' else ''}") for name in NAMES]
-    lines = [json.dumps(one) for one in pages]
+    lines = [json.dumps(item) for item in pages]
     text = "\n".join(lines) if suffix == "jsonl" else f'{{"data": [{",".join(lines)}]}}'
     path = tmp_path / f"crawl.{suffix}"
     path.write_bytes(text.encode().replace(PLACE.encode(), broken))
@@ -51,12 +51,16 @@ def test_one_broken_character_of_a_page_costs_a_crawl_nothing_but_that_character
     rows = list(read_all([path], isolate=isolate))
 
     documents = [row.document for row in rows if row.document]
-    assert [one.metadata[keys.SOURCE] for one in documents] == [f"{SITE}/{name}" for name in NAMES]
+    assert [document.metadata[keys.SOURCE] for document in documents] == [
+        f"{SITE}/{name}" for name in NAMES
+    ]
     assert documents[1].text == f"# b\n\nWarm. {shown}"
     [warning] = documents[1].metadata[keys.READ_WARNINGS]
     assert f"{shown.count(chr(0xFFFD))} invalid character" in warning
     assert all(
-        keys.READ_WARNINGS not in one.metadata for one in documents if one.id_ != documents[1].id_
+        keys.READ_WARNINGS not in document.metadata
+        for document in documents
+        if document.id_ != documents[1].id_
     )
 
 

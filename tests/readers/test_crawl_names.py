@@ -75,7 +75,7 @@ def test_the_chunks_tab_lists_the_pages_by_title_and_url(
     comparison: Comparison, documents: list[Document]
 ) -> None:
     cuts = Cuts(comparison, documents)
-    assert [cuts.name_of(one.id_) for one in documents] == NAMES
+    assert [cuts.name_of(document.id_) for document in documents] == NAMES
 
 
 @pytest.mark.usefixtures("no_configuration")
@@ -96,7 +96,7 @@ def test_the_command_line_names_the_pages_and_says_how_to_cut_all_of_them(
 def test_what_a_crawl_says_beside_the_text_is_kept_and_neither_embedded_nor_answered_from(
     documents: list[Document],
 ) -> None:
-    tank, colour = (one.metadata for one in documents)
+    tank, colour = (document.metadata for document in documents)
     assert {tank[keys.BASE_URL], colour[keys.BASE_URL]} == {SITE}
     assert {tank[keys.TIMESTAMP], colour[keys.TIMESTAMP]} == {"2026-01-02T03:04:05Z"}
     assert (tank[keys.LINKS_ON_PAGE], colour[keys.LOCALES]) == (LINKS, ["de"])

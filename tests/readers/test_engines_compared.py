@@ -54,10 +54,10 @@ def test_boxes_of_sentences_are_the_same(name: str) -> None:
                 for engine in ("pymupdf", "pdfium")
             ]
             assert len(boxes[0]) == len(boxes[1]), quote
-            for one, other in zip(*boxes, strict=True):
-                assert (one.left, one.right) == pytest.approx((other.left, other.right), abs=1)
+            for box, other in zip(*boxes, strict=True):
+                assert (box.left, box.right) == pytest.approx((other.left, other.right), abs=1)
                 # The two libraries have other heights of Helvetica, which is not in the files.
-                assert (one.top, one.bottom) == pytest.approx((other.top, other.bottom), abs=2)
+                assert (box.top, box.bottom) == pytest.approx((other.top, other.bottom), abs=2)
                 compared += 1
     assert compared > 10
 

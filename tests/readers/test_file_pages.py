@@ -75,7 +75,7 @@ def test_chunks_cross_the_pages_of_a_joined_document_and_know_them() -> None:
     assert joined.metadata["page_starts"] == [0, 16, 32]
     assert "page_label" not in joined.metadata
     nodes = get_parser("fixed", chunk_size=32, chunk_overlap=0)([joined])
-    found = [(one.metadata["page_start"], one.metadata["page_end"]) for one in nodes]
+    found = [(node.metadata["page_start"], node.metadata["page_end"]) for node in nodes]
     assert found == [(1, 2), (3, 3)]
 
 
@@ -83,7 +83,7 @@ def test_a_page_that_was_left_out_keeps_the_numbers_of_those_behind_it() -> None
     first, third = pages("/a/tea.pdf", ["One", "", "Three"])[::2]
     joined = join_pages([first, third])
     assert (joined.metadata["page_starts"], joined.metadata["total_pages"]) == ([0, 5, 5], 3)
-    [last] = [one for one in get_parser("page")([joined]) if one.text == "Three"]
+    [last] = [node for node in get_parser("page")([joined]) if node.text == "Three"]
     assert last.metadata["page_start"] == 3
 
 

@@ -226,8 +226,8 @@ def test_a_caller_may_take_its_time_with_a_document(
     monkeypatch.setattr("rag_nodes.core.processes.children.BackgroundThread", Noted)
     first, second = (pool.stream(file(tmp_path, f"{name}.many"), LIMITS) for name in ("a", "b"))
     pairs = []
-    for one, two in zip(first, second, strict=True):
-        pairs.append((one.text, two.text))  # type: ignore[union-attr]
+    for node, two in zip(first, second, strict=True):
+        pairs.append((node.text, two.text))  # type: ignore[union-attr]
         assert started
         assert not running, "no time limit runs meanwhile"
     assert len(pairs) == 3
@@ -250,7 +250,9 @@ def test_isolation_changes_no_document() -> None:
     inside = [result.document for result in read_all(files, isolate=False)]
     outside = [result.document for result in read_all(files)]
     assert len(inside) == 2
-    assert [one and one.to_dict() for one in outside] == [one and one.to_dict() for one in inside]
+    assert [document and document.to_dict() for document in outside] == [
+        document and document.to_dict() for document in inside
+    ]
 
 
 def test_isolation_changes_no_error(tmp_path: Path) -> None:
@@ -273,7 +275,9 @@ def test_large_files_are_read_under_limits(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(kinds, "LARGE", 4)
     path = file(tmp_path, "a.txt")
     assert needs_child(path, path.stat().st_size, Limits())
-    assert [one.text for one in readings(path) if isinstance(one, Reading)] == ["anything"]
+    assert [reading.text for reading in readings(path) if isinstance(reading, Reading)] == [
+        "anything"
+    ]
 
 
 def test_a_name_that_is_no_unicode_reaches_the_reader(tmp_path: Path) -> None:

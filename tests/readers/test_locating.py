@@ -148,7 +148,7 @@ def test_words_in_another_order_have_no_boxes(printed: list[str], asked: list[st
     if quotes.is_in_order(PageQuote(said, 0, len(said)), places, shown.text):
         pairs = list(pairwise(asked))
         there = " ".join(printed)
-        held = sum(f"{one} {other}" in there for one, other in pairs)
+        held = sum(f"{pair} {other}" in there for pair, other in pairs)
         assert held >= quotes.MIN_IN_ORDER * len(pairs)
 
 
@@ -193,7 +193,7 @@ def test_a_sentence_that_goes_on_in_the_next_column_has_boxes_in_both(save: Save
 def test_a_word_that_a_line_end_parts_has_a_box_on_each_line(save: Save, hyphen: str) -> None:
     path = save([(30, 40, f"Rinse the fil{hyphen}"), (30, 60, "ter weekly.")])
     boxes = here(path, "the filter weekly", "Rinse the filter weekly.")
-    assert [one.rstrip(f"{hyphen}-") for one in under(path, boxes)] == ["the fil", "ter weekly"]
+    assert [gate.rstrip(f"{hyphen}-") for gate in under(path, boxes)] == ["the fil", "ter weekly"]
 
 
 def test_a_ligature_is_covered_whole(tmp_path: Path) -> None:

@@ -54,8 +54,8 @@ def covered(document: Any, text: str, said: str, number: int = 0) -> list[str]:
 def under(glyphs: Glyphs, box: Sequence[float]) -> str:
     left, top, right, bottom = box
     return "".join(
-        one
-        for one, (x, y, to, low) in zip(glyphs.text, glyphs.boxes, strict=True)
+        character
+        for character, (x, y, to, low) in zip(glyphs.text, glyphs.boxes, strict=True)
         if left <= (x + to) / 2 <= right and top <= (y + low) / 2 <= bottom
     )
 
@@ -103,7 +103,9 @@ def test_a_piece_of_the_text_is_found_where_the_page_says_it(
     lines: tuple[str, ...], text: str, said: str, found: list[str]
 ) -> None:
     document = written(*lines)
-    assert [one.replace("\u00ad", "").strip() for one in covered(document, text, said)] == found
+    assert [
+        requirement.replace("\u00ad", "").strip() for requirement in covered(document, text, said)
+    ] == found
 
 
 def test_of_two_equal_sentences_each_is_found_at_its_own_place() -> None:

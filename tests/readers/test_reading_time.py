@@ -69,4 +69,4 @@ def test_a_child_says_when_it_begins_with_a_file(tmp_path: Path) -> None:
     said: list[object] = []
     said.extend(pool.stream(page, Limits(), started=lambda: said.append("started")))
     assert said[0] == "started"
-    assert [type(one) for one in said[1:]] == [Reading]
+    assert [type(message) for message in said[1:]] == [Reading]

@@ -60,7 +60,7 @@ async def test_an_agent_of_llama_index_searches_and_verifies_what_it_cites(
             place = {"document": document, "start": start, "end": end, "text": text}
             return json.dumps(data(await session.call_tool("quote", place)))
 
-        tools = [FunctionTool.from_defaults(async_fn=one) for one in (search, quote)]
+        tools = [FunctionTool.from_defaults(async_fn=function) for function in (search, quote)]
         agent = FunctionAgent(tools=tools, llm=llm, streaming=False)
         handler = agent.run(user_msg=QUESTION)
         called = [

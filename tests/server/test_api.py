@@ -80,7 +80,7 @@ def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: 
     for name in ("guide", "long", "short", "copy", "elsewhere"):
         body = {"question": "What page is short?", "filter": {"source": f"{SITE}/{name}"}}
         answer = client.post("/ask", json=body, headers=session).json()
-        found[name] = {one["text"] for one in answer["hits"]}
+        found[name] = {hit["text"] for hit in answer["hits"]}
     assert found["short"] == found["copy"] == {SHORT}, "both addresses lead to the same text"
     assert all("draws water" in text for text in found["guide"] | found["long"])
     assert not found["guide"] & found["long"]
@@ -92,7 +92,7 @@ def test_a_similarity_cutoff_holds_and_nonsense_is_refused(
 ) -> None:
     every = client.post("/ask", json=QUESTION, headers=manual).json()["hits"]
     kept = client.post("/ask", json={**QUESTION, "similarity_cutoff": 0.1}, headers=manual)
-    similar = [one["similarity"] for one in kept.json()["hits"]]
+    similar = [hit["similarity"] for hit in kept.json()["hits"]]
     assert 0 < len(similar) < len(every)
     assert min(similar) >= 0.1
     for wrong in ("NaN", "1.5", '"much"'):
@@ -203,11 +203,11 @@ def test_a_splitter_that_is_offered_is_named_and_says_what_has_no_place() -> Non
         assert client.get("/status").json()["parsers"][-1]["name"] == "lossy"
         text = "The pump draws water. It hums."
         cut = client.post("/chunk", json={"text": text, "parser": "lossy"}).json()
-        assert (cut["total"], cut["unplaced"]) == (2, 1)
-        assert [one["start"] for one in cut["chunks"]] == [0, None]
+        assert (cut["total"], cut["not_located"]) == (2, 1)
+        assert [chunk["start"] for chunk in cut["chunks"]] == [0, None]
         body = {"question": "What draws water?", "parsers": ["lossy", "fixed"], "text": text}
         columns = client.post("/compare", json=body).json()["columns"]
-        assert [one["statistics"]["unplaced"] for one in columns] == [1, 0]
+        assert [column["statistics"]["not_located"] for column in columns] == [1, 0]
 
 
 # --- sessions ------------------------------------------------------------------------------------
@@ -217,7 +217,9 @@ def test_documents_add_up_and_other_sessions_do_not_see_them(client: httpx.Clien
     red = _uploaded(client, "The machine is red.", "red.md")
     client.post("/upload", files=[("files", ("b.md", b"The roof is green."))], headers=red)
     blue = _uploaded(client, "The machine is blue.", "blue.md")
-    names = [one["name"] for one in client.get("/status", headers=red).json()["documents"]]
+    names = [
+        document["name"] for document in client.get("/status", headers=red).json()["documents"]
+    ]
     assert names == ["red.md", "b.md"]
     for colour, session in (("red", red), ("blue", blue)):
         question = {"question": "What colour is the machine?"}
@@ -247,7 +249,7 @@ def test_clients_do_not_wait_for_another_ones_model_and_leave_nothing(
         body = {"question": "What?", "parsers": ["fixed", "heading"], "retrieval_only": True}
         reply = client.post("/compare", json=body, headers=session).json()
         client.post("/clear", headers=session)
-        return " ".join(one["answer"]["hits"][0]["text"] for one in reply["columns"])
+        return " ".join(column["answer"]["hits"][0]["text"] for column in reply["columns"])
 
     with asking.opened() as client, ThreadPoolExecutor(5) as threads:
         slow = _uploaded(client, "The machine is slow.", "slow.md")
@@ -278,7 +280,7 @@ def test_a_key_is_in_no_answer_refusal_or_status(asking: Api, openai_server: Ope
         refused = client.post("/ask", json=QUESTION, headers=session)
         assert refused.status_code == 503
         status = client.get("/status", headers=session)
-    assert KEY not in "".join(one.text for one in (good, refused, status))
+    assert KEY not in "".join(node.text for node in (good, refused, status))
 
 
 def test_a_locked_store_is_said_without_its_folder() -> None:

@@ -15,7 +15,7 @@ from rag_nodes.operations import OPERATIONS
 from rag_nodes.server.gate import Access
 
 TOKEN = "a-token-for-tests-only"
-SERVED = [f"POST /{one.name}" for one in OPERATIONS if "rest" in one.surfaces]
+SERVED = [f"POST /{operation.name}" for operation in OPERATIONS if "rest" in operation.surfaces]
 ADDRESSES = ("POST /upload", *SERVED, "GET /status", "POST /clear")
 SIGNED_IN = {"Authorization": f"Bearer {TOKEN}"}
 REFUSALS = [400, 401, 403, 404, 405, 413, 415, 422, 429]
@@ -54,11 +54,11 @@ def phases(client: httpx.Client) -> dict[str, tuple[str, list[str]]]:
         if isinstance(event, events.PhaseFinished):
             ended[event.phase.name.value] = event.status.value
         elif isinstance(event, events.ScenarioFinished):
-            checks = (one for case in event.recorder.checks.values() for one in case)
+            checks = (failure for case in event.recorder.checks.values() for failure in case)
             found[event.phase.value] += [
-                f"{event.recorder.label}: {one.name}: {one.failure_info}"
-                for one in checks
-                if one.failure_info
+                f"{event.recorder.label}: {check.name}: {check.failure_info}"
+                for check in checks
+                if check.failure_info
             ]
         elif isinstance(event, events.NonFatalError):
             found[event.phase.value].append(f"{event.label}: {event.value}")
@@ -92,7 +92,7 @@ def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.
             assert {"401", "413", "422", "503"} <= set(operation["responses"])
             assert operation["security"] == [{"HTTPBearer": []}]
             ids.append(operation["operationId"])
-    assert set(ids) == {one.partition(" ")[2][1:] for one in ADDRESSES}
+    assert set(ids) == {address.partition(" ")[2][1:] for address in ADDRESSES}
     schemes = document["components"]["securitySchemes"]
     assert schemes == {"HTTPBearer": {"type": "http", "scheme": "bearer"}}
     for name, model in document["components"]["schemas"].items():
@@ -105,6 +105,6 @@ def test_the_document_describes_all_addresses_fields_and_refusals(client: httpx.
 def test_the_document_is_a_page_as_well_which_loads_nothing(client: httpx.Client) -> None:
     page = client.get("/docs")
     assert page.headers["content-type"].startswith("text/html")
-    assert all(f"/api{one.partition(' ')[2]}" in page.text for one in ADDRESSES)
+    assert all(f"/api{address.partition(' ')[2]}" in page.text for address in ADDRESSES)
     assert "<script" not in page.text
     assert "http" not in page.text.replace("https://", "").partition("<body>")[0]

@@ -158,7 +158,7 @@ def test_clearing_ends_the_questions_that_wait_for_their_turn_as_well(
         asking = [threads.submit(_status, client, QUESTION) for _ in range(3)]
         openai_server.wait_for("chat/completions", asked + 1)
         assert client.post("/clear").status_code == 200
-        assert [one.result(PATIENCE) for one in asking] == [404] * 3
+        assert [future.result(PATIENCE) for future in asking] == [404] * 3
         api.rest()
         assert len(openai_server.asked("chat/completions")) == asked + 1
 

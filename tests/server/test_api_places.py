@@ -69,7 +69,7 @@ def test_an_upload_to_a_full_server_is_not_answered_with_a_session_that_has_ende
         for _ in range(4):
             server.upload()
         with ThreadPoolExecutor(3) as threads:
-            new = [one.result() for one in [threads.submit(server.upload) for _ in range(3)]]
+            new = [number.result() for number in [threads.submit(server.upload) for _ in range(3)]]
         replies = [server.post("/ask", json=QUESTION, headers=session) for session in new]
     assert [reply.status_code for reply in replies] == [200] * 3
 
@@ -183,7 +183,9 @@ def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itsel
         with hanging_up(f"{server.address}/chunk", body):
             hanging.wait_until_started()
             made_up = [{}, {"X-Session": "made up"}, {"X-Session": "another"}]
-            codes = [server.post("/chunk", json=body, headers=one).status_code for one in made_up]
+            codes = [
+                server.post("/chunk", json=body, headers=headers).status_code for headers in made_up
+            ]
             status = httpx.get(f"{server.address}/status", timeout=PATIENCE)
             with server.workers.place("203.0.113.9"):
                 assert not hanging.is_cancelled

@@ -105,7 +105,7 @@ async def test_an_agent_asks_the_stored_documents_and_verifies_what_it_cites(
         before = store.collections()
     async with _connected(address) as session:
         asked = _data(await session.call_tool("ask", {"question": "How high is the machine?"}))
-        [cited] = [one for one in asked["citations"] if "two metres" in one["text"]]
+        [cited] = [citation for citation in asked["citations"] if "two metres" in citation["text"]]
         place = {key: cited[key] for key in ("document", "start", "end", "text")}
         quoted = _data(await session.call_tool("quote", place))
     assert quoted["exact"] is True

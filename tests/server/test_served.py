@@ -32,8 +32,8 @@ SENT: dict[str, Any] = {
     "question": "What colour is the machine?",
 }
 """What a stranger sends, of which each operation takes what it has a field for."""
-SERVED = [one for one in OPERATIONS if "rest" in one.surfaces]
-every_served = pytest.mark.parametrize("operation", SERVED, ids=lambda one: one.name)
+SERVED = [operation for operation in OPERATIONS if "rest" in operation.surfaces]
+every_served = pytest.mark.parametrize("operation", SERVED, ids=lambda collection: collection.name)
 
 
 @pytest.fixture
@@ -48,7 +48,7 @@ def _done(
 ) -> tuple[dict[str, Any], list[Any]]:
     """The reply, and the events on the way."""
     fields = operation.request.model_fields
-    given = {name: one for name, one in SENT.items() if name in fields} | changed
+    given = {name: event for name, event in SENT.items() if name in fields} | changed
     events: list[Any] = []
     asked = request_of(operation, given)
     return served.perform(operation, asked, events.append), events
@@ -73,8 +73,8 @@ def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
 def test_what_the_owner_alone_may_name_is_refused_by_name(operation: Operation) -> None:
     owners = {
         name
-        for one in OPERATIONS
-        for name, field in one.request.model_fields.items()
+        for operation in OPERATIONS
+        for name, field in operation.request.model_fields.items()
         if OWNER in field.metadata or "Path" in str(field.annotation)
     }
     owners |= Settings.model_fields.keys() - set(operation.request.configures)
@@ -101,7 +101,7 @@ def test_of_many_steps_only_every_hundredth_of_the_way_is_told() -> None:
     for done in range(1001):
         tell(Progress("embed", "fixed", done, 1000))
     tell(Said("ready"))
-    assert [one.done for one in heard[:-1]] == [*range(0, 1001, 10)]
+    assert [event.done for event in heard[:-1]] == [*range(0, 1001, 10)]
     assert heard[-1] == Said("ready")
 
 
@@ -132,7 +132,7 @@ def test_an_answer_preset_that_is_asked_for_holds_for_the_model_too(
     _done(served, named(name), answer_preset="pdf-qa")
     wanted = ANSWER_PRESETS["pdf-qa"]
     for field in ("temperature", "max_output_tokens"):
-        assert {getattr(one, field) for one in chosen} == {wanted[field]}
+        assert {getattr(event, field) for event in chosen} == {wanted[field]}
 
 
 @pytest.mark.parametrize("name", ["ask", "compare"])

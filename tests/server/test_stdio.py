@@ -52,13 +52,13 @@ async def test_an_agent_searches_asks_verifies_and_lists_over_stdio(tmp_path: Pa
         found = data(await session.call_tool("search", {"query": "how high is the machine"}))
         asked = data(await session.call_tool("ask", {"question": "What colour is the machine?"}))
         listed = data(await session.call_tool("list_documents", {}))
-        [cited] = [one for one in asked["citations"] if "red" in one["text"]]
+        [cited] = [citation for citation in asked["citations"] if "red" in citation["text"]]
         place = {key: cited[key] for key in ("document", "start", "end")}
         exact = data(await session.call_tool("quote", {**place, "text": cited["text"]}))
         wrong = data(await session.call_tool("quote", {**place, "text": "The machine is blue."}))
     assert [tool.name for tool in tools] == ["search", "ask", "quote", "list_documents"]
     assert "two metres" in found["passages"][0]["text"]
-    assert [one["name"] for one in listed["documents"]] == ["note.md"]
+    assert [document["name"] for document in listed["documents"]] == ["note.md"]
     assert exact["text"] == TEXT[cited["start"] : cited["end"]]
     assert (exact["exact"], wrong["exact"]) == (True, False)
 
@@ -92,9 +92,14 @@ async def test_errors_have_a_kind_and_a_remedy_and_the_server_goes_on(tmp_path: 
         replies = [await session.call_tool(name, arguments) for name, arguments in calls]
         assert data(await session.call_tool("search", {"query": "machine"}))["passages"]
     told = [reply.structuredContent or {} for reply in replies]
-    assert [one["kind"] for one in told] == ["DocumentMissingError", *["ConfigurationError"] * 3]
+    assert [reply_["kind"] for reply_ in told] == [
+        "DocumentMissingError",
+        *["ConfigurationError"] * 3,
+    ]
     assert told[1]["remedy"] == f"choose start and end inside 0 to {len(TEXT.rstrip())}"
-    assert all(reply.isError and one["remedy"] for reply, one in zip(replies, told, strict=True))
+    assert all(
+        reply.isError and reply_["remedy"] for reply, reply_ in zip(replies, told, strict=True)
+    )
 
 
 async def test_documents_that_are_ingested_while_the_server_runs_are_found(tmp_path: Path) -> None:
@@ -145,7 +150,7 @@ async def test_a_key_is_in_no_error_and_in_no_log(
     async with mcp_process(tmp_path, "--store", str(store), "--verbose", **variables) as session:
         question = {"question": "What colour is the machine?"}
         replies = [await session.call_tool("ask", question) for _ in range(2)]
-    assert {one.authorization for one in openai_server.requests} == {f"Bearer {key}"}
+    assert {request.authorization for request in openai_server.requests} == {f"Bearer {key}"}
     assert [reply.isError for reply in replies] == [True, True]
     written = str(replies) + (tmp_path / "stderr.txt").read_text(encoding="utf-8")
     assert "canary" not in written
@@ -210,7 +215,7 @@ def test_stdout_holds_the_protocol_and_nothing_that_others_print(tmp_path: Path)
     with started(tmp_path, *arguments) as process:
         assert process.stdin
         assert process.stdout
-        process.stdin.write("no protocol\n" + "".join(f"{json.dumps(one)}\n" for one in sent))
+        process.stdin.write("no protocol\n" + "".join(f"{json.dumps(reply_)}\n" for reply_ in sent))
         process.stdin.flush()
         answered: set[int] = set()
         while answered != {2, 3}:

@@ -105,8 +105,8 @@ def _codes(
         transport = httpx.ASGITransport(gate, client=(client, 5000))
         async with httpx.AsyncClient(transport=transport, base_url="http://app.test") as asking:
             return [
-                await asking.get(path, headers={"Authorization": one} if one else {})
-                for one in shown
+                await asking.get(path, headers={"Authorization": header} if header else {})
+                for header in shown
             ]
 
     return asyncio.run(ask())

@@ -81,9 +81,9 @@ def _shapes(path: Path) -> list[Any]:
 def _functions(client: httpx.Client) -> list[dict[str, Any]]:
     """Return the functions that the page calls on the server, each as the start of a request."""
     return [
-        {"session_hash": "probe", "component_id": one["id"], "fn_name": name}
-        for one in client.get("/config").json()["components"]
-        for name in one["props"].get("server_fns") or ()
+        {"session_hash": "probe", "component_id": component["id"], "fn_name": name}
+        for component in client.get("/config").json()["components"]
+        for name in component["props"].get("server_fns") or ()
     ]
 
 

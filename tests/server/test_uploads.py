@@ -121,7 +121,7 @@ def test_a_client_that_hangs_up_in_an_upload_leaves_no_traceback(
         client.get("/status")  # what the server does next
     else:
         pytest.fail("nobody noticed that the client had left")
-    assert [one for one in caplog.records if one.levelno >= logging.WARNING] == []
+    assert [record for record in caplog.records if record.levelno >= logging.WARNING] == []
 
 
 async def test_nor_does_one_that_hangs_up_in_an_upload_of_the_page() -> None:
@@ -223,7 +223,9 @@ def test_no_text_of_a_visitor_who_has_left_stays_in_the_memory(client: httpx.Cli
     assert client.post("/clear").status_code == 200
     del client.headers["X-Session"]
     gc.collect()
-    counted = [one for one in gc.get_objects() if type(one) is Counter and "xyzzyplugh" in one]
+    counted = [
+        thing for thing in gc.get_objects() if type(thing) is Counter and "xyzzyplugh" in thing
+    ]
     assert counted == []
 
 

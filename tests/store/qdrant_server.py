@@ -68,7 +68,9 @@ class QdrantDouble:
 
     def aliases(self) -> dict[str, str]:
         """Collection by alias."""
-        return {one.alias_name: one.collection_name for one in self.client.get_aliases().aliases}
+        return {
+            alias.alias_name: alias.collection_name for alias in self.client.get_aliases().aliases
+        }
 
     def check_indexes(self, name: str, scope: rest.Filter | None) -> None:
         """Refuse what `unindexed_filtering_retrieve=false` of Qdrant's strict mode refuses."""
@@ -353,7 +355,7 @@ class _Handler(BaseHTTPRequestHandler):
 def _plain(result: Any) -> Any:
     if isinstance(result, BaseModel):
         return result.model_dump(mode="json")
-    return [_plain(one) for one in result] if isinstance(result, list) else result
+    return [_plain(point) for point in result] if isinstance(result, list) else result
 
 
 @contextmanager

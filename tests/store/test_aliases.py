@@ -40,7 +40,7 @@ def test_a_collection_on_a_server_is_read_by_its_alias(
         assert store.resolved(ALIAS) == newer
         [hit] = store.search(ALIAS, Query(vector=X[:2], text="zebra", limit=5))
         assert hit.node.text == "new zebra"
-        assert ALIAS not in {one.name for one in store.collections()}
+        assert ALIAS not in {collection.name for collection in store.collections()}
 
 
 def test_a_folder_ignores_the_aliases_that_an_older_release_kept_in_it(

@@ -66,7 +66,7 @@ def test_a_query_asks_without_the_words_of_grammar_unless_it_has_no_others() -> 
 
 
 def words_among(terms: list[int]) -> set[int]:
-    return {one for one in terms if one < 1 << 31}
+    return {term for term in terms if term < 1 << 31}
 
 
 def test_words_of_one_stem_count_together_in_a_text_as_long_as_its_words() -> None:

@@ -38,15 +38,17 @@ def of(store: Store, collection: str) -> Any:
 
 def content(store: Store, collection: str) -> list[Point]:
     points = of(store, collection).select(None, None, vectors=True)
-    return sorted(points, key=lambda one: one.node_id)
+    return sorted(points, key=lambda node: node.node_id)
 
 
 def is_copy(source: Store, target: Store, collection: str) -> bool:
     sides = [content(store, collection) for store in (source, target)]
-    ours, theirs = ([one._replace(vector=None, words=([], [])) for one in side] for side in sides)
-    vectors, others = ([[*(one.vector or ()), *one.words[1]] for one in side] for side in sides)
+    ours, theirs = (
+        [point._replace(vector=None, words=([], [])) for point in side] for side in sides
+    )
+    vectors, others = ([[*(gate.vector or ()), *gate.words[1]] for gate in side] for side in sides)
     return ours == theirs and all(
-        one == pytest.approx(two, abs=1e-6) for one, two in zip(vectors, others, strict=True)
+        vector == pytest.approx(two, abs=1e-6) for vector, two in zip(vectors, others, strict=True)
     )
 
 
@@ -158,7 +160,7 @@ def test_a_target_that_holds_something_else_afterwards_is_an_error(
     write, first = kind.write, content(folder, collection)[0]
 
     def spoiling(self: Any, points: list[Point]) -> None:
-        others = [one for one in points if one.node_id != first.node_id]
+        others = [point for point in points if point.node_id != first.node_id]
         write(self, [*others, *(first._replace(**other) for other in spoilt if first in points)])
 
     monkeypatch.setattr(kind, "write", spoiling)

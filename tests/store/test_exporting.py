@@ -56,7 +56,9 @@ def test_a_stock_client_reads_the_same_points(filled: Store, tmp_path: Path) -> 
     reports = export_folder(filled, tmp_path / "out", progress=steps.append)
     assert [step.name for step in steps if step.done == step.total] == names_of(filled)
     with closing(QdrantClient(path=str(tmp_path / "out"))) as client:
-        assert {one.name for one in client.get_collections().collections} == {*names_of(filled)}
+        assert {collection.name for collection in client.get_collections().collections} == {
+            *names_of(filled)
+        }
         for report in reports:
             wanted = filled.select(report.collection, None, None, vectors=True)
             ids = [point.node_id for point in wanted]
@@ -111,7 +113,7 @@ def test_only_the_named_collection_is_written_into_an_empty_folder(
     (tmp_path / "out").mkdir()
     export_folder(in_memory, tmp_path / "out", first)
     with closing(QdrantClient(path=str(tmp_path / "out"))) as client:
-        assert [one.name for one in client.get_collections().collections] == [first]
+        assert [collection.name for collection in client.get_collections().collections] == [first]
 
 
 def test_an_alias_names_its_collection(server_url: str, tmp_path: Path) -> None:

@@ -61,5 +61,5 @@ def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missin
         wanted = Filter(document_ids=["annex"])
         for _ in range(2):
             assert found(store, collection, wanted) == {"four"}
-    [said] = [one.message for one in caplog.records if "lacks indexes" in one.message]
+    [said] = [record.message for record in caplog.records if "lacks indexes" in record.message]
     assert said.startswith(f"{old_server}: collection {collection!r} lacks indexes for filters")

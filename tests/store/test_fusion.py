@@ -37,10 +37,15 @@ def test_chunks_behind_both_rankings_count_for_what_is_usual() -> None:
     sparse = {f"{n:02}": float(n % 7) for n in range(40) if n % 7}
     complete = dict(fuse(dense, sparse))
     best, behind = list(dense)[:10], list(dense)[10:]
-    rest = fusion.Rest(30, [dense[one] for one in behind], [sparse.get(n, 0.0) for n in behind])
-    top = {one: dense[one] for one in best}, {one: sparse[one] for one in best if one in sparse}
+    rest = fusion.Rest(
+        30, [dense[node_id] for node_id in behind], [sparse.get(n, 0.0) for n in behind]
+    )
+    top = (
+        {node_id: dense[node_id] for node_id in best},
+        {node_id: sparse[node_id] for node_id in best if node_id in sparse},
+    )
     found = fusion.fuse(fusion.Scores(*top, rest))
-    assert dict(found.pairs) == pytest.approx({one: complete[one] for one in best})
+    assert dict(found.pairs) == pytest.approx({node_id: complete[node_id] for node_id in best})
     half = fusion.Rest(30, rest.dense[::2], rest.sparse[::2])
     near = fusion.fuse(fusion.Scores(*top, half))
     assert near.pairs[0][1] == pytest.approx(found.pairs[0][1], rel=0.1)

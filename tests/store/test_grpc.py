@@ -28,7 +28,8 @@ CODES = {401: "UNAUTHENTICATED", 404: "NOT_FOUND", 500: "INTERNAL", 503: "UNAVAI
 ANSWERS: dict[type, Callable[[Any, QdrantRemote], Any]] = {
     grpc.ListCollectionsRequest: lambda _, to: grpc.ListCollectionsResponse(
         collections=[
-            grpc.CollectionDescription(name=one.name) for one in to.get_collections().collections
+            grpc.CollectionDescription(name=collection.name)
+            for collection in to.get_collections().collections
         ]
     ),
     grpc.GetCollectionInfoRequest: lambda asked, to: grpc.GetCollectionInfoResponse(
@@ -66,8 +67,8 @@ ANSWERS: dict[type, Callable[[Any, QdrantRemote], Any]] = {
     ),
     grpc.QueryBatchPoints: lambda asked, to: grpc.QueryBatchResponse(
         result=[
-            grpc.BatchResult(result=map(RestToGrpc.convert_scored_point, one.points))
-            for one in to.query_batch_points(
+            grpc.BatchResult(result=map(RestToGrpc.convert_scored_point, points.points))
+            for points in to.query_batch_points(
                 asked.collection_name, [*map(GrpcToRest.convert_query_points, asked.query_points)]
             )
         ]

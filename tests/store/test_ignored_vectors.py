@@ -43,8 +43,12 @@ def older(
         change = edge.UpdateOperation
         there.shard.update(change.create_dense_vector("text-plain", 3, edge.Distance.Cosine))
         points = [
-            edge.Point(one, {DENSE: own, "text-plain": further[one]}, there.read([one])[0].payload)
-            for one, own in ((nodes[0].node_id, X), (nodes[1].node_id, Y))
+            edge.Point(
+                node_id,
+                {DENSE: own, "text-plain": further[node_id]},
+                there.read([node_id])[0].payload,
+            )
+            for node_id, own in ((nodes[0].node_id, X), (nodes[1].node_id, Y))
         ]
         there.shard.update(change.upsert_points(points))
         about = there._disk / folder.ABOUT

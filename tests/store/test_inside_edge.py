@@ -45,7 +45,11 @@ def word_score(shard: Any, params: Any) -> float:
 
 def test_the_installed_engine_is_within_the_bound_that_was_tried() -> None:
     extras = tomllib.loads(PYPROJECT.read_text())["project"]["optional-dependencies"]
-    [bound] = [one for one in map(Requirement, extras["qdrant"]) if one.name == "qdrant-edge-py"]
+    [bound] = [
+        collection
+        for collection in map(Requirement, extras["qdrant"])
+        if collection.name == "qdrant-edge-py"
+    ]
     assert "<" in str(bound.specifier)
     assert bound.specifier.contains(version("qdrant-edge-py"))
 
@@ -138,8 +142,8 @@ def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_
     put(made, 1, [1.0, 0.0])
     again = edge.EdgeShard.load(str(tmp_path / "loose"))
     assert again.info().points_count == 0, "the engine locks by itself: ours is needless"
-    for one in (again, made):
-        one.close()
+    for point_id in (again, made):
+        point_id.close()
 
 
 def test_closing_hides_what_could_not_be_written_and_flushing_tells(tmp_path: Path) -> None:
@@ -162,9 +166,9 @@ def parts_of(shard: Any, *numbers: range) -> Any:
 
 def index_types(folder: Path) -> list[str]:
     """Of the words of each part, by what the engine notes."""
-    notes = [json.loads(one.read_bytes()) for one in folder.glob("segments/*/segment.json")]
+    notes = [json.loads(path.read_bytes()) for path in folder.glob("segments/*/segment.json")]
     return sorted(
-        one["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for one in notes
+        note["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for note in notes
     )
 
 
@@ -200,7 +204,7 @@ def test_no_graph_is_built_of_a_sealed_part_nor_of_an_embedding_that_is_added(
     assert sealing_shard.optimize()
     links = list((tmp_path / "shard").glob("segments/*/vector_index*/links*"))
     assert len(links) == 2
-    assert all(one.stat().st_size < 1_000 for one in links), "sealing takes as long as a graph"
+    assert all(link.stat().st_size < 1_000 for link in links), "sealing takes as long as a graph"
 
 
 def test_a_part_is_written_again_when_half_of_it_is_gone_and_what_is_left_joins_others(
@@ -210,7 +214,7 @@ def test_a_part_is_written_again_when_half_of_it_is_gone_and_what_is_left_joins_
     monkeypatch.setattr(shards, "_LEAST", 16)
     made = shards.made(tmp_path / "shard", Layout(4))
     every = [UUID(int=number) for number in range(1, 1_101)]
-    points = [edge.Point(one, {DENSE: [1.0] * 4}, {}) for one in every]
+    points = [edge.Point(point_id, {DENSE: [1.0] * 4}, {}) for point_id in every]
     made.update(edge.UpdateOperation.upsert_points(points))
     assert made.optimize()
     made.update(edge.UpdateOperation.delete_points(every[:500]))

@@ -142,7 +142,7 @@ def test_a_strict_server_gets_the_index_of_a_key_with_the_first_filter_by_it(
         for _ in range(2):
             assert len(found(store, "c", where)) == count
         assert double.indexed["c"][key] == kind
-        assert sum("/index" in one for one in double.requests) == len(double.indexed["c"])
+        assert sum("/index" in request for request in double.requests) == len(double.indexed["c"])
 
 
 def test_an_index_of_another_kind_is_replaced_when_it_cannot_answer(serve: Any) -> None:

@@ -59,7 +59,7 @@ def test_a_question_that_finds_nothing_reads_nothing(
 ) -> None:
     for text in ("elephant", "?!"):
         assert not served.search(collection, Query(vector=None, text=text, limit=2, mode="sparse"))
-    assert [one for one in requests if one == "POST "] == []
+    assert [request for request in requests if request == "POST "] == []
 
 
 def test_scores_beyond_the_depth_are_completed_within_the_filter(
@@ -103,7 +103,7 @@ def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> N
     layout = Layout(3)
     asked = searches(layout, Query(X, "zebra", 5), None, 9)
     requests = asked.values()
-    dense = [one.params for one in requests if one.using == DENSE]
+    dense = [request.params for request in requests if request.using == DENSE]
     assert dense
     for params in dense:
         assert params is not None

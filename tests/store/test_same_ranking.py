@@ -53,11 +53,11 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
                 hits = store.search(
                     collection, Query(vector=[1.0, 0.0, 0.0], text=text, limit=20, filter=scope)
                 )
-                found.append([(one.node.node_id, one.fused_score, one.score) for one in hits])
+                found.append([(hit.node.node_id, hit.fused_score, hit.score) for hit in hits])
     for ours, served in zip(found[:2], found[2:], strict=True):
-        assert [one for one, *_ in ours] == [one for one, *_ in served]
-        for one, other in zip(ours, served, strict=True):
-            assert one[1:] == pytest.approx(other[1:], rel=1e-3)
+        assert [node_id for node_id, *_ in ours] == [node_id for node_id, *_ in served]
+        for hit, other in zip(ours, served, strict=True):
+            assert hit[1:] == pytest.approx(other[1:], rel=1e-3)
 
 
 def test_memory_draws_the_sample_of_a_folder_in_every_process(
@@ -72,7 +72,7 @@ def test_memory_draws_the_sample_of_a_folder_in_every_process(
             hits = store.search(
                 collection, Query(vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)
             )
-            found.append({one.node.node_id: one.fused_score for one in hits})
+            found.append({hit.node.node_id: hit.fused_score for hit in hits})
     assert list(found[0]) == list(found[1]) == list(found[2])
     # The engine itself adds up BM25 scores in any order, in single precision.
     assert found[0] == pytest.approx(found[1], rel=1e-6)

@@ -143,7 +143,7 @@ def test_every_option_is_documented_with_its_default() -> None:
     for name, field in ServerOptions.model_fields.items():
         shown = {"None": "not set", "False": "`false`", "60.0": "60"}
         default = shown.get(str(field.default), field.default)
-        [row] = [one for one in page.splitlines() if one.startswith("|") and f"`{name}`" in one]
+        [row] = [line for line in page.splitlines() if line.startswith("|") and f"`{name}`" in line]
         assert f" | {default} | " in row
 
 
@@ -153,7 +153,7 @@ def test_the_server_of_the_compose_file_is_one_that_our_client_speaks_to() -> No
     image, _, version = server["image"].partition(":v")
     assert image == "qdrant/qdrant"
     ours, theirs = (
-        [int(part) for part in one.split(".")[:2]] for one in (metadata.version(CLIENT), version)
+        [int(part) for part in line.split(".")[:2]] for line in (metadata.version(CLIENT), version)
     )
     assert ours[0] == theirs[0]
     assert abs(ours[1] - theirs[1]) <= 1

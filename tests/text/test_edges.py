@@ -94,7 +94,7 @@ def test_a_text_is_scanned_for_code_once_however_many_pieces_it_has(
     text = "```\nx = 1\n```\n\nIt rains. Water flows.\n\n" * 40
     finder = EdgeFinder(text, Format.MARKDOWN)
     cut = [finder.of(Span(at, at + 20)) for at in range(0, len(text), 20)]
-    assert any(one.start for one in cut)
+    assert any(span.start for span in cut)
     assert scanned == [text]
 
 
@@ -106,7 +106,7 @@ def test_scripts_without_blanks_between_words_have_sentences_only() -> None:
 
 @given(st.lists(st.sampled_from(["It rains. ", "Water flows ", "down. ", "\n\n"])).map("".join))
 def test_whole_sentences_cut_nothing(text: str) -> None:
-    assert {edges_of(text, one) for one in sentence_spans(text)} <= {Edges()}
+    assert {edges_of(text, span) for span in sentence_spans(text)} <= {Edges()}
 
 
 def test_fixed_windows_cut_words_where_whole_sentences_do_not() -> None:

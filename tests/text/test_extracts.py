@@ -26,7 +26,7 @@ Late blight spreads in wet summers and can be slowed by wide spacing between pla
 
 def quotes(question: str, *passages: str, limit: int = 3) -> list[str]:
     found = extract(question, passages, limit=limit)
-    return [passages[one.passage][one.start : one.end] for one in found]
+    return [passages[span.passage][span.start : span.end] for span in found]
 
 
 @pytest.mark.parametrize(
@@ -69,7 +69,7 @@ def test_passages_without_a_score_above_0_count_as_without_scores(scores: list[f
     halls = ["The pump of the north hall is red.", "The pump of the south hall is blue."]
     question = "What colour has the pump?"
     assert extract(question, halls, scores=scores) == extract(question, halls)
-    below, none = (extract(question, halls, scores=(one, 1.0)) for one in (-5.0, 0.0))
+    below, none = (extract(question, halls, scores=(extract_, 1.0)) for extract_ in (-5.0, 0.0))
     assert below == none
 
 
@@ -203,7 +203,7 @@ def test_a_fragment_is_quoted_only_where_there_is_nothing_else() -> None:
 def test_the_earlier_of_two_equally_good_passages_wins() -> None:
     passages = ["Valve A opens at five bar today.", "Valve B opens at five bar today."]
     found = extract("At which pressure in bar opens the valve?", passages)
-    assert [one.passage for one in found] == [0, 1]
+    assert [extract_.passage for extract_ in found] == [0, 1]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
@@ -222,10 +222,10 @@ def test_offsets_are_inside_the_passage_and_quotes_hold_something(
     question: str, passages: list[str]
 ) -> None:
     found = extract(question, passages)
-    for one in found:
-        assert passages[one.passage][one.start : one.end].strip()
-        assert 0 <= one.start < one.end <= len(passages[one.passage])
-        assert 0.0 < one.score <= 1.001
+    for span in found:
+        assert passages[span.passage][span.start : span.end].strip()
+        assert 0 <= span.start < span.end <= len(passages[span.passage])
+        assert 0.0 < span.score <= 1.001
     assert extract(question, passages) == found
 
 
@@ -240,14 +240,14 @@ def test_the_part_of_a_sentence_that_an_overlapping_chunk_repeats_is_not_quoted_
     whole = "The sand filter must be rinsed backwards when the pressure is over 2.4 bar."
     parts = ["ust be rinsed backwards when the pressure is over 2.4 bar.", whole[:60]]
     found = extract("When must the sand filter be rinsed backwards?", [whole, *parts])
-    assert [(one.passage, one.start, one.end) for one in found] == [(0, 0, len(whole))]
+    assert [(span.passage, span.start, span.end) for span in found] == [(0, 0, len(whole))]
 
 
 def test_neighbouring_words_of_the_question_found_side_by_side_win() -> None:
     apart = "Nodes are for data, and a transfer costs money there."
     together = "There, data transfer nodes are what costs money."
     found = extract("What do data transfer nodes cost?", [apart, together], limit=1)
-    assert [one.passage for one in found] == [1]
+    assert [extract_.passage for extract_ in found] == [1]
 
 
 @pytest.mark.parametrize(

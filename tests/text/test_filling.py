@@ -27,7 +27,7 @@ MOST_TOKENS_OF_A_CHARACTER = 24
 
 
 def ranked(*spans: tuple[int, int], text: str = TEXT, document: str = "a") -> list[Ranked]:
-    return [Ranked(document, Span(*one), text[slice(*one)]) for one in spans]
+    return [Ranked(document, Span(*span), text[slice(*span)]) for span in spans]
 
 
 def tokens(spans: list[Span], text: str = TEXT) -> int:
@@ -80,7 +80,7 @@ def test_no_cut_falls_inside_what_a_reader_sees_as_one_character(
 ) -> None:
     _, found = made
     for passage, own in zip(found, fill(found, budget).parts, strict=False):
-        inner = {passage.span.start + one.end() for one in regex.finditer(r"\X", passage.text)}
+        inner = {passage.span.start + match.end() for match in regex.finditer(r"\X", passage.text)}
         known = {edge for other in found for edge in other.span}
         for part in own:
             assert part.end in inner | known
@@ -157,7 +157,7 @@ def test_a_budget_with_two_percent_left_is_full_and_begins_no_further_passage() 
     filled = fill(ranked((0, first), (first, first + 400)), 200)
     assert filled.tokens == 197
     assert len(filled.parts) == 1
-    assert not filled.cut
+    assert not filled.truncated
 
 
 def test_what_matched_is_read_before_what_stands_in_front_of_it() -> None:

@@ -27,7 +27,7 @@ def _paid(parts: list[Span]) -> int:
 def test_the_line_is_paid_for_once_in_each_place() -> None:
     first, second, third = (TEXT.index(f"| valve {n} ") for n in (5, 10, 40))
     ranked = [_ranked(start, start + 40) for start in (first, second, third)]
-    words = sum(count_tokens(one.text) for one in ranked)
+    words = sum(count_tokens(node.text) for node in ranked)
     assert fill(ranked, None).tokens == words + 2 * lead_tokens(LINE)
 
 

@@ -46,7 +46,7 @@ def passages_of(question: str, runs: list[TextRun], budget: int) -> list[Read]:
 
 def read(question: str, texts: dict[str, str], budget: int) -> list[str]:
     runs = [TextRun(name, 0, text) for name, text in texts.items()]
-    return [of(one, runs) for one in passages_of(question, runs, budget)]
+    return [of(passage, runs) for passage in passages_of(question, runs, budget)]
 
 
 def of(one: Read, runs: list[TextRun]) -> str:
@@ -86,7 +86,8 @@ def test_what_stands_around_a_sentence_decides_between_equal_ones() -> None:
     }
     passages = read("What does a ticket cost on the ferry?", texts, 40)
     wanted = [
-        next(at for at, one in enumerate(passages) if euros in one) for euros in ("four", "nine")
+        next(at for at, passage in enumerate(passages) if euros in passage)
+        for euros in ("four", "nine")
     ]
     assert wanted == sorted(wanted)
 
@@ -108,7 +109,7 @@ def test_a_sentence_nearly_as_good_as_the_best_is_read_with_it() -> None:
 @pytest.mark.parametrize("question", ["", " ", "?!", "zzz", "\ud800"])
 def test_a_question_that_says_nothing_is_answered_in_reading_order(question: str) -> None:
     passages = passages_of(question, [TextRun("ferry", 0, FERRY)], 1_000)
-    assert [one.span for one in passages] == sorted(one.span for one in passages)
+    assert [passage.span for passage in passages] == sorted(passage.span for passage in passages)
     assert passages[0].span.start == 0
 
 
@@ -142,17 +143,23 @@ def test_passages_are_disjoint_visible_slices_that_fill_the_budget(
 ) -> None:
     passages = passages_of(question, runs, budget)
     assert passages == passages_of(question, runs, budget)
-    spans = sorted((runs[one.run].document, one.span) for one in passages)
+    spans = sorted((runs[passage.run].document, passage.span) for passage in passages)
     assert all(a[0] < b[0] or a[1].end <= b[1].start for a, b in pairwise(spans))
-    texts = [of(one, runs) for one in passages]
-    assert all(len(text) == one.span.length for one, text in zip(passages, texts, strict=True))
+    texts = [of(passage, runs) for passage in passages]
+    assert all(
+        len(text) == passage.span.length for passage, text in zip(passages, texts, strict=True)
+    )
     assert not any(text.isspace() for text in texts)
     filled = fill(
-        [Ranked(runs[one.run].document, one.span, of(one, runs)) for one in passages], budget
+        [
+            Ranked(runs[passage.run].document, passage.span, of(passage, runs))
+            for passage in passages
+        ],
+        budget,
     )
     whole = sum(len("".join(run.text.split())) for run in runs)
     everything = sum(len("".join(text.split())) for text in texts) == whole
-    assert filled.cut or everything or filled.tokens >= budget * (1 - MOST_LOST)
+    assert filled.truncated or everything or filled.tokens >= budget * (1 - MOST_LOST)
 
 
 @given(QUESTIONS, RUNS, st.randoms(use_true_random=False))
@@ -160,11 +167,15 @@ def test_the_order_of_runs_decides_nothing_but_ties(
     question: str, runs: list[TextRun], random: Random
 ) -> None:
     repeats = Repeats.of(runs)  # of equal sentences the first is read
-    assume(not any(repeats.places(one.document, Span(0, 10**9)) for one in runs))
+    assume(not any(repeats.places(run.document, Span(0, 10**9)) for run in runs))
     mixed = sorted(runs, key=lambda _: random.random())
     ours, others = (passages_of(question, each, 10**6) for each in (runs, mixed))
-    assert sum(one.score for one in ours[:1]) == sum(one.score for one in others[:1])
-    assert sorted(of(one, runs) for one in ours) == sorted(of(one, mixed) for one in others)
+    assert sum(passage.score for passage in ours[:1]) == sum(
+        passage.score for passage in others[:1]
+    )
+    assert sorted(of(passage, runs) for passage in ours) == sorted(
+        of(passage, mixed) for passage in others
+    )
 
 
 @pytest.mark.parametrize(
@@ -205,13 +216,13 @@ def test_nearness_that_is_the_same_everywhere_changes_nothing() -> None:
         plain = PassageRanker("When does it open at ten?", runs).passages(budget)
         same = similar(lambda *_: 0.3, 1.6)
         alike = PassageRanker("When does it open at ten?", runs, same).passages(budget)
-        assert [one.span for one in alike] == [one.span for one in plain]
+        assert [passage.span for passage in alike] == [passage.span for passage in plain]
 
 
 def test_nearness_alone_finds_nothing_where_no_word_of_the_question_is() -> None:
     runs = [TextRun("ferry", 0, FERRY)]
     found = PassageRanker("zebra?", runs, similar(lambda _, offset: float(offset))).passages(30)
-    assert all(one.score == 0 for one in found)
+    assert all(passage.score == 0 for passage in found)
 
 
 def test_nearness_is_asked_for_places_of_the_document() -> None:
@@ -241,7 +252,9 @@ def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_h
         TextRun("above", 0, "# Ferry\n\nIt was built long ago.\n\nThe deck is blue today."),
         TextRun("own", 0, "# Boats\n\nIt was built long ago.\n\nThe ferry is blue too."),
     ]
-    blue = [one for one in passages_of("A blue ferry?", runs, 30) if "blue" in of(one, runs)]
+    blue = [
+        passage for passage in passages_of("A blue ferry?", runs, 30) if "blue" in of(passage, runs)
+    ]
     assert runs[blue[0].run].document == "own"
 
 

@@ -32,9 +32,9 @@ def order(question: str, text: str, **above: tuple[str, ...]) -> list[bool]:
     """Return for each passage, best first, if it is of the reference list."""
     runs = [TextRun("paper", 0, text, **above)]
     return [
-        any(entry[3:20] in one.span.of(text) for entry in ENTRIES)
-        for one in PassageRanker(question, runs).passages(1000)
-        if one.score > 0
+        any(entry[3:20] in passage.span.of(text) for entry in ENTRIES)
+        for passage in PassageRanker(question, runs).passages(1000)
+        if passage.score > 0
     ]
 
 
@@ -77,7 +77,7 @@ def test_the_list_is_read_last_with_a_heading_or_by_the_look_of_its_entries(head
 def test_what_follows_the_list_is_read_before_it() -> None:
     text = paper()
     read = PassageRanker("Which ferry?", [TextRun("paper", 0, text)]).passages(1000)
-    places = {one.span.of(text)[:8]: rank for rank, one in enumerate(read)}
+    places = {reference.span.of(text)[:8]: rank for rank, reference in enumerate(read)}
     assert places["# Append"] < places["1. Karpu" if "1. Karpu" in places else "## Refer"]
 
 

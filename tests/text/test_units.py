@@ -112,7 +112,7 @@ def test_units_are_disjoint_and_together_hold_every_visible_character(
     text: str, language: str
 ) -> None:
     spans = list(units_in(Packer(text, language=language)))
-    assert all(one.end <= other.start for one, other in pairwise(spans))
+    assert all(span.end <= other.start for span, other in pairwise(spans))
     assert all(not span.of(text).isspace() for span in spans)
     kept = "".join("".join(span.of(text).split()) for span in spans)
     assert kept == "".join(text.split())

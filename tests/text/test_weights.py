@@ -116,7 +116,7 @@ def test_only_the_order_and_relative_distances_of_similarities_matter(
             lambda run, _: scale * near[int(run.document)] + shift, lambda _: LARGEST_WEIGHT
         )
         passages = PassageRanker(question, runs, similarity).passages(30)
-        return sorted((one.run, one.span.start) for one in passages[:1])
+        return sorted((passage.run, passage.span.start) for passage in passages[:1])
 
     assert read(scale, shift) == read(1, 0)
 

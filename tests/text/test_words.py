@@ -74,12 +74,14 @@ def test_a_text_is_cut_the_same_whatever_script_stands_next_to_it(text: str) -> 
 
 
 def test_every_letter_and_digit_of_spaced_scripts_is_part_of_a_word_and_no_sign_is() -> None:
-    for one in map(chr, [*range(0x590), *range(0x1E00, 0x2E00)]):
-        if unicodedata.category(one) == "Cn":  # `regex` may know more of Unicode than Python does
+    for description in map(chr, [*range(0x590), *range(0x1E00, 0x2E00)]):
+        if (
+            unicodedata.category(description) == "Cn"
+        ):  # `regex` may know more of Unicode than Python does
             continue
-        folded = unicodedata.normalize("NFKC", one).casefold()
+        folded = unicodedata.normalize("NFKC", description).casefold()
         held = any(unicodedata.category(part)[0] in "LN" for part in folded)
-        assert bool(words(one)) == held, hex(ord(one))
+        assert bool(words(description)) == held, hex(ord(description))
 
 
 @given(st.text())

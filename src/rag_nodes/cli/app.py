@@ -111,7 +111,7 @@ def _collections(request: AppRequest, run: Run) -> dict[str, object]:
         if name not in known:
             there = f"there are: {first_of(known)}" if known else "nothing is stored"
             raise CollectionMissingError(
-                f"{store.location}: there is no collection {name!r}; {there}"
+                f"{store.location}: there is no collection '{name}'; {there}"
             )
     return {name: StoredCollection(store, name) for name in request.collection}
 

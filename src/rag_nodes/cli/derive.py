@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rag_nodes.operations.base import Request
 
 MORE = "More options"
-"""Heading of what belongs to no group and is not usual."""
+"""Heading of options that belong to no group and are not shown first."""
 _PANELS = {
     **dict.fromkeys((*MODELS, *ANSWERS), "Models"),
     **dict.fromkeys(("store_options", "ledger"), "Store"),
@@ -156,7 +156,7 @@ _CONTEXT = inspect.Parameter("context", inspect.Parameter.KEYWORD_ONLY, annotati
 
 
 def _options(operation: Operation) -> list[inspect.Parameter]:
-    """A parameter for each field that a command line has, and each setting; usual ones first.
+    """A parameter for each field that a command line has, and each setting, the main ones first.
 
     Without an option for a setting the settings hold.
     """
@@ -172,7 +172,7 @@ def _options(operation: Operation) -> list[inspect.Parameter]:
         if name in OPTION_TABLES:
             flag = Flag(_table_flag(name), metavar=ASSIGNMENT, many=True)
         made[name] = _parameter(name, field, flag, panel, operation, is_setting=True)
-    return [made[name] for name in dict.fromkeys([*operation.usual, *made])]
+    return [made[name] for name in dict.fromkeys([*operation.main, *made])]
 
 
 def _parameter(
@@ -200,7 +200,7 @@ def _parameter(
     if flag.argument:
         option = typer.Argument(**said)
     else:
-        usual = name in operation.usual or required
+        usual = name in operation.main or required
         group = None if usual else panel or MORE
         long = _typed_name(name, flag)
         off = f"/--no-{long[2:]}" if kind is bool and field.default is True else ""

@@ -199,7 +199,7 @@ class Invocation:
         def restore() -> None:
             ours.removeHandler(handler)
             level, ours.propagate = before
-            ours.setLevel(level)  # set by itself, what each logger remembers of it would stay
+            ours.setLevel(level)  # set alone, what each logger remembers of it would stay
 
         self.cleanup.callback(restore)
 

@@ -1,4 +1,4 @@
-"""The one place where a run starts and ends; the version is told before anything is imported."""
+"""Start and end of a run; the version is printed before anything is imported."""
 
 from __future__ import annotations
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 LINE_EVERY = 5.0
 """Seconds between two lines about the same thing where there is no terminal."""
-_NAME_WIDTH = 48
+_NAME_CHARACTERS = 48
 
 
 class _Stage(NamedTuple):
@@ -56,7 +56,7 @@ _STAGES = {
 def words_of(step: Any) -> tuple[str, str, bool]:
     """The bar that a step of the library moves, what is said beside it, and whether it is the last.
 
-    Nothing of its bar follows the last one, so that is told however soon it comes after another.
+    Nothing of its bar follows the last one, so that is shown however soon it comes after another.
     """
     stage = _STAGES[step.stage]
     amount = f"{step.done:,}" if step.total is None else f"{step.done:,}/{step.total:,}"
@@ -67,7 +67,7 @@ def words_of(step: Any) -> tuple[str, str, bool]:
         amount += f", {counted(tokens, 'token')}, {dollars(getattr(step, 'cost', None))}"
     last = step.total is not None and step.done >= step.total
     if stage.bar:
-        return stage.bar, f"{stage.doing} {ending(step.name, _NAME_WIDTH)} ({amount})", last
+        return stage.bar, f"{stage.doing} {ending(step.name, _NAME_CHARACTERS)} ({amount})", last
     is_end = last and step.stage in {"store", "copy"}
     return step.name, f"{stage.doing}, {amount}", is_end
 
@@ -136,7 +136,7 @@ class Watch:
             self._cli.note(words)
 
     def _grow(self, piece: Any) -> None:
-        """A piece of the one answer, written as it comes."""
+        """Write a piece of the only answer when it arrives."""
         from rag_nodes.query import Delta, Failed
 
         if isinstance(piece, Delta):
@@ -163,7 +163,7 @@ class Watch:
                 self._bars = _bars(self._cli)
                 self._bars.start()
             if bar not in self._tasks:
-                name = shortened(bar, _NAME_WIDTH)
+                name = shortened(bar, _NAME_CHARACTERS)
                 self._tasks[bar] = self._bars.add_task(name, total=None, detail="")
             task = self._tasks[bar]
             self._bars.update(task, completed=step.done, total=step.total, detail=words)
@@ -174,7 +174,7 @@ class Watch:
         key, now = (step.stage, bar), self._clock()
         if is_last or now - self._told.get(key, -LINE_EVERY) >= LINE_EVERY:
             self._told[key] = now
-            self._cli.note(f"{shortened(bar, _NAME_WIDTH)}: {words}")
+            self._cli.note(f"{shortened(bar, _NAME_CHARACTERS)}: {words}")
 
     def _stop(self) -> None:
         """End what moves on the screen."""

@@ -29,6 +29,7 @@ _HEAP_TYPE = 1 << 9
 """Flag of classes that a class statement or a call of `type` made."""
 _PARSING = threading.Lock()
 _TRIES = 4
+"""Attempts to parse a source."""
 _PLAIN = (type(None), bool, int, float, complex, str, bytes)
 _SOURCES: dict[str, tuple[object, bytes]] = {}
 """Source by file, with the import that it was read for: this process runs no later edit."""
@@ -158,7 +159,7 @@ class _Collected:
         """Add what a function was given when it was made."""
         for value in values:
             if isinstance(value, _PLAIN):
-                self._facts.add(f"{name} {value!r}")
+                self._facts.add(name + " " + repr(value))
             elif type(value) is tuple:
                 self._add_values([len(value), *value], name)
             elif callable(value) and not _holds_state(value):

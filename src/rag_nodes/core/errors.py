@@ -29,7 +29,7 @@
     │   │   └── ReadMemoryError       reading it takes more memory than the limit
     │   ├── ReadTimeoutError          reading it takes longer than the limit
     │   └── ReaderCrashedError        the process that read it died
-    ├── ParseError                    a document could not be cut
+    ├── ParseError                    a document could not be split
     ├── SessionEndedError             a visitor's session is over, or never was
     ├── TransformationError           a transformation of the user failed
     ├── ModelError                    an embedding model or LLM failed
@@ -107,7 +107,7 @@ class MissingPackageError(RagNodesError, ImportError):
 
     Args:
         package: its name.
-        install: what to give to `pip install`; the package itself where nothing is said.
+        install: what to give to `pip install`; the package itself by default.
     """
 
     def __init__(self, package: str, install: str | None = None) -> None:
@@ -288,7 +288,7 @@ class ReaderCrashedError(ReadError):
 
 
 class ParseError(RagNodesError):
-    """A document could not be cut."""
+    """A document could not be split."""
 
 
 class SessionEndedError(RagNodesError):
@@ -320,7 +320,7 @@ class UnknownModelError(ModelRequestError):
 
 
 class ModelResponseError(ModelError):
-    """The model's server answered with something unusable: a cut stream, no choices, NaN."""
+    """The model's server answered with something unusable: half a stream, no choices, NaN."""
 
 
 class DimensionError(ModelError):

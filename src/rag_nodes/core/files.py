@@ -78,7 +78,7 @@ def replacing(path: Path) -> Iterator[Callable[[str], None]]:
         with _told(path):
             _finish(file, part, place)
     finally:
-        with suppress(OSError):  # of a full disk, which is told already
+        with suppress(OSError):  # of a full disk, which is reported already
             file.close()
         if part:
             part.unlink(missing_ok=True)

@@ -70,12 +70,12 @@ def load(
     match = _match(path)
     if match is None:
         raise ConfigurationError(
-            f"{path!r} is no import path: write module:Class(option=value), for example "
+            f"'{path}' is no import path: write module:Class(option=value), for example "
             "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
         )
     made = _named(match["module"], match["name"])
     if kind is not object and not (isinstance(made, type) and issubclass(made, kind)):
-        raise ConfigurationError(f"{path!r} is no {kind.__name__}; name a class that is one")
+        raise ConfigurationError(f"'{path}' is no {kind.__name__}; name a class that is one")
     fields = getattr(made, "model_fields", {})
     given = {name: value for name, value in (offered or {}).items() if name in fields}
     options = {**given, **options, **_literals(path, match["given"])}
@@ -86,7 +86,7 @@ def load(
     except (Exception, SystemExit) as error:
         remedy = "install what it needs" if isinstance(error, ImportError) else "check its options"
         raise ConfigurationError(
-            f"{match['name']} cannot be made from {path!r}: {_words(error)}; {remedy}, or make it "
+            f"{match['name']} cannot be made from '{path}': {_words(error)}; {remedy}, or make it "
             "in Python to see why"
         ) from error
 
@@ -123,7 +123,7 @@ def load_object(path: str) -> Any:
     """
     module, colon, name = path.strip().partition(":")
     if not (colon and all(map(str.isidentifier, f"{module}.{name}".split(".")))):
-        raise ConfigurationError(f"{path!r} is no place of an object: write module:name")
+        raise ConfigurationError(f"'{path}' is no place of an object: write module:name")
     found = _found(module, name)
     if not isinstance(found, FunctionType):
         return found
@@ -147,7 +147,7 @@ def with_options(path: str, **options: Any) -> str:
     """
     match = _match(path)
     if match is None:
-        raise ConfigurationError(f"{path!r} is no import path: write module:Class(option=value)")
+        raise ConfigurationError(f"'{path}' is no import path: write module:Class(option=value)")
     given = {**_literals(path, match["given"]), **options}
     listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return f"{match['module']}:{match['name']}({listed})"
@@ -172,12 +172,12 @@ def _found(module: str, name: str) -> Any:
     except (Exception, SystemExit) as error:
         _refuse_missing_integration(module, error)
         raise ConfigurationError(
-            f"module {module!r} cannot be imported: {kind_of(error)}; install the "
+            f"module '{module}' cannot be imported: {kind_of(error)}; install the "
             "package it belongs to, or put its folder on PYTHONPATH"
         ) from error
     for part in name.split("."):
         if not hasattr(found, part):
-            raise ConfigurationError(f"module {module!r} has no {name!r}")
+            raise ConfigurationError(f"module '{module}' has no '{name}'")
         found = getattr(found, part)
     return found
 
@@ -200,7 +200,7 @@ def _literals(path: str, given: str) -> dict[str, Any]:
         }
     except (SyntaxError, ValueError, TypeError, MemoryError, RecursionError) as error:
         raise ConfigurationError(
-            f"{path!r}: options are written option=value with plain values such as 512, 'text', "
+            f"'{path}': options are written option=value with plain values such as 512, 'text', "
             f"True or [1, 2] ({error})"
         ) from error
 
@@ -234,6 +234,6 @@ def lazy_getattr(package: str, homes: Mapping[str, Collection[str]]) -> Callable
                 value = getattr(import_module(f"{package}.{home}"), name)
                 setattr(sys.modules[package], name, value)
                 return value
-        raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        raise AttributeError(f"module '{package}' has no attribute '{name}'")
 
     return found

@@ -73,7 +73,7 @@ def kind_of(error: BaseException) -> str:
     """
     name = type(error).__name__
     if isinstance(error, ModuleNotFoundError) and error.name:
-        return f"{name}: No module named {error.name!r}"
+        return f"{name}: No module named '{error.name}'"
     if isinstance(error, OSError) and isinstance(error.errno, int):
         return f"{name}: {os.strerror(error.errno)}"
     return name

@@ -23,7 +23,7 @@ def _hidden(key: str) -> str:
 
 
 def _own(key: str) -> str:
-    """The same, true of one document, span or question only: nodes cut from it do not have it."""
+    """The same, true of one document, span or question only: nodes split from it do not have it."""
     _not_inherited.append(key)
     return _hidden(key)
 
@@ -42,7 +42,7 @@ PDF_ENGINE = _hidden("pdf_engine")
 TITLE = _hidden("title")
 """Title of the document, where the file states one (str)."""
 DESCRIPTION = _hidden("description")
-"""What the document says it is about, from its front matter (str)."""
+"""Description of the document, from its front matter (str)."""
 ALSO_AT = _hidden("also_at")
 """Further URLs at which the same text was found (list of str)."""
 FRONT_MATTER = _hidden("front_matter")
@@ -54,7 +54,7 @@ STATUS_CODE = _hidden("status_code")
 BASE_URL = _hidden("base_url")
 """Address at which the crawl of a web page began (str)."""
 TIMESTAMP = _hidden("timestamp")
-"""When the crawl was made, as the crawler writes it (str)."""
+"""Time of the crawl, as the crawler writes it (str)."""
 LOCALES = _hidden("og_locale_alternate")
 """Further locales in which a web page says it exists (list of str)."""
 LINKS_ON_PAGE = _own("links_on_page")
@@ -62,7 +62,7 @@ LINKS_ON_PAGE = _own("links_on_page")
 TOTAL_PAGES = _hidden("total_pages")
 """Pages of the document; absent for formats without pages (int)."""
 TEXT_FORMAT = _hidden("text_format")
-"""What marks the structure of the text: `markdown`, or `plain`, in which only underlined titles
+"""Markup of the text: `markdown`, or `plain`, in which only underlined titles
 and blank lines do (str). Where a document does not say it, its parser judges and its nodes say."""
 PAGE_STARTS = _own("page_starts")
 """On documents only: character offset at which each page starts (sorted list of int)."""
@@ -85,8 +85,8 @@ TOTAL_CHUNKS = _hidden("total_chunks")
 """Nodes of the document (int)."""
 SCALED_SIZE = _own("scaled_size")
 """Characters the node may hold, where its script asked for fewer than were configured (int)."""
-CUT_BY_SIZE = _own("cut_by_size")
-"""Why the node was cut by size where its parser cuts by meaning, in words (str)."""
+SPLIT_BY_SIZE = _own("split_by_size")
+"""Reason, in words, for which a parser that splits by meaning split the node by size (str)."""
 TOKEN_COUNT = _hidden("token_count")
 """Tokens of the node's text in the parser's encoding, exact (int)."""
 TOKEN_COUNT_ESTIMATED = _hidden("token_count_estimated")
@@ -109,7 +109,7 @@ spelling yields the line `Heading: A > B`."""
 LINK = _hidden("link")
 """`url#anchor` of the section (str)."""
 PART = _own("part")
-"""Number of this part of a section cut in several, counted from 1 (int)."""
+"""Number of this part of a section split in several, counted from 1 (int)."""
 PARTS = _own("parts")
 """Parts of that section (int)."""
 BLOCKS = _own("blocks")
@@ -130,14 +130,14 @@ PARSER = _hidden("parser")
 """Class name and fingerprint of the parser, `name:hex` (str)."""
 
 DECISION = _hidden("parser_choice")
-"""Which parser and size `AutoNodeParser` chose for the document, and why, in a sentence (str)."""
+"""Sentence with the parser and size that `AutoNodeParser` chose, and the reason (str)."""
 
 SUMMARY = _own("summary")
-"""What `SectionSummary` wrote about the node (str). Embedded where an ingest is asked to."""
+"""Summary of the node by `SectionSummary` (str). Embedded if an ingest is asked to."""
 SUMMARY_KIND = _own("summary_kind")
-"""Who wrote it: `generated` by a model, or `extract`, sentences of the text itself (str)."""
+"""Origin of the summary: `generated` by a model, or `extract`, sentences of the text (str)."""
 SUMMARY_ERROR = _own("summary_error")
-"""Why there is no summary (str)."""
+"""Reason why there is no summary (str)."""
 
 EMBEDDED_METADATA = _own("embedded_metadata")
 """Keys whose values are embedded with the text and indexed as words, as named (list of str)."""
@@ -154,9 +154,9 @@ RETRIEVAL_SIMILARITY = _own("retrieval_similarity")
 RETRIEVAL_KEYWORD_SCORE = _own("retrieval_keyword_score")
 """BM25 score for the question, 0 or more; absent without a sparse search (float)."""
 RETRIEVAL_FUSED_SCORE = _own("retrieval_fused_score")
-"""What a hybrid search ranked by, of any size and sign; absent where one ranking did (float)."""
+"""Score of a hybrid search, of any size and sign; absent if only one ranking was used (float)."""
 RETRIEVAL_RERANK_SCORE = _own("retrieval_rerank_score")
-"""What a reranker gave, of any size and sign; absent without one (float)."""
+"""Score of a reranker, of any size and sign; absent without one (float)."""
 SCORES = (
     RETRIEVAL_SIMILARITY,
     RETRIEVAL_KEYWORD_SCORE,
@@ -166,21 +166,21 @@ SCORES = (
 """On retrieved nodes only: what they were found by for one question; our stores do not keep it."""
 
 FILE_PATH = "file_path"
-"""Of LlamaIndex's readers: the path of the file, read where there is no `source` (str)."""
+"""Path of the file as LlamaIndex's readers give it, read if there is no `source` (str)."""
 PAGE_LABEL = "page_label"
-"""Of LlamaIndex's readers: the page as printed, read where there are no pages of ours (str)."""
+"""Printed page as LlamaIndex's readers give it, read if there are no pages of ours (str)."""
 
 PdfEngineName = Literal["auto", "pymupdf", "pdfium"]
 """Names of what reads PDF files; "auto" is the first that is installed."""
 EmbeddedAs = Literal["plain", "heading", "summary"]
 EMBEDDED_TEXTS = get_args(EmbeddedAs)
-"""What of a chunk is embedded: its text alone, with the headings above it, or with these and a
+"""Embedded text of a chunk: its text alone, with the headings above it, or with these and a
 summary."""
 
 BOOKKEEPING = tuple(_bookkeeping)
 """Keys hidden from the embedding model and the LLM."""
 NOT_INHERITED = frozenset({*_not_inherited, TABLE})
-"""Keys a node does not take over from what it was cut from."""
+"""Keys a node does not take over from what it was split from."""
 
 _MAX_PAGE_DIGITS = 9
 """Digits of the number of a page: files may hold any label, and more digits are no page."""
@@ -261,15 +261,17 @@ def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
 
     >>> from rag_nodes.core.metadata import remarks
     >>> remarks([{"scaled_size": 280}, {"scaled_size": 280}])
-    [('Size', 'at most 280 characters, which in this script are as many tokens as usual')]
+    [('Size', 'at most 280 characters, which in this script are about as many tokens')]
     """
     found = list(nodes)
     said = []
     if choice := next((metadata[DECISION] for metadata in found if metadata.get(DECISION)), ""):
         said.append(("Chosen", str(choice)))
     if size := max((int(metadata.get(SCALED_SIZE) or 0) for metadata in found), default=0):
-        words = f"at most {size:,} characters, which in this script are as many tokens as usual"
+        words = f"at most {size:,} characters, which in this script are about as many tokens"
         said.append(("Size", words))
-    if beyond := [str(metadata[CUT_BY_SIZE]) for metadata in found if metadata.get(CUT_BY_SIZE)]:
-        said.append(("Cut by size", f"{len(beyond):,} of {len(found):,} chunks, {beyond[0]}"))
+    if beyond := [
+        str(metadata[SPLIT_BY_SIZE]) for metadata in found if metadata.get(SPLIT_BY_SIZE)
+    ]:
+        said.append(("Split by size", f"{len(beyond):,} of {len(found):,} chunks, {beyond[0]}"))
     return said

@@ -85,7 +85,7 @@ def check_embeddable(names: Sequence[str]) -> tuple[str, ...]:
     for name in names:
         if not name.strip() or (name in _OURS and name not in _DESCRIBING):
             raise ConfigurationError(
-                f"embed_metadata: {_shown(name)!r} cannot be embedded; name keys of your own, "
+                f"embed_metadata: '{_shown(name)}' cannot be embedded; name keys of your own, "
                 f"{', '.join(_DESCRIBING[:-1])} or {_DESCRIBING[-1]}"
             )
     return tuple(dict.fromkeys(names))
@@ -107,11 +107,11 @@ def check_key(key: str, where: str) -> str:
     shown = _shown(key)
     if key in _RESERVED:
         raise ConfigurationError(
-            f"{where}: rag-nodes uses the key {shown!r} itself; choose another name, "
+            f"{where}: rag-nodes uses the key '{shown}' itself; choose another name, "
             f"for example own_{shown}"
         )
     raise ConfigurationError(
-        f"{where}: {shown!r} cannot be a key; begin with a letter, leave out "
+        f"{where}: '{shown}' cannot be a key; begin with a letter, leave out "
         f'= < > ! , | " [ ] \\ and line ends, and use at most {MAX_KEY_LENGTH} characters'
     )
 
@@ -182,7 +182,7 @@ def typed_value(text: str, where: str) -> Value:
     if not is_value(value):
         raise ConfigurationError(
             f"{where}: a value has at most {MAX_VALUE_LENGTH:,} characters and a list at most "
-            f"{MAX_VALUES} values; shorten {_shown(text)!r}"
+            f"{MAX_VALUES} values; shorten '{_shown(text)}'"
         )
     return value
 

@@ -1,4 +1,4 @@
-"""Words for names that nobody knows: the closest known name, or all of them."""
+"""Names and values in messages: the closest known name, and values as people quote them."""
 
 from __future__ import annotations
 
@@ -27,3 +27,22 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     names = list(known)
     close = get_close_matches(name, names, n=1)
     return f"did you mean {close[0]}?" if close else otherwise + ", ".join(names)
+
+
+def quoted(value: object) -> str:
+    """Return a value as messages show it.
+
+    Text is put in quotation marks, numbers, True, False and None are written as in Python, and
+    any other value is named by its class.
+
+    Examples:
+        >>> from rag_nodes.core.spelling import quoted
+        >>> quoted("fast"), quoted(3), quoted([1, 2])
+        ("'fast'", '3', 'a list')
+    """
+    if isinstance(value, str):
+        return f"'{value}'"
+    if value is None or isinstance(value, int | float):
+        return str(value)
+    name = type(value).__name__
+    return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"

@@ -1,7 +1,7 @@
 """`build_pipeline`: documents to embedded chunks, as an `AtomicIngestionPipeline`.
 
-An ingest does the same in two parts: between cutting and embedding, what is stored already is left
-out. Neither docstore nor cache of LlamaIndex decides that, as the docstore knows
+An ingest does the same in two parts: between splitting and embedding, what is stored already is
+left out. Neither docstore nor cache of LlamaIndex decides that, as the docstore knows
 documents and not transformations, and the cache knows contents and not documents.
 """
 
@@ -156,7 +156,7 @@ def is_ready(node: BaseNode) -> bool:
 
 
 def identify(nodes: list[BaseNode], document: Document) -> None:
-    """Tell each node its document, also where the parser was told to leave metadata out.
+    """Tell each node its document, also where the parser leaves metadata out.
 
     Skipping what is stored and citing both depend on it.
     """

@@ -43,7 +43,7 @@ def counts_of(nodes: Sequence[BaseNode]) -> Counts:
         parents=len(nodes) - len(chunks),
         tokens=sum(tokens),
         largest=max(tokens, default=0),
-        unplaced=sum(START_CHAR not in chunk.metadata for chunk in chunks),
+        not_located=sum(START_CHAR not in chunk.metadata for chunk in chunks),
     )
 
 

@@ -130,7 +130,7 @@ def _embedded_as(
     if text == "plain":
         return [*given, EmbeddedText(text="plain")]
     if text != "summary":
-        raise ConfigurationError(f"unknown text {text!r}; choose {', '.join(EMBEDDED_TEXTS)}")
+        raise ConfigurationError(f"unknown text '{text}'; choose {', '.join(EMBEDDED_TEXTS)}")
     is_written = any(isinstance(step, SectionSummary) for step in given)
     written = [] if is_written else [SectionSummary(llm=llm, kept=kept)]
     return [*written, *given, EmbeddedText(text="summary")]

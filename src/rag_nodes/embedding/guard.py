@@ -61,13 +61,13 @@ _NAMESPACE = uuid.UUID("0c6f3d0a-4a4e-5b77-8d0b-5b8f1f1f9c52")
 
 
 class EmbeddingGuard(TransformComponent):
-    """Cut nodes whose embedding text is longer than the embedding model accepts.
+    """Split nodes whose embedding text is longer than the embedding model accepts.
 
-    Put it between parser and embedding model. It cuts as the parsers do: at the end of a block,
+    Put it between parser and embedding model. It splits as the parsers do: at the end of a block,
     else of a sentence or a line of code, a table or a list, else of a word. Pieces are slices of
     the document with offsets, pages, headings, neighbours and ids of their own and carry
     `cut_for_embedding`; all other nodes pass untouched, apart from the numbering of a document
-    that had to be cut. So do parents of any length, which are read and not embedded.
+    that had to be split. So do parents of any length, which are read and not embedded.
 
     Args:
         max_tokens: what the model accepts, in tokens of the embedding text.
@@ -170,7 +170,7 @@ class EmbeddingGuard(TransformComponent):
 
 
 def _source(node: TextNode, tokenizer: str) -> SourceText:
-    """The text of a node, which knows where it can be cut."""
+    """The text of a node, which knows where it can be split."""
     text_format = format_in(node.metadata, node.text)
     source = SourceText(
         node.text, title="", encoding=tokenizer, language=AUTO, text_format=text_format

@@ -18,7 +18,7 @@ Stage = Literal["read", "parse", "embed", "store"]
 """The stages of a run, in the order a document passes them."""
 STAGES: tuple[Stage, ...] = ("parse", "embed", "store")
 """The stages of a parser, whose time is taken."""
-DOING = {"parse": "cutting", "embed": "embedding", "store": "storing"}
+DOING = {"parse": "splitting", "embed": "embedding", "store": "storing"}
 """Words for the stages of a parser, for people."""
 FileStatus = Literal["read", "partial", "incomplete", "failed", "unchanged"]
 """Outcome of a file; "partial" means read, but with parts the reader could not take over, and
@@ -75,14 +75,14 @@ class StepCounts:
 class Counts(NamedTuple):
     """Sizes of the chunks of a document: number, parents above them, tokens of all and of one.
 
-    The location of `unplaced` chunks in the document is not known.
+    The location of `not_located` chunks in the document is not known.
     """
 
     chunks: int = 0
     parents: int = 0
     tokens: int = 0
     largest: int = 0
-    unplaced: int = 0
+    not_located: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +92,7 @@ class FileColumn:
     `chunks` were made of it, parents not counted, and `stored` of them are stored now. `superseded`
     chunks were stored of it before: they are deleted when all new ones are stored.
     `error` says why it is incomplete, `choice` what a parser that decides per document chose for it
-    and why, where it was cut.
+    and why, where it was split.
     """
 
     status: ColumnStatus
@@ -109,10 +109,10 @@ class FileColumn:
             return None
         if self.stored and self.stored == self.chunks:
             if self.superseded:
-                return f"stored, but {self.superseded} former chunks could not be deleted"
+                return f"stored, but {self.superseded} previous chunks could not be deleted"
             return "stored without the summaries of some chunks"
         lack = f"{self.stored} of {self.chunks} chunks stored" if self.stored else "nothing stored"
-        return f"{lack}, the {self.superseded} former ones are kept" if self.superseded else lack
+        return f"{lack}, the {self.superseded} previous ones are kept" if self.superseded else lack
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,7 +186,7 @@ class ParserOutcome:
 
     `chunks` and their `tokens`, in the parser's encoding, are of all documents of the run, whether
     `written` by it or `unchanged`; `max_tokens` is the largest. `parents` are above them, read in
-    their place and neither embedded nor ranked. `unplaced` chunks of a foreign splitter do not
+    their place and neither embedded nor ranked. `not_located` chunks of a foreign splitter do not
     stand in their document for certain: they are found and read, and cited without offsets, pages
     and headings. `seconds` are by the clock, by stage: "parse", "embed", "store". The model was
     given `embedding_tokens`, counted here, 0 where it runs offline; `saved_tokens` needed no
@@ -206,7 +206,7 @@ class ParserOutcome:
     parents: int = 0
     embedding_tokens: int = 0
     embedding_cost: float | None = 0.0
-    unplaced: int = 0
+    not_located: int = 0
     saved_tokens: int = 0
     saved_cost: float | None = 0.0
 
@@ -221,7 +221,7 @@ class ParserOutcome:
         self.parents += counts.parents
         self.tokens += counts.tokens
         self.max_tokens = max(self.max_tokens, counts.largest)
-        self.unplaced += counts.unplaced
+        self.not_located += counts.not_located
 
     def conclude(self, errors: int, cost: Callable[[int], float | None]) -> None:
         """Price the tokens, and count the errors beside the first; once, at the end.

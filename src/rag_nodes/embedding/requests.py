@@ -57,7 +57,7 @@ Owner = TypeVar("Owner", bound="SplitDocument")
 class Embedded(NamedTuple, Generic[Owner]):
     """Outcome of a request: what it asked for and was not refused has its vectors now.
 
-    `refused` is what the model refuses by itself, and why; `error` why there is no more.
+    `refused` has the nodes rejected individually, and why; `error` says why there are no more.
     """
 
     part: list[tuple[BaseNode, Owner]]

@@ -48,7 +48,7 @@ class SectionSummary(TransformComponent):
     one, chunks are asked about side by side, those of equal prompts once; a chunk whose request
     fails stays as it is and says why in `summary_error`. Nodes are changed in place, as
     LlamaIndex's extractors do. The LLM that answers questions never sees a summary, and the
-    embedding model where an ingest is told so, see `rag_nodes.ingest`.
+    embedding model if an ingest is asked to, see `rag_nodes.ingest`.
 
     Requests are repeated, and limits of an account kept, by the model alone: see `OpenAIServerLLM`
     and `rate_limiter` of any. After eight failures in a row, or a refused key, the other nodes of
@@ -83,7 +83,7 @@ class SectionSummary(TransformComponent):
     _failures: int = PrivateAttr(default=0)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made anew of its options: in another process no request has failed yet."""
+        """Rebuilt from its options: in another process no request has failed yet."""
         return partial(type(self), **self.__dict__), ()
 
     @classmethod
@@ -177,7 +177,7 @@ def _heading_of(node: TextNode) -> str:
 
 
 def _whole_sentences(answer: CompletionResponse) -> str:
-    """The answer on one line, without a last sentence that the limit cut off."""
+    """The answer on one line, without a last sentence that the limit left incomplete."""
     text = " ".join(answer.text.split())
     sentences = sentence_spans(text) if ended_at_limit(answer) else []
     return text[: sentences[-1].start].rstrip() if len(sentences) > 1 else text

@@ -56,7 +56,7 @@ class UserTransformations(TransformComponent):
 
     A chunk that is new, or whose text was changed, has no offsets: it is found, read and cited by
     page and heading, never by a wrong place. New chunks get ids that are the same in every run, and
-    where chunks were added, dropped or moved, all are numbered and linked anew. Metadata that this
+    where chunks were added, dropped or moved, all are numbered and linked again. Metadata that this
     rests on are put back.
 
     Transformations that bring an `acall` of their own, as all extractors of LlamaIndex do, are
@@ -82,7 +82,7 @@ class UserTransformations(TransformComponent):
         return "UserTransformations"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made anew of its steps: without this LlamaIndex leaves out those it cannot pickle."""
+        """Rebuilt from its steps: without this LlamaIndex leaves out those it cannot pickle."""
         return partial(UserTransformations, self.steps, tokenizer=self.tokenizer), ()
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
@@ -98,7 +98,7 @@ class UserTransformations(TransformComponent):
         """
         given = {node.node_id: _given(node) for node in nodes if isinstance(node, TextNode)}
         for step in self.steps:
-            # Of parsers, HierarchicalNodeParser cuts nothing when it is awaited, and none waits.
+            # Of parsers, HierarchicalNodeParser splits nothing when it is awaited, and none waits.
             own = type(step).acall is not TransformComponent.acall
             is_awaited = own and not isinstance(step, NodeParser)
             with _failing_as_ours(step):

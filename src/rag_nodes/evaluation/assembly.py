@@ -48,7 +48,7 @@ _BLANK = re.compile(r"\s+")
 _SHOWN = 2_000
 """Characters of one answer that the report keeps with what is around it."""
 _PACKAGES = ("rag-nodes", "llama-index-core", "qdrant-client", "tiktoken", "numpy")
-"""What can change the numbers."""
+"""Settings that can change the numbers."""
 
 
 def assemble(
@@ -144,7 +144,7 @@ def _compared(
     equal = _equal_rows([row for row in rows if not row.error])
     compared = {row.name: row for row in (*own, *equal)}
     flips = {"draws": plan.draws, "seed": plan.seed}
-    # One family: a report that looks in two ways has twice the luck.
+    # One family: a report that looks in two ways finds twice as much by chance.
     pairs = pairs_of(own) + pairs_of(equal)
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **flips)
     contrasts = judge.contrasts(compared)
@@ -181,7 +181,7 @@ def _size_shares(
 
 def _equal_rows(rows: Sequence[Row]) -> list[Row]:
     """Those of the rows made for an equal mean size that have that of the middle one."""
-    # Short documents cannot always be cut to the target; both have a tolerance.
+    # Short documents cannot always be split to the target; both have a tolerance.
     matched = [row for row in rows if row.role == "matched" and row.chunks.mean]
     middle = median(row.chunks.mean for row in matched) if matched else 1
     return [row for row in matched if abs(row.chunks.mean / middle - 1) <= 2 * TOLERANCE]
@@ -198,7 +198,7 @@ def _described(dataset: Dataset) -> ReportDataset:
         unaccepted=dataset.unaccepted,
         repeated=dataset.repeated,
         probed=dataset.probed,
-        unplaced=dataset.unplaced,
+        not_located=dataset.not_located,
         left_out=dict(dataset.left_out),
     )
 

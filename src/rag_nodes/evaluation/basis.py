@@ -30,10 +30,10 @@ def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0
 
 def unused(dataset: Dataset) -> Iterator[str]:
     """Name the questions that nothing was measured with, by reason."""
-    entries = len(dataset.questions) + len(dataset.unplaced) + dataset.repeated
+    entries = len(dataset.questions) + len(dataset.not_located) + dataset.repeated
     entries += dataset.unaccepted + sum(dataset.left_out.values())
     reasons: dict[str, list[str]] = {}
-    for question in dataset.unplaced:
+    for question in dataset.not_located:
         reasons.setdefault(question.reason, []).append(question.id)
     for reason, ids in reasons.items():
         were = "was" if len(ids) == 1 else "were"
@@ -57,13 +57,13 @@ def lost(row: Row) -> Iterator[str]:
         yield f"{row.name} is {row.error}, so it has no score."
         return
     chunks, recovery = row.chunks.chunks, row.cost.recovery
-    unplaced = round(chunks * (1 - (1 if recovery is None else recovery)))
-    if unplaced:
-        yield f"{row.name} {not_located(unplaced, chunks)}; they are read and score nothing."
+    lost = round(chunks * (1 - (1 if recovery is None else recovery)))
+    if lost:
+        yield f"{row.name} {not_located(lost, chunks)}; they are read and score nothing."
     if outdated := row.cost.outdated:
         yield (
             f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
-            "whose chunks were looked for by their text; ingest the documents anew with "
+            "whose chunks were looked for by their text; ingest the documents again with "
             "`rag-nodes ingest` and evaluate again."
         )
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.evaluation.dataset import Dataset, Question
 
-Problem = Literal["not placed", "found nearly", "duplicate", "leakage", "too long", "no words"]
+Problem = Literal["not located", "found nearly", "duplicate", "leakage", "too long", "no words"]
 LEAKED = 0.8
 """Share of a question's content words in its gold from which a search by words finds it unaided."""
 _NAMED = 3
@@ -23,12 +23,13 @@ be asked in no other words."""
 LARGEST = 2_000
 """Tokens of gold that no chunk of a size people use can hold."""
 DRAFTED = "drafts cannot choose"
-"""What a ranking by drafts is worth; see `benchmarks/first_choice.py`."""
+"""Verdict on a ranking by drafts; see `benchmarks/first_choice.py`."""
 PROBED = "keywords of passages are no questions"
-"""What a ranking by keywords is worth."""
+"""Verdict on a ranking by keywords."""
 ACCEPT = "accept those that people would ask, or write about 20 of your own"
-"""What to do instead."""
+"""Advice for a better ranking."""
 _SURE = 0.999
+"""Confidence below which a quote is shown for review; 1 is an exact match."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,16 +70,16 @@ class Check:
     @property
     def is_sound(self) -> bool:
         """Nothing is lost or counted twice; leakage and long answers are only worth knowing."""
-        return not any(concern.problem in ("not placed", "duplicate") for concern in self.concerns)
+        return not any(concern.problem in ("not located", "duplicate") for concern in self.concerns)
 
 
 def check_dataset(dataset: Dataset) -> Check:
-    """Look for questions that cannot be placed, are asked twice, leak or are too long."""
+    """Look for questions that cannot be located, are asked twice, leak or are too long."""
     shares = [leakage(question, dataset) for question in dataset.questions]
     concerns = [
         *(
-            Concern(question.id, "not placed", f"{question.reason}: {question.quote!r}")
-            for question in dataset.unplaced
+            Concern(question.id, "not located", f"{question.reason}: '{question.quote}'")
+            for question in dataset.not_located
         ),
         *_duplicates(dataset.questions),
     ]
@@ -110,7 +111,7 @@ def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:
         asked[" ".join(question.text.casefold().split()), question.within].append(question.id)
     for first, *others in asked.values():
         for other in others:
-            yield Concern(other, "duplicate", f"asks what {first!r} asks; keep one of them")
+            yield Concern(other, "duplicate", f"asks what '{first}' asks; keep one of them")
 
 
 def _of_one(
@@ -118,7 +119,7 @@ def _of_one(
 ) -> Iterator[tuple[Problem, str]]:
     if question.confidence < _SURE:
         like, quote = f"{question.confidence:.0%}", dataset.quote(question.gold[0][0])
-        yield "found nearly", f"{like} like what was quoted; is this what is meant? {quote!r}"
+        yield "found nearly", f"{like} like what was quoted; is this what is meant? '{quote}'"
     if share is None:
         yield "no words", "has no content words to search for; ask in full"
     elif share >= LEAKED and not _names_only(question):

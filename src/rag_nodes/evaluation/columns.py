@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from rag_nodes.query import QueryOptions
 
 Role = Literal["own", "size", "matched", "reference"]
-"""A column as it is compared; one size of its curve; the common mean size; LlamaIndex's splitter as
-it comes, to look at beside the curves."""
+"""A column as it is compared; a size of its curve; the common mean size; LlamaIndex's splitter with
+its default settings, to look at beside the curves."""
 REFERENCE = "LlamaIndex SentenceSplitter"
 """Name of the row of that splitter: 1,024 tokens, 200 of them shared."""
 _REFERENCE_PATH = "llama_index.core.node_parser:SentenceSplitter"
@@ -101,7 +101,7 @@ def variants_of(
     ]
     if repeated:
         raise ConfigurationError(
-            f"two rows would be called {repeated[0]!r}; choose another name for that column"
+            f"two rows would be called '{repeated[0]}'; choose another name for that column"
         )
     return found, left_out
 
@@ -117,7 +117,7 @@ def _own(name: str, column: object) -> Variant:
 
 
 def _searched_by(own: Variant, plan: EvaluationPlan) -> list[Variant]:
-    """Return a column in each search of the plan; in its own, if it has one or asks by itself."""
+    """Return a column in each search of the plan; in its own, if it has one or asks alone."""
     store = own.parser.store if isinstance(own.parser, StoredCollection) else None
     asks_itself = isinstance(store, FoundStore) and not store.lists_all
     if not plan.searches or own.options or asks_itself:
@@ -150,7 +150,7 @@ def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[L
     """A column at each size of the plan, and those that it cannot have."""
     if not isinstance(own.parser, SpanNodeParser):
         some = plan.sizes or plan.target
-        reason = "it stays as it was cut"
+        reason = "it stays as it was split"
         return [], [LeftOut(own.column, ("other sizes",), reason)] if some else []
     found: list[Variant] = []
     refused = defaultdict[str, list[str]](list)
@@ -166,7 +166,7 @@ def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[L
 
 
 def _reference(variants: Sequence[Variant], plan: EvaluationPlan) -> list[Variant]:
-    """LlamaIndex's splitter as it comes, where sizes are tried and nobody named it."""
+    """LlamaIndex's splitter with its default settings, if sizes are tried and nobody named it."""
     parser = ForeignNodeParser(path=_REFERENCE_PATH)
     known = {
         variant.parser.fingerprint

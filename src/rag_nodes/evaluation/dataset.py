@@ -60,7 +60,7 @@ class Question:
 
 
 @dataclass(frozen=True, slots=True)
-class Unplaced:
+class NotLocated:
     """A question that nothing can be measured with.
 
     Attributes:
@@ -84,7 +84,7 @@ class Dataset:
         name: for reports.
         documents: each with a text and an id of its own.
         questions: each with gold in these documents.
-        unplaced: questions that were left out, and why.
+        not_located: questions that were left out, and why.
         unaccepted: how many drafts were left out because other questions are accepted.
         left_out: how many entries of a file were no question to measure with, by reason.
         probed: characters of the passages whose keywords are asked, see
@@ -100,7 +100,7 @@ class Dataset:
     name: str
     documents: tuple[Document, ...]
     questions: tuple[Question, ...]
-    unplaced: tuple[Unplaced, ...] = field(default=())
+    not_located: tuple[NotLocated, ...] = field(default=())
     unaccepted: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
     probed: int = 0
@@ -122,9 +122,9 @@ class Dataset:
         """
         if self.questions:
             return
-        if not self.unplaced:
+        if not self.not_located:
             raise DatasetError(f"{self.name}: no questions; label some, or let them be drafted")
-        reason = self.unplaced[0].reason
+        reason = self.not_located[0].reason
         raise DatasetError(
             f"{self.name}: no question has a place in the documents; the first one: {reason}"
         )
@@ -214,33 +214,33 @@ def _plain(question: Question, order: Mapping[str, int]) -> list[object]:
 def _all_different(ids: Iterable[str], what: str, name: str) -> None:
     repeated = [name for name, times in Counter(ids).items() if times > 1]
     if repeated:
-        raise DatasetError(f"{name}: two {what} have the id {repeated[0]!r}; give each its own id")
+        raise DatasetError(f"{name}: two {what} have the id '{repeated[0]}'; give each its own id")
 
 
 def _check(question: Question, texts: Mapping[str, str], name: str) -> None:
     if not question.gold or not all(question.gold):
-        raise DatasetError(f"{name}: question {question.id!r} has no gold; name what answers it")
+        raise DatasetError(f"{name}: question '{question.id}' has no gold; name its answer")
     for passage in (part for answer in question.gold for part in answer):
         text = texts.get(passage.document)
         if text is None:
             raise DatasetError(
-                f"{name}: question {question.id!r} has gold in the document "
-                f"{passage.document!r}, which is not among the documents; add it"
+                f"{name}: question '{question.id}' has gold in the document "
+                f"'{passage.document}', which is not among the documents; add it"
             )
         start, end = passage.span
         if not 0 <= start < end <= len(text) or text[start:end].isspace():
             raise DatasetError(
-                f"{name}: gold {start}:{end} of question {question.id!r} is blank or outside its "
+                f"{name}: gold {start}:{end} of question '{question.id}' is blank or outside its "
                 f"document of {len(text)} characters; was another version of it labelled?"
             )
     for document in question.within or ():
         if document not in texts:
             raise DatasetError(
-                f"{name}: question {question.id!r} is to search the document {document!r}, "
+                f"{name}: question '{question.id}' is to search the document '{document}', "
                 "which is not among the documents; add it"
             )
     if not reachable(question.gold, question.within):
         raise DatasetError(
-            f"{name}: question {question.id!r} searches documents without its answer; "
+            f"{name}: question '{question.id}' searches documents without its answer; "
             "let it search the document of its gold, too"
         )

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 PRIOR, SPREAD = -0.03, 0.06
 """Expected difference of another setting from the default, and its standard deviation: on labelled
 collections other settings are 3 points behind on average, give or take 6."""
-_MEGABYTE = 1_000_000
+_MEGABYTE_BYTES = 1_000_000
 
 
 def estimates(values: Mapping[str, Floats], default: str = "") -> dict[str, float]:
@@ -228,7 +228,7 @@ def _taking(
 ) -> ReportDecision:
     cost, said = taken.cost, ""
     if cost.bytes is not None:
-        size = _bytes(taken) / _MEGABYTE
+        size = _bytes(taken) / _MEGABYTE_BYTES
         said = f"It takes {cost.chunks:,} chunks, {cost.tokens:,} tokens, {size:,.1f} MB"
         priced = f" and ${cost.price:.4f} to embed" if cost.price else ""
         said += f" of vectors and texts{priced}."

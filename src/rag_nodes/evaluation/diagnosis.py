@@ -23,7 +23,7 @@ Reason = Literal[
     "not in the index",
     "too long",
     "filtered",
-    "cut",
+    "split",
     "read in part",
     "diluted",
     "ranked low",
@@ -38,8 +38,8 @@ REMEDIES: dict[Reason, str] = {
     "not in the index": "no chunk holds the answer; was its document ingested, or text dropped?",
     "too long": "the answer has more tokens than the budget; raise the budget",
     "filtered": "the chunk with the answer was filtered or under the similarity cut-off; lower it",
-    "cut": "a boundary runs through the answer and only part of it was read; choose larger "
-    "chunks, overlap, or a parser that cuts at the document's own boundaries",
+    "split": "a boundary runs through the answer and only part of it was read; choose larger "
+    "chunks, overlap, or a parser that splits at the document's own boundaries",
     "read in part": "some of its sentences were read, others ranked behind the budget; raise the "
     "budget",
     "diluted": "the answer is a small part of a large chunk, which ranks by everything else in it; "
@@ -47,7 +47,7 @@ REMEDIES: dict[Reason, str] = {
     "ranked low": "other chunks rank before the one with the answer; try another mode of search or "
     "embedding model, a reranker, or a larger budget",
 }
-"""What can be done about each reason."""
+"""Remedy of each reason."""
 
 
 def outcome_of(
@@ -114,7 +114,7 @@ def _absent(
         return None
     # What another built, and has no place, names documents as it likes.
     about = {passage.document for passage in answer}
-    if any(document in about or document not in texts for document in chunks.unplaced):
+    if any(document in about or document not in texts for document in chunks.not_located):
         return "not placeable"
     return "not in the index" if lists_all else None
 
@@ -126,7 +126,7 @@ def _of_chunks(
     whole = all(any(span.overlap(passage.span) == passage.span.length for other, span in holding
                     if other == passage) for passage in answer)  # fmt: skip
     if not whole and recall(read, answer) > 0:
-        return "cut"
+        return "split"
     share = max(
         (span.overlap(passage.span) / span.length for passage, span in holding), default=1.0
     )

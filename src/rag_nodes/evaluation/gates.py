@@ -27,7 +27,7 @@ _FEWEST = 2
 """Questions that both runs must have asked."""
 TOLERANCE = 0.05
 """A drop of fewer points of a hundred holds; one of as many must lie outside the interval."""
-Outcome = Literal["holds", "fell", "cannot tell", "not compared"]
+Outcome = Literal["holds", "fell", "inconclusive", "not compared"]
 """No drop beyond the tolerance, or the limit is reached; a drop is shown, the limit is not reached
 or the column failed; the questions exclude neither; only the baseline has the column."""
 
@@ -55,7 +55,7 @@ def against_baseline(
     `tolerance`; it fell where the interval lies below 0. All rows are judged at once, by flips of
     questions, since a build always has the same documents. Questions are compared one by one, as
     far as both runs asked them in the same words; so a baseline outlives new questions. Where all
-    questions are drafts, nothing can be told.
+    questions are drafts, every outcome is inconclusive.
 
     Args:
         report: now.
@@ -147,7 +147,7 @@ def limit_of(text: str, measured: Iterable[str]) -> Limit:
     found = _LIMIT.fullmatch(text.strip())
     if found is None or not 0 <= float(found["value"]) <= 1:
         raise ConfigurationError(
-            f"the limit {text!r} cannot be read; write a measure and a value from 0 to 1, "
+            f"the limit '{text}' cannot be read; write a measure and a value from 0 to 1, "
             "such as recall@1000=0.85"
         )
     known = sorted(measured)
@@ -185,12 +185,12 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
 def _unmeasured(row: Row, report: EvaluationReport) -> GateResult | None:
     """The outcome of a row that failed, and where nobody has accepted a question."""
     if row.error and row.error.startswith(NOT_MEASURABLE):
-        return GateResult(row.name, "cannot tell", f"{row.name} cannot be judged: {row.error}")
+        return GateResult(row.name, "inconclusive", f"{row.name} cannot be judged: {row.error}")
     if row.error:
         return GateResult(row.name, "fell", f"{row.name} failed: {row.error}")
-    if report.untold:
-        words = f"{row.name}: cannot tell: {report.untold}; {ACCEPT}"
-        return GateResult(row.name, "cannot tell", words)
+    if report.inconclusive:
+        words = f"{row.name}: inconclusive: {report.inconclusive}; {ACCEPT}"
+        return GateResult(row.name, "inconclusive", words)
     return None
 
 
@@ -201,7 +201,7 @@ def _read_otherwise(row: Row, baseline: EvaluationReport) -> GateResult | None:
         return None
     words = f"by {row.granularity} now and by {then} in the baseline"
     remedy = f"use --granularity {then}, or make a new baseline"
-    return GateResult(row.name, "cannot tell", f"{row.name} was read {words}; {remedy}")
+    return GateResult(row.name, "inconclusive", f"{row.name} was read {words}; {remedy}")
 
 
 def _changes(
@@ -254,6 +254,6 @@ def _told(
         outcome, words = "fell", f"{name} fell by {points(turned(gap))}: {measure} {over}"
     else:
         more = about(more_of(flips, at, tolerance))
-        outcome = "cannot tell"
-        words = f"{name}: cannot tell: {measure} {signed} {over}; {more} could"
+        outcome = "inconclusive"
+        words = f"{name}: inconclusive: {measure} {signed} {over}; {more} could"
     return GateResult(name, outcome, words, gap)

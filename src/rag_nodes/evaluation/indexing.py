@@ -43,7 +43,7 @@ _FLOAT = 4
 _SPARE = 1.5
 """Chunks retrieved over what would fill the budget if all had the mean size."""
 _DEEPER = 4
-"""How many times as many are retrieved where those did not fill it."""
+"""Factor by which more nodes are retrieved if the first did not fill the budget."""
 _LEAST = 20
 """Chunks retrieved at least; small parts at the ends of sections are below the mean."""
 
@@ -74,7 +74,7 @@ class Index:
         recipe: of the run, prepared.
 
     Raises:
-        RagNodesError: the documents could not be cut, embedded or stored.
+        RagNodesError: the documents could not be split, embedded or stored.
     """
 
     def __init__(self, variant: Variant, recipe: Recipe) -> None:
@@ -134,7 +134,7 @@ class Index:
                 self.close()
             raise RagNodesError(outcome.error)
         if not made.nodes:
-            raise RagNodesError("it cut no chunk out of the documents; check its options")
+            raise RagNodesError("it made no chunk of the documents; check its options")
         self._seconds = sum(outcome.seconds.values())
         costs = outcome.embedding_cost, outcome.saved_cost
         self._price = None if None in costs else sum(cost or 0.0 for cost in costs)

@@ -1,4 +1,4 @@
-"""One row: a variant is cut, indexed, asked every question and scored.
+"""One row: a variant is split, indexed, asked every question and scored.
 
 A row is a function of what all rows share and of its variant, whatever process it is made in.
 """
@@ -77,7 +77,7 @@ class Recipe:
         models: embed texts and questions.
         cache: folder with vectors that were paid for; None for memory.
         judged: ids of the questions of which is kept what was read.
-        told: hears the name of a row in this process, and how many questions it was asked.
+        report: receives the name of a row in this process, and how many questions it was asked.
     """
 
     dataset: Dataset
@@ -85,7 +85,7 @@ class Recipe:
     models: Models
     cache: Path | None = None
     judged: frozenset[str] = frozenset()
-    told: Callable[[str, int], None] | None = None
+    report: Callable[[str, int], None] | None = None
     opened: ExitStack | None = field(default=None, init=False, repr=False)
 
     def prepare(self) -> None:
@@ -148,11 +148,11 @@ def _matched(recipe: Recipe, variant: Variant) -> Variant:
 
 def _measured(recipe: Recipe, variant: Variant) -> Measured:
     """The row of a variant, which is in the store only meanwhile."""
-    told, plan = recipe.told or (lambda _name, _asked: None), recipe.plan
+    report, plan = recipe.report or (lambda _name, _asked: None), recipe.plan
     index = Index(variant, recipe)
     outcomes, read = list[Outcome](), dict[str, list[str]]()
     try:
-        told(variant.name, 0)
+        report(variant.name, 0)
         if (located := index.cost.recovery) is not None and located < MIN_LOCATED_SHARE:
             return Measured(_not_measurable(variant, index), {})
         for question in recipe.dataset.questions:
@@ -162,7 +162,7 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
                 read[question.id] = _texts(main.ranked, plan.budget)
             scores = _scores(recipe, index, question, reading)
             outcomes.append(_outcome(recipe, index, question, scores, reading))
-            told(variant.name, len(outcomes))
+            report(variant.name, len(outcomes))
         means = {
             of_probes(size): _mean_beside(recipe, index, size) for size in recipe.dataset.beside
         }
@@ -178,7 +178,7 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
 
 def _not_measurable(variant: Variant, index: Index) -> Row:
     """Return a row without scores: a chunk that cannot be located may hold any answer."""
-    lost, chunks = sum(index.chunks.unplaced.values()), index.chunks.count
+    lost, chunks = sum(index.chunks.not_located.values()), index.chunks.count
     error = f"{NOT_MEASURABLE} ({not_located(lost, chunks)})"
     return row_of(variant, index.statistics, index.cost, error=error)
 

@@ -82,7 +82,7 @@ def iou(retrieved: Iterable[Passage], gold: Iterable[Passage]) -> float:
 def precision_omega(chunks: Iterable[Passage], gold: Iterable[Passage]) -> float:
     """Precision of a perfect retriever: all chunks that hold gold, and no others.
 
-    Says what the cutting alone allows, whatever the retrieval. What two of these chunks share is
+    Says what the splitting alone allows, whatever the retrieval. What two of these chunks share is
     paid for once here, as in the report, so that overlap counts as one larger chunk.
 
     Args:

@@ -39,7 +39,7 @@ class EvaluationPlan:
     """Plan of an evaluation; every field has a default.
 
     Attributes:
-        budgets: tokens of context; the last passage that is read is cut at one.
+        budgets: tokens of context; the last passage that is read is truncated to one.
         ks: numbers of chunks.
         sizes: at which each column is tried as well, in tokens; () for none.
         target: mean size of the comparison at equal size, in tokens; None for none.
@@ -78,7 +78,7 @@ class EvaluationPlan:
             raise ConfigurationError("budgets, ks and sizes are out of range: they must be above 0")
         if self.main not in self.shares:
             raise ConfigurationError(
-                f"{self.main!r} cannot be compared; measured are {', '.join(self.shares)}"
+                f"'{self.main}' cannot be compared; measured are {', '.join(self.shares)}"
             )
 
     @property

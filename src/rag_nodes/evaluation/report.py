@@ -29,9 +29,9 @@ from rag_nodes.evaluation.tables import (
 SCHEMA = 2
 """Version of the report as JSON; raised when a field changes its meaning or goes."""
 TIMES = ("seconds", "search_ms")
-"""What differs from run to run, and so is in no JSON."""
+"""Fields that differ from run to run, and so are in no JSON."""
 UNNAMED = "unnamed"
-"""What questions are called whose kind nobody said."""
+"""Kind of questions that name no kind."""
 
 
 class Group(NamedTuple):
@@ -110,7 +110,7 @@ class Row:
 
     @property
     def mean(self) -> float:
-        """Of the main measure; 0 where there is none."""
+        """Limit of the main measure; 0 if there is none."""
         return self.interval.mean if self.interval else 0.0
 
 
@@ -225,7 +225,7 @@ class EvaluationReport:
         return bool(self.dataset.probed or self.dataset.drafts == self.dataset.questions)
 
     @property
-    def untold(self) -> str:
+    def inconclusive(self) -> str:
         """Reason why no column is compared with another; "" if they are compared."""
         if self.dataset.probed:
             return PROBED

@@ -70,14 +70,14 @@ def rows_of(
     recipe.dimension()
     asked = len(recipe.dataset.questions)
     pace = _Pace(len(variants) * asked, progress or (lambda _: None))
-    recipe.told = pace.told
+    recipe.report = pace.report
     found: dict[int, Measured] = {}
     for unit, result in _results(variants, recipe, executor, pace):
         if isinstance(result, LostUnit):
             why = f"the worker died twice measuring it ({result.reason})"
             result = Measured(row_of(variants[unit.number], error=why), {})  # noqa: PLW2901
         found[unit.number] = result
-        pace.told(unit.variant.name, asked)
+        pace.report(unit.variant.name, asked)
     kept = Rows([], [], {})
     for number, variant in enumerate(variants):
         row, read, left_out = found[number]
@@ -123,7 +123,7 @@ def _shared(recipe: Recipe, executor: Executor) -> Recipe | None:
         recipe,
         models=replace(recipe.models, llm=None),
         cache=folder.absolute() if folder else None,
-        told=None,
+        report=None,
     )
     try:
         pickled(shared)
@@ -154,7 +154,7 @@ class _Pace:
         self._started = time.monotonic()
         self._interrupt = current_interrupt()
 
-    def told(self, name: str, asked: int) -> None:
+    def report(self, name: str, asked: int) -> None:
         """A row was indexed, asked one more question, or needs nothing more."""
         self._interrupt.check("the evaluation")
         if asked > self._asked.get(name, 0):

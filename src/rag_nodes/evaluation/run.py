@@ -56,11 +56,12 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     executor: Executor | Literal["auto"] | None = None,
     in_use: str | Collection[str] = (),
 ) -> EvaluationReport:
-    """Find out which way of cutting finds the answers, by how much, and whether it is the size.
+    """Find out which strategy finds the answers, by how much, and whether it is the size.
 
-    Every row reads the same number of tokens, the last passage cut at one; every row sees the same
-    questions; columns are compared at their own options and at an equal mean size. Keyword search
-    alone reads less where too few chunks share a word with the question; the report says how much.
+    Every row reads the same number of tokens, the last passage split at one; every row sees the
+    same questions; columns are compared at their own options and at an equal mean size. Keyword
+    search alone reads less where too few chunks share a word with the question; the report says how
+    much.
 
     Drafts that nobody has accepted are left out. Where all questions are such drafts, they are
     measured with, but no column is compared with another.
@@ -70,7 +71,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
         columns: by name, as `rag_nodes.Comparison` takes them: parsers of ours, also by the name of
             a preset, and splitters of LlamaIndex, LangChain, chonkie or your own; retrievers, query
             engines, indexes and vector stores of LlamaIndex, and `StoredCollection`s, as they
-            stand. What these find is placed in the documents; what has no place is read, and
+            stand. What these find is located in the documents; what has no place is read, and
             scores nothing. A retriever or engine that finds less than the budget has no more.
         plan: what is measured; None for the defaults.
         models: embeds texts and questions; None for `embed_model`.
@@ -150,8 +151,8 @@ def recommend(
     """Find the parser and size to take for some documents, or say that the data cannot tell.
 
     An `evaluate` whose columns are each parser at each size of the plan without overlap,
-    LlamaIndex's splitter as it comes, and the preset `retrieval` as it is ingested and asked by
-    default, by sentences.
+    LlamaIndex's splitter with its defaults, and the preset `retrieval` as it is ingested and asked
+    by default, by sentences.
 
     Args:
         dataset: documents and questions; or keywords of passages, see `Dataset.answers`.
@@ -218,7 +219,7 @@ def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:
     ):
         return _SIZED
     raise ConfigurationError(
-        f"{DEFAULT_PARSER!r} is the name of the preset that stands, which has a row in any case; "
+        f"'{DEFAULT_PARSER}' is the name of the preset that stands, which has a row in any case; "
         "choose another name for that column, or leave it out"
     )
 

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 Scores = dict[str, float]
 """Values by name. At a budget of tokens: `recall@1000`, `precision@1000`, `iou@1000`, and
 `tokens@1000`, what was read. At a number of chunks: `recall@k5`, `precision@k5`, `hit@k5`,
-`ndcg@k10`. Of the whole ranking: `mrr`. Of the cutting alone: `omega`."""
+`ndcg@k10`. Of the whole ranking: `mrr`. Of the splitting alone: `omega`."""
 FOUND = 1 - 1e-9
 """Recall from which a question counts as found."""
 
@@ -34,11 +34,11 @@ FOUND = 1 - 1e-9
 class ChunkMap:
     """Spans of the chunks of a column, sorted by document, to find those that hold a gold passage.
 
-    `unplaced` counts chunks whose place is not known, `longest` are characters of a chunk.
+    `not_located` counts chunks whose place is not known, `longest` are characters of a chunk.
     """
 
     spans: dict[str, list[Span]] = field(default_factory=lambda: defaultdict(list))
-    unplaced: dict[str, int] = field(default_factory=lambda: defaultdict(int))
+    not_located: dict[str, int] = field(default_factory=lambda: defaultdict(int))
     longest: dict[str, int] = field(default_factory=dict)
 
     @classmethod
@@ -47,7 +47,7 @@ class ChunkMap:
         found = cls()
         for document, span in chunks:
             if span is None:
-                found.unplaced[document] += 1
+                found.not_located[document] += 1
             else:
                 found.spans[document].append(span)
         for document, spans in found.spans.items():
@@ -58,7 +58,7 @@ class ChunkMap:
     @property
     def count(self) -> int:
         """Number of chunks."""
-        return sum(map(len, self.spans.values())) + sum(self.unplaced.values())
+        return sum(map(len, self.spans.values())) + sum(self.not_located.values())
 
     def holding(self, passage: Passage) -> list[Span]:
         """The chunks with characters of a passage, in order."""
@@ -85,7 +85,7 @@ class ContextRead(NamedTuple):
     @property
     def is_full(self) -> bool:
         """Return True if part of the ranking did not fit."""
-        return self.filled.cut or len(self.filled.parts) < len(self.ranked)
+        return self.filled.truncated or len(self.filled.parts) < len(self.ranked)
 
     @property
     def passages(self) -> list[Passage]:
@@ -95,7 +95,7 @@ class ContextRead(NamedTuple):
         """
         read = list(zip(self.ranked, self.filled.parts, strict=False))
         whole = [chunk for chunk, parts in read if parts]
-        if self.filled.cut:
+        if self.filled.truncated:
             whole = whole[:-1]
         return [
             *(Passage(chunk.document, part) for chunk, parts in read for part in parts),

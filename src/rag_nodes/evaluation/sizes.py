@@ -1,4 +1,4 @@
-"""The same way of cutting at another size, and the size at which its chunks have a given mean.
+"""The same strategy at another size, and the size at which its chunks have a given mean.
 
 Most of what looks like a difference between strategies is one of size, so a comparison of
 strategies has to be made at an equal mean size, not at equal options.
@@ -35,7 +35,7 @@ TOLERANCE = 0.03
 _TRIES = 14
 """Sizes that are tried; halving an interval 14 times leaves a ten-thousandth of it."""
 _WIDEST = 64
-"""How many times the target a size option may be: short sections are never joined by some."""
+"""Largest size option as a multiple of the target: some parsers never join short sections."""
 _IN_PROPORTION = (
     "chunk_overlap",
     "min_chunk_size",
@@ -64,7 +64,7 @@ class Matched:
 
 
 def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
-    """The same way of cutting with chunks, or children of parents, of at most so many tokens.
+    """The same strategy with chunks, or children of parents, of at most so many tokens.
 
     Overlap and least size keep their share of the size. Sizes in characters or sentences become
     sizes in tokens where the parser knows them.
@@ -85,7 +85,7 @@ def resized(parser: SpanNodeParser, tokens: int) -> SpanNodeParser:
 
 
 def without_overlap(parser: SpanNodeParser) -> SpanNodeParser:
-    """The same way of cutting with nothing shared by neighbouring chunks, where it can be told."""
+    """The same strategy with nothing shared by neighbouring chunks, if that is known."""
     options = {} if isinstance(parser, ForeignNodeParser) else _options_of(parser)
     return type(parser)(**{**options, "chunk_overlap": 0}) if "chunk_overlap" in options else parser
 
@@ -95,7 +95,7 @@ def matched(parser: SpanNodeParser, documents: Sequence[Document], target: int) 
 
     Args:
         parser: any that has a size.
-        documents: what it cuts.
+        documents: what it splits.
         target: tokens of a chunk on average.
 
     Returns:
@@ -212,7 +212,7 @@ def _resized_foreign(parser: ForeignNodeParser, tokens: int) -> ForeignNodeParse
             return ForeignNodeParser(path=with_options(parser.path, **named))
     if isinstance(splitter, BaseModel):
         return ForeignNodeParser(splitter=splitter.model_copy(update=changed))
-    twin = copy.copy(splitter)
+    copied = copy.copy(splitter)
     for name, value in changed.items():
-        setattr(twin, name, value)
-    return ForeignNodeParser(splitter=twin)
+        setattr(copied, name, value)
+    return ForeignNodeParser(splitter=copied)

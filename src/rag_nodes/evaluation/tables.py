@@ -7,7 +7,7 @@ from typing import Literal
 
 from pydantic import JsonValue
 
-from rag_nodes.evaluation.dataset import Unplaced
+from rag_nodes.evaluation.dataset import NotLocated
 from rag_nodes.evaluation.sign_flips import Interval
 
 Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
@@ -30,7 +30,7 @@ class ReportDataset:
         unaccepted: drafts that were left out because other questions are accepted.
         repeated: questions that were left out because they ask the same as another.
         probed: characters of the passages whose keywords are asked; 0 for questions.
-        unplaced: questions that were left out because their answer has no place.
+        not_located: questions that were left out because their answer has no place.
         left_out: entries of a file that are no question to measure with, by reason.
     """
 
@@ -42,7 +42,7 @@ class ReportDataset:
     unaccepted: int
     repeated: int
     probed: int
-    unplaced: tuple[Unplaced, ...]
+    not_located: tuple[NotLocated, ...]
     left_out: dict[str, int]
 
 
@@ -243,7 +243,7 @@ class Cost:
         tokens: the chunks' own texts, overlap counted twice.
         embedded: tokens the embedding model is given: headings above the text included.
         bytes: of vectors and texts; an index takes more.
-        seconds: cutting, embedding and storing here and now; 0 of a collection; in no JSON.
+        seconds: splitting, embedding and storing here and now; 0 of a collection; in no JSON.
         price: US dollars for the embedding.
         recovery: share of the chunks whose place in their document is known; 1 for our parsers.
         outdated: documents of which a collection holds another version.

@@ -52,5 +52,5 @@ def _check_address(api_base: str) -> None:
         host = ""
     if not host:
         raise ConfigurationError(
-            f"api_base: {api_base!r} is not an address; write it like http://localhost:11434/v1"
+            f"api_base: '{api_base}' is not an address; write it like http://localhost:11434/v1"
         )

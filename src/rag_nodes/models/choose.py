@@ -20,6 +20,7 @@ from rag_nodes.core.settings import (
     FASTEMBED,
     Settings,
 )
+from rag_nodes.core.spelling import quoted
 from rag_nodes.models.access import server_access
 from rag_nodes.models.faults import failure_of
 from rag_nodes.models.names import (
@@ -47,7 +48,7 @@ _PATHS = {
     ("embed_model", OPENAI): "rag_nodes.models.openai:OpenAIServerEmbedding",
     ("llm", OPENAI): "rag_nodes.models.openai:OpenAIServerLLM",
 }
-"""What names stand for; any other name in settings is an import path itself."""
+"""Import paths of short names; any other name in settings is an import path itself."""
 _OFFLINE = {"embed_model": LEXICAL, "llm": EXTRACTIVE}
 _GIVE = {
     "embed_model": "an embedding model of LlamaIndex, 'lexical', 'openai:<model>' or "
@@ -67,7 +68,7 @@ class Models:
         answer_name: name of the LLM, or "extractive".
         offline: True where no text leaves this process.
         prompt: template for the LLM, with {context} and {question}.
-        system_prompt: what the LLM is told before it; blank for no system message.
+        system_prompt: text for the LLM before it; blank for no system message.
     """
 
     embedding: BaseEmbedding
@@ -168,7 +169,7 @@ def get_embedding(name: str) -> BaseEmbedding:
         made = _made("embed_model", name, {})
     else:
         raise ConfigurationError(
-            f"embedding model {name!r} is unknown; use lexical, openai:<model> or "
+            f"embedding model '{name}' is unknown; use lexical, openai:<model> or "
             "fastembed:<model>, for example openai:text-embedding-3-small; a model of another "
             "class has no such name: give the model itself, as embed_model"
         )
@@ -187,7 +188,7 @@ def _of_server(name: str) -> Any:
             return found
     if set(".:/").intersection(address):
         raise ConfigurationError(
-            f"embedding model {name!r} is of the server {address[1:]}, which is not the one in the "
+            f"embedding model '{name}' is of the server {address[1:]}, which is not the one in the "
             "settings, or is asked with other options; set api_base and options as they were"
         )
     return made(name)
@@ -249,8 +250,7 @@ def _given(what: str, given: Any) -> Any:
         return None
     if what == "embed_model" and isinstance(given, str | None):
         return get_embedding(given or LEXICAL)
-    said = repr(given) if isinstance(given, str) else f"a {type(given).__name__}"
-    raise ConfigurationError(f"{what} is {said}; give {_GIVE[what]}")
+    raise ConfigurationError(f"{what} is {quoted(given)}; give {_GIVE[what]}")
 
 
 def _configured(what: str, settings: Settings) -> Any:

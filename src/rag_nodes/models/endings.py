@@ -1,4 +1,4 @@
-"""Why a model stopped writing, as the classes of LlamaIndex say it."""
+"""Reasons why a model stopped writing, as the classes of LlamaIndex name them."""
 
 from __future__ import annotations
 

@@ -24,11 +24,11 @@ if TYPE_CHECKING:
 _OPENAI = ("llama_index.embeddings.openai", "llama_index.llms.openai", "rag_nodes.models.openai")
 """Modules of models that speak OpenAI's protocol, so that a strange answer is their server's."""
 _UNREACHED = {"OSError", "ConnectError", "TimeoutException"}
-"""What Python, requests and httpx raise where a server cannot be reached or does not answer."""
+"""Errors of Python, requests and httpx if a server cannot be reached or does not answer."""
 _OF_FILES = {"FileNotFoundError", "PermissionError", "IsADirectoryError", "NotADirectoryError"}
-"""What the first of these also stands for."""
+"""Meanings that the first of these errors also has."""
 _CUT_OFF = {"ReadError", "RemoteProtocolError"}
-"""What the transport raises when a connection ends in the middle of an answer."""
+"""Errors of the transport when a connection ends in the middle of an answer."""
 _PASSING = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.CONFLICT}
 """They tell nothing about the request: it is repeated as after a server's own failure."""
 _TOO_LONG = ("context_length", "context length", "maximum context", "too long", "too many tokens")
@@ -46,7 +46,7 @@ def failure_of(error: Exception, asked: object, *, name: str) -> ModelError | Cr
 
     Returns:
         The error to raise: what failed, where, the words of a server that speaks OpenAI's
-        protocol, and the remedy. Of any other model's exception the class is told, without its
+        protocol, and the remedy. Of any other model's exception the class is named, without its
         text. No key of the model is in the message.
     """
     if isinstance(error, ModelError | CredentialsError):
@@ -96,7 +96,7 @@ def _of_openai(
             f"{place}: the server cannot be reached; check the network, the proxy and api_base"
         )
     if cut or "TransportError" in families:
-        return ModelResponseError(f"{place}: the answer was cut off; try again")
+        return ModelResponseError(f"{place}: the answer is incomplete; try again")
     return ModelResponseError(
         f"{place}: the answer is not what an OpenAI-compatible server sends "
         f"({type(error).__name__}: {words}); "

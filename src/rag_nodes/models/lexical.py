@@ -26,13 +26,13 @@ DIMENSION = 1024
 _PIECE = 5
 """Letters of a piece; with word borders marked, `<deletes>` and `<deleted>` share five pieces."""
 _SHORTEST_CUT = 4
-"""Letters below which a word is not cut: its pieces would meet too many others."""
+"""Letters below which a word is not split: its pieces would meet too many others."""
 _LONGEST_CUT = 40
-"""Letters of a word that are cut; beyond that it is no word but a line without spaces."""
+"""Letters of a word that are split; beyond that it is no word but a line without spaces."""
 _PIECES_WEIGHT = 1.0
 """Length of all pieces of a word together, relative to the word itself."""
 _FUNCTION_WORD_WEIGHT = 0.05
-"""Of words that tell nothing about a text; not 0, so that `the` is not blank."""
+"""Weight of words that say nothing about a text; not 0, so that `the` is not blank."""
 
 
 class LexicalEmbedding(BaseEmbedding):

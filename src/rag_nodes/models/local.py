@@ -33,7 +33,7 @@ class LocalEmbedding(FastEmbedEmbedding):
 
     The model is downloaded where it is first used, unless it is found in `cache_dir` or given as
     a folder with `specific_model_path`. Copies share the loaded model; a pickle is its options, of
-    which it is loaded anew.
+    which it is loaded again.
 
     Args:
         model_name: one that fastembed knows.

@@ -23,7 +23,7 @@ _KINDS = {
     "rag_nodes.models.openai.embedding:OpenAIServerEmbedding": OPENAI,
     "rag_nodes.models.local:LocalEmbedding": FASTEMBED.removesuffix(":"),
 }
-"""How the names of our own embedding models begin, by class."""
+"""Prefixes of the names of our own embedding models, by class."""
 _COSMETIC = frozenset(
     {
         "cache_folder",

@@ -34,6 +34,7 @@ FIRST_WAIT = 0.5
 LONGEST_WAIT = 8.0
 """Seconds to which the pauses grow."""
 _MINUTE = 60.0
+"""Seconds."""
 _WAY = 1.0
 """Seconds by which one request may be longer on its way to the server than another."""
 
@@ -48,7 +49,7 @@ class RequestWindow(BaseRateLimiter):
         per_minute: requests started in any minute at most; 0.5 is one in two minutes, None for no
             limit.
         tokens_per_minute: tokens of the requests of any minute at most; one request that has more
-            by itself waits until no other is in the window. None for no limit.
+            alone waits until no other is in the window. None for no limit.
     """
 
     def __init__(

@@ -44,7 +44,7 @@ def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
     Nothing is lost on the way, keys included, so it may go through the pipe of a worker and
     nowhere else: not into a file, a log or the environment. The pickles of LlamaIndex's components
     leave out every field that cannot be pickled, such as a `rate_limiter`, and make private state,
-    such as `self._words`, anew. Here the one is refused and the other goes along. Clients that
+    such as `self._words`, again. Here the one is refused and the other goes along. Clients that
     were opened, and callbacks, stay here.
 
     Args:
@@ -73,7 +73,7 @@ def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
 
     Args:
         data: the pickle.
-        known: what stands for the objects that `pickled` was told of, in their order.
+        known: substitutes of the objects that `pickled` was given, in their order.
 
     Raises:
         ConfigurationError: a class of it cannot be imported here, or refuses its options.
@@ -160,7 +160,7 @@ def _dumped(thing: object, known: Sequence[object]) -> tuple[bytes, list[object]
 
 
 def _remade(kind: type[BaseComponent], state: dict[str, Any]) -> BaseComponent:
-    """Made anew, for clients and locks, and then as it was."""
+    """Made again, for clients and locks, and then as it was."""
     made = kind.__new__(kind)
     made.__setstate__(state)
     made.__dict__.update(state["__dict__"])

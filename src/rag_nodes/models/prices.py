@@ -23,7 +23,9 @@ PRICES: dict[str, tuple[float, float]] = {
 """US dollars per million tokens read and written, as OpenAI listed them in 2025. `[answers.prices]`
 of `rag_nodes.toml` and `QueryOptions.prices` win over it."""
 _MILLION = 1_000_000
+"""Tokens that a price is for."""
 _LEAST_SHOWN = 0.0001
+"""US dollars; smaller amounts are shown as less than this."""
 
 
 def price_of(model: str, prices: Prices) -> tuple[float, float] | None:
@@ -65,11 +67,11 @@ def cost_of(read: int, written: int, model: str, prices: Prices) -> float | None
     return None if price is None else (read * price[0] + written * price[1]) / _MILLION
 
 
-def billed(told: Mapping[str, Any]) -> tuple[int, int] | None:
+def billed(reply: Mapping[str, Any]) -> tuple[int, int] | None:
     """Tokens read and written as the server counted them; None where it did not say.
 
     Args:
-        told: the `additional_kwargs` of a response, where LlamaIndex's models put them.
+        reply: the `additional_kwargs` of a response, where LlamaIndex's models put them.
     """
-    read, written = told.get("prompt_tokens"), told.get("completion_tokens")
+    read, written = reply.get("prompt_tokens"), reply.get("completion_tokens")
     return (read, written) if isinstance(read, int) and isinstance(written, int) else None

@@ -14,7 +14,9 @@ from rag_nodes.operations.filtering import SearchFilter
 from rag_nodes.operations.workspace.limits import LARGEST
 
 _MOST_OFFSET = 10**9
+"""Characters."""
 _MOST_NAME = 2_000
+"""Characters."""
 MOST_QUOTED = 20_000
 """Characters that are quoted at once."""
 
@@ -170,7 +172,7 @@ class Quotation(QuotedPassage):
     boxes: list[BoxReply]
     """A box for each printed line in a PDF; empty for other formats."""
     boxes_error: str | None
-    """Why there are no boxes in a PDF."""
+    """Reason why there are no boxes in a PDF."""
 
 
 class FoundDocument(Reply):

@@ -97,7 +97,7 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
     dataset = load_dataset(questions, run.read(paths))
     for reason, count in dataset.left_out.items():
         run.warn(f"{counted(count)} left out: {reason}")
-    if lost := dataset.unplaced:
+    if lost := dataset.not_located:
         run.warn(
             f"{counted(len(lost))} left out, as their answers have no place: "
             + ", ".join(question.id for question in lost[:_NAMED])

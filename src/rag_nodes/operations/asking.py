@@ -71,7 +71,7 @@ class Asked(Result):
 
     `collection` is "" where documents were sent along, `document_tokens`, of those that were read
     from, 0 where nobody knows, `incomplete` why some could not be searched; the text of an answer
-    that has `grown` was told piece by piece. `boxes` are those of each citation, None if nobody
+    that has `grown` was sent piece by piece. `boxes` are those of each citation, None if nobody
     asked for them; `lines` and `hit_lines` the lines of citations and hits in text files.
     """
 
@@ -240,7 +240,7 @@ def _named_collection(store: Store, name: str, embedding_name: str) -> tuple[str
 
 
 def _stored_preset(store: Store, corpus: str, models: Models) -> str:
-    """The default preset, unless the corpus was cut by exactly one other and not by it.
+    """The default preset, unless the corpus was split by exactly one other and not by it.
 
     With several, only the user knows which is meant.
     """
@@ -274,7 +274,7 @@ def _contents_named(request: AskRequest, store: Store) -> Iterator[None]:
         names, foreign = [collection.name for collection in store.collections()], store.foreign()
         missing = str(error)
         if request.collection:
-            missing = f"{store.location}: there is no collection {request.collection!r}"
+            missing = f"{store.location}: there is no collection '{request.collection}'"
         known = f"there are: {first_of(names)}" if names else "nothing is stored"
         how = "; to ask one of these, name it with --collection" if names or foreign else ""
         raise CollectionMissingError(f"{missing}; {known}{foreign_words(foreign)}{how}") from None

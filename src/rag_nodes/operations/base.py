@@ -111,7 +111,7 @@ class Flag:
         name: the long form, with dashes; "" for that of the field.
         short: one letter with its dash.
         metavar: what stands for the value; "" for that of its type.
-        argument: it is told by place and not by name.
+        argument: it is given by position and not by name.
         many: it can be repeated, though the field holds one value made of them all.
         joined: several values are typed as one text, with commas.
         required: it has to be typed, though other surfaces need not have it.

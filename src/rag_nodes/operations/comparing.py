@@ -1,4 +1,4 @@
-"""The same question to the same documents, cut in several ways."""
+"""The same question to the same documents, split in several ways."""
 
 from __future__ import annotations
 
@@ -108,7 +108,7 @@ def _errors(report: ComparisonReport) -> dict[str, str | None]:
 
 
 def compare(request: CompareRequest, run: Run) -> Compared:
-    """Cut the documents by every parser, and ask each."""
+    """Split the documents by every parser, and ask each."""
     if not run.is_trusted:
         options = run.options(request)
         report = compare_sent(request, run, request.parsers, options)
@@ -235,7 +235,7 @@ def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str,
     }
     if not found:
         raise CollectionMissingError(
-            f"{store.location}: {model} embedded no collection of corpus {corpus!r}; ingest "
+            f"{store.location}: {model} embedded no collection of corpus '{corpus}'; ingest "
             "documents first, or name another --corpus or --embedding"
         )
     return {**found}

@@ -143,6 +143,6 @@ def _none_of(store: Store, corpus: str | None) -> Never:
     nothing = f"nothing is stored there{foreign_words(store.foreign())}"
     known = f"there are: {', '.join(others)}" if others else nothing
     raise CollectionMissingError(
-        f"{store.location}: no collection of corpus {corpus or 'any'!r}; {known}; name one with "
+        f"{store.location}: no collection of corpus '{corpus or 'any'}'; {known}; name one with "
         "--corpus"
     )

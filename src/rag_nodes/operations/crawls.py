@@ -1,4 +1,4 @@
-"""A crawled documentation cut, checked and summarised."""
+"""A crawled documentation split, checked and summarised."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Summarised(Writing):
     summary_tokens: Annotated[int, Field(ge=16)] = 150
     """Tokens of a summary."""
     knowledge_base: str = ""
-    """What the documentation is about."""
+    """Subject of the documentation."""
 
 
 class DocsRequest(Summarised):
@@ -128,7 +128,7 @@ def _llm(request: DocsRequest, run: Run) -> LLM | None:
     """The model that summarises, tried out with requests that count for its limit, or None."""
     from rag_nodes.models import check_models
 
-    # Tried with the usual patience: a wrong address shows at once.
+    # Tried with the default timeout: a wrong address shows at once.
     models = run.writing(request.summary_tokens, request.requests_per_minute)
     check_models(models)
     run.note(f"summaries: {models.answer_name} ({'offline' if models.offline else 'server'})")

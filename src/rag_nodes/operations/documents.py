@@ -169,7 +169,7 @@ class ChunkRequest(OfText):
 
 
 class Chunk(Reply):
-    """A piece of a document, cut out of it character by character."""
+    """A piece of a document, taken out of it character by character."""
 
     index: int
     """Position in the document, from 0."""
@@ -196,7 +196,7 @@ class ChunksReply(Reply):
     """Some chunks of a document."""
 
     parser: str
-    """What cut it."""
+    """Parser that made it."""
     fingerprint: str
     """The same for the same parser and options."""
     file: str | None
@@ -209,10 +209,10 @@ class ChunksReply(Reply):
     """Characters of its text."""
     total: int
     """Chunks of the whole document."""
-    unplaced: int
+    not_located: int
     """Chunks whose place in the document is not known, of splitters of other packages."""
     warnings: list[str]
-    """What could not be taken over when it was read."""
+    """Content that could not be read."""
     chunks: list[Chunk]
     """From `first` on, at most `limit`."""
 
@@ -242,14 +242,14 @@ class Chunks(Result):
             "pages": metadata.get(keys.TOTAL_PAGES),
             "characters": len(self.document.text),
             "total": len(self.nodes),
-            "unplaced": sum(node.start_char_idx is None for node in self.nodes),
+            "not_located": sum(node.start_char_idx is None for node in self.nodes),
             "warnings": [str(warning) for warning in metadata.get(keys.READ_WARNINGS) or ()],
             "chunks": [_plain(node, index) for index, node in numbered],
         }
 
 
 def chunk(request: ChunkRequest, run: Run) -> Chunks:
-    """Cut it."""
+    """Split it."""
     document = _document(request, run)
     ((label, parser),) = run.parsers([request.parser]).items()
     limit = None if request.file else request.limit

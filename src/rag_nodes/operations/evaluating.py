@@ -88,7 +88,7 @@ class Gated(Request):
     panel: ClassVar[str] = "Gates"
 
     baseline: Annotated[Path | None, Flag(metavar="FILE")] = None
-    """Exit with 4 where a column fell below this run, with 5 where that cannot be told."""
+    """Earlier run to compare with. Exit 4 if a column got worse, 5 if that is inconclusive."""
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Largest drop below --baseline that passes, from 0 to 1."""
     fail_under: Annotated[list[str], Flag(metavar="MEASURE=VALUE")] = Field(default_factory=list)
@@ -115,7 +115,7 @@ def _named(given: str) -> tuple[str, str]:
     name, equals, path = (part.strip() for part in given.partition("="))
     if not (name and equals and path):
         raise ConfigurationError(
-            f"--column {given!r} is not NAME=MODULE:OBJECT, for example mine=my_engines:engine"
+            f"--column '{given}' is not NAME=MODULE:OBJECT, for example mine=my_engines:engine"
         )
     return name, path
 
@@ -128,7 +128,7 @@ def check_names(parsers: set[str], collections: Sequence[str], columns: Sequence
             raise ConfigurationError("--collection is blank; name one of --store")
         if name in taken:
             raise ConfigurationError(
-                f"two of the parsers, collections and columns are called {name!r}; give the "
+                f"two of the parsers, collections and columns are called '{name}'; give the "
                 "--column another name, as other=MODULE:OBJECT, or leave one out"
             )
         taken.add(name)

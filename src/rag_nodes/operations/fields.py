@@ -35,6 +35,7 @@ _MOST_DIGITS = 9
 _SHOWN = 100
 """Characters that a message repeats of what was typed."""
 _MOST = 10**9
+"""Largest absolute value of a number in an option."""
 _Value = (
     bool
     | Annotated[int, Field(ge=-_MOST, le=_MOST)]
@@ -109,7 +110,7 @@ def assignments(texts: Iterable[str], where: str) -> dict[str, str]:
         name, equals, value = (part.strip() for part in text.partition("="))
         if not (name and equals and value):
             raise ConfigurationError(
-                f"{where}: {text.strip()!r} is not OPTION=VALUE, for example chunk_size=500"
+                f"{where}: '{text.strip()}' is not OPTION=VALUE, for example chunk_size=500"
             )
         if name in assigned:
             raise ConfigurationError(f"{where}: {name} is given twice; leave one out")
@@ -136,7 +137,7 @@ def numbers(option: str, given: object) -> object:
     if not all(part.isdecimal() and len(part) <= _MOST_DIGITS for part in parts):
         shown = given if len(given) <= _SHOWN else f"{given[:_SHOWN]}…"
         raise ConfigurationError(
-            f"{option} {shown!r} must be numbers with commas, as 500,1000,2000"
+            f"{option} '{shown}' must be numbers with commas, as 500,1000,2000"
         )
     return tuple(sorted({int(part) for part in parts} - {0}))
 
@@ -175,7 +176,7 @@ def as_parsers(default: Iterable[str]) -> Flag:
 
 
 class SearchMode(Request):
-    """Whether words, embeddings or both find chunks."""
+    """Search by keywords, by embeddings, or by both."""
 
     panel: ClassVar[str] = "Search"
 

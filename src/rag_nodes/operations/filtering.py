@@ -36,6 +36,7 @@ _FIELDS = {"file": "file_name", "page": "pages", "heading": "heading", "source":
 """Conditions as they are typed, and the fields of a filter they mean; others are own keys."""
 
 _LARGEST = 2**53
+"""Largest absolute value that JavaScript and a float hold exactly."""
 _Scalar = TypeAliasType(
     "_Scalar",
     bool
@@ -76,7 +77,7 @@ class SearchFilter(BaseModel):
         for key in self.where or ():
             if not is_own_key(key):
                 raise ConfigurationError(
-                    f"filter.where: {key[:_SHOWN]!r} is no metadata key of the documents' owner; "
+                    f"filter.where: '{key[:_SHOWN]}' is no metadata key of the documents' owner; "
                     "choose files by file_name, pages by first_page and last_page"
                 )
         if self.source and not self.source.lower().startswith(("http://", "https://")):

@@ -32,7 +32,7 @@ _WITH_LLM = ": --llm openai"
 class CheckRequest(Request):
     """Look for what is wrong with questions before anything is measured with them.
 
-    Answers that cannot be placed, questions asked twice, questions in the words of their answers,
+    Answers that cannot be located, questions asked twice, questions in the words of their answers,
     answers no chunk can hold. Ends with 4 where answers have no place or questions are doubled.
     """
 
@@ -69,7 +69,7 @@ class DraftRequest(Writing):
     count: Annotated[int, Field(ge=1)] = 40
     """Questions at most; short documents give fewer."""
     answers: Literal["sentence", "paragraph", "page"] = "sentence"
-    """How long the answers are that people look for."""
+    """Typical length of the answers that people look for."""
     seed: Annotated[int, Field(ge=0)] = 0
     """Other places for another number."""
 
@@ -145,7 +145,7 @@ def _written_by_llm(request: DraftRequest, run: Run, documents: Sequence[Any]) -
         kept=KeptAnswers(kept),
     )
     kept.unlink()
-    for reason, times in Counter(question.reason for question in dataset.unplaced).most_common():
+    for reason, times in Counter(question.reason for question in dataset.not_located).most_common():
         run.note(f"refused {times}: {reason}")
     return dataset
 

@@ -99,10 +99,10 @@ class EvaluateRequest(Measuring, Columns, Searches, Judged, Gated):
 class RecommendRequest(Measuring, SearchMode):
     """Find the parser and chunk size to use for your documents.
 
-    The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter as it
-    comes, and what `ingest` and `ask` do where nothing is said, all with the same questions and the
-    same number of tokens read. It proposes the setting with the best estimate, and says how sure
-    that is, what it may cost, and how many more questions would settle it.
+    The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter with
+    its default settings, and what `ingest` and `ask` do by default, all with the same questions and
+    the same number of tokens read. It proposes the setting with the best estimate, and says how
+    sure that is, what it may cost, and how many more questions would settle it.
 
     Without questions parsers are ranked by keywords of passages as long as --answers says.
     """
@@ -270,14 +270,14 @@ def _outcome(
     outcomes = {gate.outcome for gate in gates}
     if "fell" in outcomes:
         return ExitCode.GATE
-    if "cannot tell" in outcomes:
+    if "inconclusive" in outcomes:
         return ExitCode.UNTOLD
     failed = sum(bool(row.error) for row in report.rows)
     if failed:
         return ExitCode.FAILURE if failed == len(report.rows) else ExitCode.PARTIAL
     not_judged = report.judgement.error if report.judgement else None
     known = report.dataset
-    lost = len(known.unplaced) + sum(known.left_out.values())
+    lost = len(known.not_located) + sum(known.left_out.values())
     is_mostly_lost = lost > known.questions + known.unaccepted + known.repeated
-    partly = known.unplaced or is_mostly_lost or not_judged or run.unread or unwritten
+    partly = known.not_located or is_mostly_lost or not_judged or run.unread or unwritten
     return ExitCode.PARTIAL if partly else ExitCode.DONE

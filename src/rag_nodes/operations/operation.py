@@ -37,11 +37,11 @@ class Operation:
         path: module below `package` and function, as `documents:chunk`.
         summary: first sentence of the request's docstring.
         examples: command lines, without the program's name.
-        usual: fields and settings that a help text shows first.
+        main: fields and settings that a help text shows first.
         settings: names of settings that can be given with the request by their owner.
         defaults: settings whose default differs, name and value.
         surfaces: where it can be asked for.
-        interrupted: what whoever ends it on a command line is told.
+        interrupted: message for those who end it on a command line.
         package: of the module.
         surplus: what to type where more arguments were typed than the command takes.
     """
@@ -50,7 +50,7 @@ class Operation:
     path: str
     summary: str
     examples: tuple[str, ...] = ()
-    usual: tuple[str, ...] = ()
+    main: tuple[str, ...] = ()
     settings: tuple[str, ...] = ()
     defaults: tuple[tuple[str, str], ...] = ()
     surfaces: tuple[Surface, ...] = ("cli",)

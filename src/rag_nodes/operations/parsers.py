@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.spelling import quoted
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named, unknown_parser
@@ -88,7 +89,7 @@ def make_offered(
         if spec.name not in offer:
             raise unknown_parser(spec.name, offer)
         _refuse_twice(spec.label, spec.name, made)
-        preset, where = offer[spec.name], f"parser {spec.name!r}"
+        preset, where = offer[spec.name], f"parser '{spec.name}'"
         for name, value in spec.options.items():
             _check_harmless(where, preset, name, value)
         made[spec.label] = _made(where, preset, spec.options, embedding)
@@ -114,7 +115,7 @@ def _made(
 def _refuse_twice(label: str, name: str, made: Mapping[str, SpanNodeParser]) -> None:
     if label in made:
         raise ConfigurationError(
-            f"parser {label!r} is named twice; give one of them other options, for example "
+            f"parser '{label}' is named twice; give one of them other options, for example "
             f"--parser {name}:chunk_size=500"
         )
 
@@ -134,7 +135,7 @@ def _check_harmless(where: str, preset: Preset, name: str, value: Any) -> None:
     try:
         number = float(value)
     except ValueError:
-        raise ConfigurationError(f"{where}: {name} must be a number, not {value!r}") from None
+        raise ConfigurationError(f"{where}: {name} must be a number, not {quoted(value)}") from None
     if not abs(number) <= LARGEST:
         raise ConfigurationError(f"{where}: {name} must be at most {LARGEST:,}, not {value}")
 

@@ -19,7 +19,7 @@ from rag_nodes.query.types import Mark
 
 
 class ChunkOrigin(Reply):
-    """Where a chunk is from, and what is under metadata keys of the documents' owner."""
+    """Location of a chunk, and the values of metadata keys of the documents' owner."""
 
     model_config = ConfigDict(extra="allow")
 
@@ -43,7 +43,7 @@ class ChunkOrigin(Reply):
 
 
 class ReadReply(Reply):
-    """What is read in the place of a chunk: its window of sentences, or its parent."""
+    """Text read in the place of a chunk: its window of sentences, or its parent."""
 
     text: str
     """Exactly as in the document; of a splitter of another package as it gave it."""
@@ -57,7 +57,7 @@ class CopyReply(ReadReply):
     """A place in another document that says the same as a chunk, or sentences of it."""
 
     metadata: ChunkOrigin
-    """Where it is from."""
+    """Location in its document."""
 
 
 class HitReply(ReadReply):
@@ -74,9 +74,9 @@ class HitReply(ReadReply):
     distance: float | None
     """One minus the similarity."""
     metadata: ChunkOrigin
-    """Where it is from."""
+    """Location in its document."""
     read: ReadReply | None
-    """What is read in its place; null where it is read itself."""
+    """Text read in its place; null if it is read itself."""
     also: tuple[CopyReply, ...]
     """Places in other documents that say the same as what is read, or sentences of it."""
     start_line: int | None = None
@@ -87,7 +87,7 @@ class HitReply(ReadReply):
 
 
 class StatisticsReply(Reply):
-    """What a parser made of all documents."""
+    """Chunks that a parser made of all documents."""
 
     chunks: int
     """Chunks."""
@@ -95,14 +95,14 @@ class StatisticsReply(Reply):
     """Tokens of a chunk on average."""
     max_tokens: int
     """Tokens of the largest chunk."""
-    unplaced: int
+    not_located: int
     """Chunks whose place in the document is not known, of splitters of other packages."""
     embedding_tokens: int
     """Tokens embedded to store them."""
     embedding_cost: float | None
     """US dollars for them; null when unknown."""
     error: str | None
-    """Why some of the documents are left out; null where none is."""
+    """Reason why some documents are left out; null if none is."""
 
 
 _HIDDEN = {
@@ -190,7 +190,7 @@ class LocatedCitationReply(CitationReply):  # type: ignore[misc] # made at run t
     boxes: list[BoxReply] | None = None
     """A box for each printed line of the quote; null unless asked for, empty for what is no PDF."""
     boxes_error: str | None = None
-    """Why there are no boxes in a PDF."""
+    """Reason why there are no boxes in a PDF."""
     start_line: int | None = None
     """First line of the quote in a text file, from 1; null for other formats."""
     end_line: int | None = None
@@ -205,8 +205,8 @@ class AskedReply(AnswerReply):  # type: ignore[misc] # made at run time
     citations: tuple[LocatedCitationReply, ...]
     """The cited sources only, in order of first mention."""
     parser: str
-    """How the documents are cut."""
+    """Parser that split the documents."""
     models: str
-    """What ran, and where."""
+    """Models that ran, and their place."""
     incomplete: str | None
-    """Why some of the documents could not be searched; null where all were."""
+    """Reason why some documents could not be searched; null if all were."""

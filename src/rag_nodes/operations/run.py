@@ -69,7 +69,7 @@ class Run:
         emit: hears of every event: `Doing`, `Said`, steps of the library (with `stage`, `done`,
             `total`), and where answers are streamed, `QuestionAsked` and pairs of a column and an
             event.
-        streams: answers are told piece by piece.
+        streams: answers are sent piece by piece.
         typed: names of the settings that were typed for this run, and not configured before.
         session: what a stranger has sent; None where the owner of the computer asks.
         offer: parsers that a stranger may name; None for the owner, who may name any.
@@ -204,14 +204,14 @@ class Run:
             return make_offered(specs, self.offer, embedding)
         return make_parsers(specs, embedding)
 
-    def options(self, request: Request, **usual: Any) -> QueryOptions:
-        """Return the options of an answer: from the request, else the settings, else `usual`.
+    def options(self, request: Request, **defaults: Any) -> QueryOptions:
+        """Return the options of an answer: from the request, else the settings, else `defaults`.
 
         A limit that was asked for holds as it is, also for questions about steps.
 
         Args:
             request: may have a `filter` and options of a search, and be silent about all.
-            usual: options where neither says anything.
+            defaults: options where neither says anything.
 
         Raises:
             ConfigurationError: they contradict each other.
@@ -220,7 +220,7 @@ class Run:
 
         settings = self.settings
         limits = {"budget": context_budget(settings), "top_k": settings.top_k}
-        chosen = usual | {k: v for k, v in settings.answering().items() if v is not None}
+        chosen = defaults | {k: v for k, v in settings.answering().items() if v is not None}
         asked = {name: getattr(request, name, None) for name in _ASKED}
         if isinstance(request, Searching) and (request.budget or request.top_k):
             chosen["step_factor"] = 1.0
@@ -241,7 +241,7 @@ class Run:
         *,
         follow_up: bool | str = False,
     ) -> Answer:
-        """The answer of one engine, told piece by piece where somebody listens.
+        """The answer of one engine, sent piece by piece where somebody listens.
 
         Args:
             engine: answers.
@@ -250,7 +250,7 @@ class Run:
             follow_up: the earlier question that this one follows; False if it stands alone.
 
         Raises:
-            RagNodesError: there is none, or it broke off; what had arrived was told.
+            RagNodesError: there is none, or it broke off; what had arrived was sent.
         """
         from rag_nodes.query.follow_ups import standalone
 

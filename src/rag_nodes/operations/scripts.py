@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 _EMBEDDERS = ("embed_model", "sentence_model")
 """Options that take an embedding model; it is named in `embedding` as well."""
 _TEMPLATE = '''\
-"""Cut documents into chunks, store them in Qdrant, answer a question from them.
+"""Split documents into chunks, store them in Qdrant, answer a question from them.
 
     pip install "rag-nodes[{extras}]"   # its wheel first: no package index has it yet
     python {file} handbook.pdf --question "What must be checked every day?"
@@ -48,7 +48,7 @@ from rag_nodes.store import open_store, parser_collection
 
 {models}
 
-# How documents are cut; every chunk is an exact slice of its document.
+# How documents are split; every chunk is an exact slice of its document.
 PARSER = {made_by}({parser})
 
 # How much of what is found is read for an answer.
@@ -128,7 +128,7 @@ def script_of(comparison: Comparison, strategy: str) -> str:
     """
     parser = comparison.parsers.get(strategy)
     if parser is None:
-        raise ConfigurationError(f"no parser {strategy!r} in this comparison: choose another")
+        raise ConfigurationError(f"no parser '{strategy}' in this comparison: choose another")
     return script_for(strategy, parser, comparison.models, comparison.options)
 
 
@@ -143,7 +143,7 @@ def script_for(
         name: what the parser is called here, which names the preset if there is one of that name,
             and the file unless `file` does.
         parser: one of ours, or a splitter that was named by its import path.
-        models: what embeds and answers.
+        models: embedding model and LLM.
         options: how is answered.
         file: what the script will be called.
 
@@ -184,7 +184,7 @@ def script_to_use(decision: ReportDecision, models: Models, file: str) -> str:
 
     Args:
         decision: names a parser.
-        models: what embeds and answers.
+        models: embedding model and LLM.
         file: what the script will be called.
     """
     parser = cast("SpanNodeParser", load_parser(decision.parser))

@@ -240,9 +240,9 @@ def remove(request: RemoveRequest, run: Run) -> Gone:
     else:
         gone = removed(held, corpus, chosen, collections)
     names = ", ".join(document.name for document in chosen)
-    told = names if len(chosen) <= _DOCUMENTS_NAMED else f"{len(chosen):,} documents"
+    which = names if len(chosen) <= _DOCUMENTS_NAMED else f"{len(chosen):,} documents"
     return Gone(
-        title=f"{'Would remove' if request.dry_run else 'Removed'} {told}",
+        title=f"{'Would remove' if request.dry_run else 'Removed'} {which}",
         collections=[collection for collection in gone if collection.nodes],
     )
 
@@ -263,7 +263,7 @@ def clear(request: ClearRequest, run: Run) -> Gone:
         run.warn("Nothing was deleted; say --yes to do it.")
     return Gone(
         outcome=ExitCode.DONE if request.yes else ExitCode.USAGE,
-        title=f"{'Cleared' if request.yes else 'Would clear'} corpus {corpus!r}",
+        title=f"{'Cleared' if request.yes else 'Would clear'} corpus '{corpus}'",
         collections=cleared(held, chosen) if request.yes else list(map(held.size_of, chosen)),
     )
 

@@ -25,7 +25,7 @@ WHOLE = "whole"
 
 
 class FormatEntry(NamedTuple):
-    """A line of the table: what a format is called, and the preset and tokens it is cut by."""
+    """A line of the table: what a format is called, and the preset and tokens it is split by."""
 
     words: str
     preset: str
@@ -45,7 +45,7 @@ _CLASSES: Mapping[str, type[SpanNodeParser]] = MappingProxyType(
     {"heading": HeadingHierarchyNodeParser, "sentence": SentenceNodeParser}
 )
 _MOST_SHARED = 5
-"""Of a smaller node than was asked for, neighbours share at most one part in so many."""
+"""Divisor of a node smaller than requested: neighbours share at most one such part of it."""
 _LONGEST_TOKEN = 128
 """Characters; a text of more per token than this need not be counted to be known as long."""
 _BEGINNING = 12_000
@@ -79,9 +79,9 @@ class Decision:
 
 
 class AutoNodeParser(SpanNodeParser):
-    """Cuts each document by the preset and size of its format, without labels or a model.
+    """Splits each document by the preset and size of its format, without labels or a model.
 
-    Conversations are cut by sentences into up to 500 tokens, all else by headings into up to 200,
+    Conversations are split by sentences into up to 500 tokens, all else by headings into up to 200,
     and none are shared: what was measured on labelled sets. The choice and its reason are in every
     node's metadata and in `explain`.
 
@@ -136,19 +136,19 @@ class AutoNodeParser(SpanNodeParser):
         return min(entry.tokens, self.chunk_size) if self.choose_size else self.chunk_size
 
     def to_dict(self, **kwargs: Any) -> dict[str, Any]:
-        """Plain data, with the versions of the presets: their cuts decide ours."""
+        """Plain data, with the versions of the presets: their splits decide ours."""
         versions = {name: parser.output_version for name, parser in _CLASSES.items()}
         return {**super().to_dict(**kwargs), "preset_versions": versions}
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """The parser `to_dict` described, refused where a preset cut differently then."""
+        """The parser `to_dict` described, refused where a preset split differently then."""
         options = {**data, **kwargs}
         for name, version in options.pop("preset_versions", {}).items():
             if name in _CLASSES and _CLASSES[name].output_version != version:
                 raise ConfigurationError(
-                    f"preset {name!r} version {version} is not {_CLASSES[name].output_version}: "
-                    "this configuration cut differently; ingest again"
+                    f"preset '{name}' version {version} is not {_CLASSES[name].output_version}: "
+                    "this configuration split differently; ingest again"
                 )
         return super().from_dict(options)
 
@@ -160,7 +160,7 @@ class AutoNodeParser(SpanNodeParser):
         return self._decide(self._source_of(origin))
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        """The cuts of the preset for the format of the text."""
+        """The splits of the preset for the format of the text."""
         decision, packer = self._decide(source), source.packer
         cuts: Iterable[ChunkSpan]
         if decision.chosen != WHOLE:

@@ -43,7 +43,7 @@ _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
 
 
 class SpanNodeParser(NodeParser):
-    """Base of all parsers: a subclass says where to cut, this class makes the nodes.
+    """Base of all parsers: a subclass says where to split, this class makes the nodes.
 
     Every node is a slice of its document: `document.text[n.start_char_idx:n.end_char_idx]` is
     `n.text`, alone, inside an `IngestionPipeline`, and behind another parser whose nodes carry
@@ -71,7 +71,7 @@ class SpanNodeParser(NodeParser):
     )
 
     output_version: ClassVar[int] = 2
-    """Raised when the same configuration starts to cut differently: ids and caches follow."""
+    """Raised when the same configuration starts to split differently: ids and caches follow."""
     _cosmetic: ClassVar[frozenset[str]] = frozenset({"include_prev_next_rel", "include_metadata"})
 
     id_func: Any = Field(default=None, exclude=True, repr=False)
@@ -118,7 +118,7 @@ class SpanNodeParser(NodeParser):
     def _language_is_a_code(cls, name: str) -> str:
         # What sentencex does not know it takes for English without a word.
         if name != AUTO and not _LANGUAGE.fullmatch(name):
-            raise ValueError(f"{name!r} is no ISO 639 code such as 'en' or 'de'; {AUTO!r} guesses")
+            raise ValueError(f"'{name}' is no ISO 639 code such as 'en' or 'de'; '{AUTO}' guesses")
         return name
 
     def model_post_init(self, context: Any, /) -> None:
@@ -170,14 +170,14 @@ class SpanNodeParser(NodeParser):
         """The parser `to_dict` described.
 
         Raises:
-            ConfigurationError: the data was written by a version that cut differently.
+            ConfigurationError: the data was written by a version that split differently.
         """
         options = {**data, **kwargs}
         version = options.pop("output_version", cls.output_version)
         if version != cls.output_version:
             raise ConfigurationError(
                 f"{cls.__name__} version {version} is not {cls.output_version}: "
-                "this configuration cut differently; ingest again"
+                "this configuration split differently; ingest again"
             )
         return super().from_dict(options)
 
@@ -199,11 +199,11 @@ class SpanNodeParser(NodeParser):
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
         """Return where to split: the only method a strategy implements.
 
-        Starts and ends must strictly increase, every visible character must be in a cut, and no
-        cut may be blank.
+        Starts and ends must strictly increase, every visible character must be in a split, and no
+        split may be blank.
         """
         # Not an abstract method: LlamaIndex would trace every call, 0.1 ms for each document.
-        raise NotImplementedError(f"{type(self).__name__} does not say where to cut: give it spans")
+        raise NotImplementedError(f"{type(self).__name__} must implement `spans(source)`")
 
     async def aspans(self, source: SourceText) -> list[ChunkSpan]:
         """Like `spans`, for a strategy that waits for a model; others are run in a thread."""
@@ -296,7 +296,7 @@ class SpanNodeParser(NodeParser):
 
 
 def _until_cancelled(cuts: Iterable[ChunkSpan]) -> Iterator[ChunkSpan]:
-    """Yield the cuts of a document, unless the work that they are part of is to end.
+    """Yield the splits of a document, unless the work that they are part of is to end.
 
     Raises:
         CancelledError: the work was cancelled, see `interruptible`.
@@ -343,7 +343,7 @@ def _configuration_error(
     for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown option {name!r}; {option_hint(name, known, parser.__name__)}")
+            lines.append(f"unknown option '{name}'; {option_hint(name, known, parser.__name__)}")
         else:
             message = misfit(problem)
             lines.append(f"{name}: {message}" if name else message)

@@ -19,7 +19,7 @@ class EnrichedChunk:
 
     Attributes:
         chunk_id: id of the node, a UUID where one of our parsers made it.
-        file_id: id of the document it was cut from.
+        file_id: id of the document it was split from.
         text: the chunk itself, without metadata.
         chunk_index: position among the chunks of its document, counted from 0. Parents and
             children are counted each on their own.
@@ -39,7 +39,7 @@ class EnrichedChunk:
 def to_chunks(nodes: Iterable[BaseNode]) -> list[EnrichedChunk]:
     """Nodes of any parser as chunks, one each, in their order.
 
-    Nodes that do not know their position in the document are counted as they come.
+    Nodes that do not know their position in the document are counted in their order.
 
     Examples:
         >>> from rag_nodes import to_chunks
@@ -52,7 +52,7 @@ def to_chunks(nodes: Iterable[BaseNode]) -> list[EnrichedChunk]:
     seen: Counter[str] = Counter()
     chunks = []
     for node in nodes:
-        # A node that was cut from nothing is a document itself.
+        # A node that was split from nothing is a document itself.
         file_id = node.ref_doc_id or node.node_id
         index = node.metadata.get(keys.CHUNK_INDEX, seen[file_id])
         seen[file_id] += 1

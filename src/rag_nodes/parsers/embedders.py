@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _LEXICAL = "lexical"
-"""How the names of models begin that only compare words, here."""
+"""Prefix of the names of local models that only compare words."""
 _IN_PLACE: ContextVar[BaseEmbedding | None] = ContextVar("in_place", default=None)
 
 

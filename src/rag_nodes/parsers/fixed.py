@@ -15,9 +15,9 @@ from rag_nodes.text.spans import with_indentation
 
 
 class FixedSizeNodeParser(SpanNodeParser):
-    """Cuts every `chunk_size` characters or tokens, wherever that falls.
+    """Splits every `chunk_size` characters or tokens, wherever that falls.
 
-    The window advances by `chunk_size - chunk_overlap`. It never cuts inside what a reader sees
+    The window advances by `chunk_size - chunk_overlap`. It never splits inside what a reader sees
     as one character, unless that alone exceeds the size. Blank windows are left out.
 
     Args:

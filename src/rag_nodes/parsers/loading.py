@@ -31,7 +31,7 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
 
     Raises:
         ConfigurationError: there is no such class, or its options are wrong, or were written by a
-            version that cut differently.
+            version that split differently.
 
     Examples:
         >>> from rag_nodes import load_parser
@@ -58,7 +58,7 @@ def _stock(name: str, options: dict[str, Any], known: list[str]) -> NodeParser:
         return load_stock_parser(options)
     except ValueError as error:
         raise ConfigurationError(
-            f"no parser can be made from data of class {name!r}: {error}; it must be what to_dict "
+            f"no parser can be made from data of class '{name}': {error}; it must be what to_dict "
             f"of one of LlamaIndex's parsers or of one of these gave: {', '.join(known)}"
         ) from error
 

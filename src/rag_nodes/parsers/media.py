@@ -17,10 +17,10 @@ _NO_TEXT = (ChunkSpan(0, 0),)
 
 
 def blank_node(source: BaseNode) -> TextNode:
-    """Return an empty node of the class that nodes cut from `source` have.
+    """Return an empty node of the class that nodes split from `source` have.
 
     Those of an image carry that image. LlamaIndex's own splitters do so for an `ImageDocument` and
-    drop the image of an `ImageNode`. Nodes cut from anything else are text, as theirs are.
+    drop the image of an `ImageNode`. Nodes split from anything else are text, as theirs are.
     """
     if image := _image_of(source):
         return ImageNode(text="", **image)

@@ -1,4 +1,4 @@
-"""Cuts to nodes: ids, offsets, metadata, pages and neighbours."""
+"""Splits to nodes: ids, offsets, metadata, pages and neighbours."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _Model = TypeVar("_Model", bound=BaseModel)
 
 _NAMESPACE = uuid.UUID("5f1d1b0e-6b1c-5e0e-9a55-7d2f4a3c9b10")
 _FORM = ("metadata_template", "metadata_separator", "text_template")
-"""How LlamaIndex writes a node's metadata and text for a model: as its document wants it."""
+"""Templates of a document by which LlamaIndex writes a node's metadata and text for a model."""
 _NOTED = re.compile(r"[^\S\r\n]{0,32}(?:\r\n|[^\S ]|  )[^\S\r\n]{0,32}")
 """White space between two nodes that may stand inside a sentence and is more than a space."""
 _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
@@ -40,7 +40,7 @@ _NEIGHBOUR = RelatedNodeInfo(node_id="", node_type=ObjectType.TEXT)
 def build_nodes(
     origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan], *, parser: str, inherit: bool
 ) -> list[TextNode]:
-    """One node per cut, with everything but its neighbours."""
+    """One node per split, with everything but its neighbours."""
     found = origin.inherited() if inherit else {}
     shared = {key: value for key, value in found.items() if key not in keys.NOT_INHERITED}
     shared[keys.PARSER] = parser
@@ -249,7 +249,7 @@ def _hash_of(node: BaseNode) -> str:
 def link_neighbours(nodes: Sequence[TextNode], *, relate: bool) -> None:
     """Number the nodes of each document and, if asked to, link them to their neighbours (L9).
 
-    Also across the nodes another parser cut the document into.
+    Also across the nodes another parser split the document into.
     """
     by_document: dict[str, list[TextNode]] = {}
     for node in nodes:
@@ -279,8 +279,8 @@ def _relate(family: Sequence[TextNode]) -> None:
 def copied(checked: _Model, **changes: Any) -> _Model:
     """A model with some values changed, which are right by construction and not checked again.
 
-    What `model_copy` does in twice the time, and making a node anew in four times: checking
-    thousands of equal nodes costs more than cutting them. For models without private attributes;
+    What `model_copy` does in twice the time, and making a node again in four times: checking
+    thousands of equal nodes costs more than splitting them. For models without private attributes;
     values that are not changed are shared with the other model.
     """
     twin: _Model = object.__new__(type(checked))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
 
 _WIDE = 4
-"""How many times as large as at first an option without a bound may become."""
+"""Upper bound of an option that has none, as a multiple of its default."""
 _SHOWN = 4
 """Options of a parser named under its title, where its preset does not say which."""
 _COMMON = frozenset({*SpanNodeParser.model_fields, "output_version"})
@@ -45,7 +45,7 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
     )
     for name, splitter in named:
         if name in found:
-            raise ConfigurationError(f"the name {name!r} is taken by a parser; choose another one")
+            raise ConfigurationError(f"the name '{name}' is taken by a parser; choose another one")
         found[name] = splitter if isinstance(splitter, Preset) else _as_preset(name, splitter)
     return found
 
@@ -62,7 +62,7 @@ def _as_preset(name: str, given: Any) -> Preset:
         options = {name: getattr(parser, name) for name in names}
     where = f"{type(parser).__module__}:{type(parser).__qualname__}"
     splits = getattr(parser, "splitter_class", "") or parser.class_name()
-    return Preset(name, where, name, f"as {splits.replace(':', '.')} cuts", options=options)
+    return Preset(name, where, name, f"as {splits.replace(':', '.')} splits", options=options)
 
 
 def ranges_of(preset: Preset) -> tuple[OptionRange, ...]:

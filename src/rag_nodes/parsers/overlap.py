@@ -17,9 +17,9 @@ from rag_nodes.text.spans import trimmed
 class TokenOverlapNodeParser(SpanNodeParser):
     """Packs whole paragraphs up to a token size; neighbours share whole sentences.
 
-    A paragraph that does not fit is cut between sentences, a sentence that does not fit between its
-    lines, a line between words. Neighbours share lines or words of running text where not even one
-    sentence is within the overlap. Tables and lists stay together where they fit and are cut
+    A paragraph that does not fit is split between sentences, a sentence that does not fit between
+    its lines, a line between words. Neighbours share lines or words of running text where not even
+    one sentence is within the overlap. Tables and lists stay together where they fit and are split
     between rows or items where they do not.
 
     Trade-offs: 300 to 500 tokens answer precise questions, 1000 to 1500 keep more context

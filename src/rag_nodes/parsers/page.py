@@ -16,10 +16,10 @@ from rag_nodes.text.spans import Span, trimmed, with_indentation
 
 
 class PageNodeParser(SpanNodeParser):
-    """Makes one node of each page; a page over the size is cut and its parts numbered.
+    """Makes one node of each page; a page over the size is split and its parts numbered.
 
     Pages are those the reader found (`page_starts` in the document's metadata); a blank one gives
-    no node. Cuts inside a page fall between blocks, then sentences or lines, then words. A
+    no node. Splits inside a page fall between blocks, then sentences or lines, then words. A
     document without pages counts as a single page, and so does a bare text.
 
     Args:

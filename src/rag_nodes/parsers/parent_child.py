@@ -29,7 +29,7 @@ _Family = tuple[TextNode, list[TextNode]]
 
 
 class ParentChildNodeParser(SpanNodeParser):
-    r"""Cuts a document into parents and each parent into children.
+    r"""Splits a document into parents and each parent into children.
 
     All nodes are returned, the parents first; `leaf_nodes` picks the children, which are what one
     embeds. PARENT and CHILD relations are those LlamaIndex's `AutoMergingRetriever` follows: keep
@@ -107,7 +107,7 @@ class ParentChildNodeParser(SpanNodeParser):
         parser = get_parser(preset, **{**both, **options})
         if isinstance(parser, ParentChildNodeParser):
             raise ConfigurationError(
-                f"{level} must not be {preset!r}: a family has two levels; choose another preset"
+                f"{level} must not be '{preset}': a family has two levels; choose another preset"
             )
         return parser
 

@@ -47,7 +47,7 @@ class Preset:
         name: what `get_parser` and `--parser` take.
         path: where its class is, `module:Class`.
         title: what people read above a column.
-        summary: one line: how it cuts.
+        summary: one line: how it splits.
         options: options that differ from the class's defaults.
         sizes: least and most `chunk_size` to try with it; None where no range is known.
         headline: its options in a few words, as a format string over the parser's fields; "" for
@@ -133,7 +133,7 @@ PRESETS: dict[str, Preset] = {
             ranges=(
                 OptionRange("chunk_size", "Largest section, tokens", 50, 4000, 50),
                 _JOINED,
-                OptionRange("max_level", "Deepest heading level to cut at", 1, 6, 1),
+                OptionRange("max_level", "Deepest heading level to split at", 1, 6, 1),
             ),
         ),
         Preset(
@@ -237,7 +237,7 @@ PRESETS: dict[str, Preset] = {
             "Pages",
             "pages as they are, up to 2000 tokens",
             headline="pages of up to {chunk_size} tokens",
-            ranges=(OptionRange("chunk_size", "Cut pages above, tokens", 50, 4000, 50),),
+            ranges=(OptionRange("chunk_size", "Split pages above, tokens", 50, 4000, 50),),
         ),
         Preset(
             "parent-child",
@@ -267,11 +267,11 @@ PRESETS: dict[str, Preset] = {
 """All presets, in the order they are shown."""
 
 SWEPT = ("recursive", "heading", "token-overlap", "semantic")
-"""Presets that a recommendation tries at many sizes unless it is told which."""
+"""Presets that a recommendation tries at many sizes by default."""
 COMPARED = ("fixed", "heading", "token-overlap", "semantic")
-"""Presets a comparison runs unless it is told which."""
+"""Presets a comparison runs by default."""
 LEAST_CHUNK = 20
-"""Smallest size of chunks that a server cuts for anyone."""
+"""Smallest size of chunks that a server splits for anyone."""
 
 
 def home_of(class_name: str) -> str:
@@ -294,7 +294,7 @@ def preset_named(name: str) -> Preset:
 def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
     """Return the error for a preset that does not exist, with the one that was probably meant."""
     hint = did_you_mean(name, known, "choose one of: ")
-    return ConfigurationError(f"unknown parser {name!r}; {hint}")
+    return ConfigurationError(f"unknown parser '{name}'; {hint}")
 
 
 def get_parser(name: str, **overrides: Any) -> SpanNodeParser:

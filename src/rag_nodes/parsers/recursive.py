@@ -28,21 +28,21 @@ _MOST_SEPARATORS = 100
 _NEAR = 32
 """Characters looked at beyond an estimate."""
 _TRIES = 16
-"""Separators looked at for one cut before a finer one is taken, so that time stays linear."""
+"""Separators looked at for one split before a finer one is taken, so that time stays linear."""
 
 
 class RecursiveNodeParser(SpanNodeParser):
-    r"""Cuts at the coarsest separator whose pieces fit, then merges them up to the size.
+    r"""Splits at the coarsest separator whose pieces fit, then merges them up to the size.
 
-    Paragraphs first; one that is too long is cut into its lines, a line into sentences, a sentence
-    into words, a word between characters. Pieces of one kind are merged as long as they fit and
-    are never mixed with those of a longer piece that had to be cut finer: what users of LangChain's
-    RecursiveCharacterTextSplitter know. In contrast to it a separator stays with the piece
-    *before* it, so that a sentence keeps its full stop, `\n` stands for any line end, the size is
-    that of the node as it comes out, and blank space at its ends is left out but not lost.
+    Paragraphs first; one that is too long is split into its lines, a line into sentences, a
+    sentence into words, a word between characters. Pieces of one kind are merged as long as they
+    fit and are never mixed with those of a longer piece that had to be split finer: what users of
+    LangChain's RecursiveCharacterTextSplitter know. In contrast to it a separator stays with the
+    piece *before* it, so that a sentence keeps its full stop, `\n` stands for any line end, the
+    size is that of the finished node, and blank space at its ends is left out but not lost.
 
     Neighbours share whole pieces: those the node before ends with, or finer ones (never part of a
-    word, unless words had to be cut) where one piece is more than the overlap.
+    word, unless words had to be split) where one piece is more than the overlap.
 
     Args:
         separators: plain strings, the coarsest first. `""`, between any two characters, is the
@@ -96,7 +96,7 @@ class RecursiveNodeParser(SpanNodeParser):
         if len(set(separators)) < len(separators):
             raise ValueError("each separator may be named once")
         if "" in separators[:-1]:
-            raise ValueError('"" cuts anywhere, so it must come last')
+            raise ValueError('"" splits anywhere, so it must come last')
         return separators
 
     @field_validator("always_at")
@@ -175,7 +175,7 @@ def _may_cut(text: str, offset: int, floor: int) -> bool:
 
 
 class _Cutter:
-    """Cuts one text; remembers the node before, for the overlap."""
+    """Splits one text; remembers the node before, for the overlap."""
 
     def __init__(self, source: SourceText, parser: RecursiveNodeParser) -> None:
         self.text = source.text

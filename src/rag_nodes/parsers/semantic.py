@@ -27,14 +27,14 @@ _WIDEST_BUFFER = 1000
 
 
 class SemanticNodeParser(SpanNodeParser):
-    """Cuts where neighbouring sentences are about different things.
+    """Splits where neighbouring sentences are about different things.
 
     Every sentence is embedded exactly once, in one batched call per `window` of sentences, so
     that memory stays flat on long documents and nothing is dropped. A heading always starts a
     piece and never ends one.
 
     A break is a gap whose cosine distance is over the document's `breakpoint_percentile`. Pieces
-    over `chunk_size` are cut at their widest gaps; what is still under `min_chunk_size` joins the
+    over `chunk_size` are split at their widest gaps; what is still under `min_chunk_size` joins the
     neighbour it is closer to. On percentiles: a similarity under its 25th percentile is a distance
     over its 75th, which is the default. A higher number means fewer breaks and larger nodes.
 
@@ -49,8 +49,8 @@ class SemanticNodeParser(SpanNodeParser):
         window: sentences embedded in one call.
         max_sentences: sentences of a document that are embedded at most, None for all;
             a list's item, a heading, a table and a block of code count as one each. What
-            comes after them is cut by size, at headings and between sentences, and its nodes say
-            so in `cut_by_size`: no text is dropped.
+            comes after them is split by size, at headings and between sentences, and its nodes say
+            so in `split_by_size`: no text is dropped.
         embedding: name of the embedding model: "lexical" (offline) or "openai:<model>".
         embed_model: the model itself, instead of its name. Only its name is serialised.
 
@@ -85,7 +85,7 @@ class SemanticNodeParser(SpanNodeParser):
         yield from self._cuts(units, measured)
 
     async def aspans(self, source: SourceText) -> list[ChunkSpan]:
-        """The same cuts; the model is awaited, and everything else runs in a worker thread."""
+        """The same splits; the model is awaited, and everything else runs in a worker thread."""
         units, model, measured = await asyncio.to_thread(self._prepared, source)
         if model:
             for texts in units.texts(self.window):
@@ -100,7 +100,7 @@ class SemanticNodeParser(SpanNodeParser):
         units = TopicUnits(source.packer, self.chunk_size, self.max_sentences)
         if units.embedded < len(units):
             logger.warning(
-                "%s of %s sentences are not embedded but cut by size: max_sentences is %s",
+                "%s of %s sentences are not embedded but split by size: max_sentences is %s",
                 len(units) - units.embedded,
                 len(units),
                 self.max_sentences,
@@ -121,7 +121,7 @@ class SemanticNodeParser(SpanNodeParser):
             return
         for first, last in measured.pieces():
             span = units.span(first, last)
-            facts = NO_FACTS if last < units.embedded else {keys.CUT_BY_SIZE: self._beyond()}
+            facts = NO_FACTS if last < units.embedded else {keys.SPLIT_BY_SIZE: self._beyond()}
             fits = units.packer.count(*span) <= self.chunk_size
             # It does not where the sum over the text misses the count of this very span.
             pieces = (span,) if fits else units.packer.pieces(span, self.chunk_size)
@@ -129,6 +129,6 @@ class SemanticNodeParser(SpanNodeParser):
 
     def _beyond(self) -> str:
         return (
-            f"beyond the first {self.max_sentences:,} sentences, which alone are embedded: cut by "
-            "size, not by meaning (max_sentences)"
+            f"beyond the first {self.max_sentences:,} sentences, which alone are embedded: split "
+            "by size, not by meaning (max_sentences)"
         )

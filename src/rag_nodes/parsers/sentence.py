@@ -22,8 +22,8 @@ class SentenceNodeParser(SpanNodeParser):
 
     A heading, a list item on one line, a table row and a line of code count as one sentence each. A
     list item that is wrapped over several lines has sentences as any other text. A sentence
-    that exceeds the size is cut between its lines, a line between words, and each piece counts as a
-    sentence.
+    that exceeds the size is split between its lines, a line between words, and each piece counts as
+    a sentence.
 
     With `window`, every node also carries the sentences around it under the metadata keys that
     LlamaIndex's `MetadataReplacementPostProcessor` expects, so that one can search by a single

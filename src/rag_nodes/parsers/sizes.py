@@ -28,7 +28,7 @@ MIN_TOKENS = 8
 
 MAX_BLOCK_TOKENS = 7_000
 """Tokens of a node that every embedding model we know the limit of (8,191 and more) takes with the
-headings embedded above it; `EmbeddingGuard` would cut what is longer, wherever that falls."""
+headings embedded above it; `EmbeddingGuard` would split what is longer, wherever that falls."""
 MAX_NUMBER = 10**9
 """Largest number any option may have; arrays of places in a text hold no larger ones."""
 _BYTES = 4
@@ -182,7 +182,7 @@ def best_start(packer: Packer, candidates: Sequence[int], end: int, size: int) -
 
 
 CHARACTERS_PER_TOKEN = 4.0
-"""Of the text that defaults in characters were made for; about what Latin script has."""
+"""Characters per token that defaults in characters assume; about what Latin script has."""
 _WINDOW = 4_000
 """Characters looked at from the beginning, the middle and the end of a text, for its script."""
 _LATIN = 0x0250
@@ -191,10 +191,10 @@ _MORE_LATIN = range(0x1E00, 0x1F00)
 
 
 def scaled(parser: SpanNodeParser, source: SourceText) -> Iterator[ChunkSpan]:
-    """The cuts at a size that holds about as many tokens as it would of Latin text.
+    """The splits at a size that holds about as many tokens as it would of Latin text.
 
-    The size and overlap of the parser are in characters of that. A cut says the size it was made at
-    where it is another one than the parser's.
+    The size and overlap of the parser are in characters of that. A split says the size it was made
+    at where it is another one than the parser's.
     """
     options = parser.to_dict()
     factor = min(1.0, characters_per_token(source) / CHARACTERS_PER_TOKEN)

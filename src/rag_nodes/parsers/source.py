@@ -1,4 +1,4 @@
-"""The text a strategy cuts, where it lies in its document, and the cuts it answers with."""
+"""The text a strategy splits, where it lies in its document, and the splits it answers with."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class ChunkSpan(NamedTuple):
 
 
 class SourceText:
-    """One text to cut, with what strategies ask of it computed at most once.
+    """One text to split, with what strategies ask of it computed at most once.
 
     Its title and, of a page of a website, its address are "" when there is none; a format of None
     is judged by the text. `page_breaks` are the sorted offsets at which pages after the first
@@ -86,14 +86,14 @@ class SourceText:
 
 _HEADINGS = frozenset({keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB, keys.HEADINGS_INSIDE})
 _OF_THE_FULL_TEXT = frozenset({keys.HEADING_PATH, keys.LINK, keys.WHOLE_DOCUMENT})
-"""What a strategy that sees a fragment cannot know: it depends on the text before and after."""
+"""Metadata that a strategy cannot know from a fragment: it depends on the text before and after."""
 _OF_BLOCKS = frozenset({keys.BLOCKS, keys.CODE_LANGUAGE})
-"""What it knows only where the fragment starts with a block and not in the middle of one."""
+"""Metadata that it knows only if the fragment starts with a block and not in the middle of one."""
 
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """The document or node that is being cut.
+    """The document or node that is being split.
 
     `base` is the document offset of its first character, None where that is not known for certain;
     `pages` are those of the document, as far as the node knows them.
@@ -117,7 +117,7 @@ class Origin:
 
     @property
     def is_document(self) -> bool:
-        """Return True if this is the full text, not a part that another parser cut out."""
+        """Return True if this is the full text, not a part that another parser split out."""
         return self.node.source_node is None
 
     def inherited(self) -> dict[str, Any]:
@@ -161,7 +161,7 @@ class Origin:
         return kept
 
     def tables_of(self, source: SourceText) -> Tables:
-        """The tables of the text that is being cut; a fragment may begin inside the first.
+        """The tables of the text that is being split; a fragment may begin inside the first.
 
         Those that another parser saw inside a block of code are none.
         """
@@ -215,7 +215,7 @@ def _claim_of(node: BaseNode) -> tuple[int, int] | None:
 
 
 def _outer_of(node: BaseNode) -> tuple[int, int] | None:
-    """Span of the last node of ours that this one was cut from, or is."""
+    """Span of the last node of ours that this one was split from, or is."""
     start, end = node.metadata.get(keys.START_CHAR), node.metadata.get(keys.END_CHAR)
     return None if start is None or end is None else (start, end)
 
@@ -268,7 +268,7 @@ def _contradicting(nodes: Sequence[BaseNode], bases: Sequence[int | None]) -> se
 
 
 def _chained(nodes: Sequence[BaseNode]) -> set[str]:
-    """Documents that two parsers of LlamaIndex have cut, one behind the other.
+    """Documents that two parsers of LlamaIndex have split, one behind the other.
 
     The offsets of the second count from what the first gave it, and nothing says so but this: a
     node names the one before it, which does not name it in turn.

@@ -65,7 +65,7 @@ class FileMetadata:
         for key, value in self._everywhere.items():
             if not is_value(value):
                 raise ConfigurationError(
-                    f"metadata: the value of {key!r} must be a text, a number, true, false, or a "
+                    f"metadata: the value of '{key}' must be a text, a number, true, false, or a "
                     "list of these"
                 )
         _check_count(len(self._everywhere), "metadata")
@@ -106,7 +106,7 @@ class FileMetadata:
         row = self._rows[min(self._unmatched)]
         more = f" and {len(self._unmatched) - 1:,} more" if len(self._unmatched) > 1 else ""
         return (
-            f"{self._csv}: no file of this ingest is {row.path[:_SHOWN]!r} (line {row.line})"
+            f"{self._csv}: no file of this ingest is '{row.path[:_SHOWN]}' (line {row.line})"
             f"{more}; paths are those below {self._folder}"
         )
 

@@ -4,7 +4,7 @@ The order is what nothing is lost or doubled by: a document is opened in the led
 hears of it; its new points are stored, all other ones of it deleted, and what is there is counted;
 and it is settled after the store was flushed. A run that is killed anywhere leaves documents that
 are open, which the next run makes again: ids are functions of the content, so that what was stored
-is overwritten by itself.
+is overwritten automatically.
 """
 
 from __future__ import annotations
@@ -96,7 +96,7 @@ class IngestColumn:
         return found
 
     def _believe(self) -> None:
-        """Have the ledger say what the store holds, once: made anew from it where it is doubted."""
+        """Have the ledger say what the store holds, once; if it is in doubt, it is rebuilt."""
         if self._trouble:
             raise self._trouble
         if self._is_believed:
@@ -155,7 +155,7 @@ class IngestColumn:
         """
         known = self._ledger.stored(self.collection, [*made.documents])
         for key, row in known.items():
-            made.documents[key].former = row.chunks
+            made.documents[key].previous = row.chunks
         changes = {
             key: document
             for key, document in made.documents.items()
@@ -191,15 +191,15 @@ class IngestColumn:
         """Delete all but the new points of documents, and see that these are there."""
         ids = {result.stored.document_id: result.ids for result in made}
         with self._failing(made, made[0].label if made else ""), self._tally.storing(self.name):
-            former = {result.stored.document_id for result in made if result.former is not None}
-            if former:
+            previous = {result.stored.document_id for result in made if result.previous is not None}
+            if previous:
                 self._has_written = True
                 kept = {
-                    document_id: own for document_id, own in ids.items() if document_id in former
+                    document_id: own for document_id, own in ids.items() if document_id in previous
                 }
                 self._store.delete_others(self.collection, kept)
                 for result in made:
-                    result.former = 0
+                    result.previous = 0
             if self._count(made) == sum(map(len, ids.values())):
                 return
             for result in made:
@@ -327,7 +327,7 @@ def stored_row(
         parents=len(stored) - len(chunks),
         tokens=sum(node.tokens for node in chunks),
         largest=max((node.tokens for node in chunks), default=0),
-        unplaced=sum(not node.is_placed for node in chunks),
+        not_located=sum(not node.is_placed for node in chunks),
     )
 
 

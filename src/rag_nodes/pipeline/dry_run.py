@@ -39,7 +39,7 @@ def rehearsal(
     """Replace models and parsers for a dry run; meanwhile parsers ask no model.
 
     Transformations are those that say what is embedded. The names at the end are of parsers whose
-    model would decide where to cut.
+    model would decide where to split.
     """
     stand_in = _StandIn(models.embedding)
     with cutting_with(stand_in):
@@ -61,8 +61,8 @@ def _cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
         for name in ("embed_model", "embedding_model", "llm"):
             if getattr(parser.splitter, name, None) is not None:
                 raise ConfigurationError(
-                    f"{parser.splitter_class} asks a model of its own to cut, so a dry run cannot "
-                    "tell what it makes; leave it out, or ingest a few documents with it"
+                    f"{parser.splitter_class} asks a model of its own to split, so a dry run "
+                    "cannot know what it makes; leave it out, or ingest a few documents with it"
                 )
     nodes: list[BaseNode] = parser([document])
     return nodes

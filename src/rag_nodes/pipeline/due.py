@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers import Limits, ListedFile
 
     Stored = Sequence[Mapping[str, StoredDocument]]
-    """What the collection of each column holds whole, by document."""
+    """Complete documents in the collection of each column, by id."""
 
 _BLOCK = 500
 """Files that are looked up at once."""
@@ -115,10 +115,10 @@ class DueFiles:
         if known and is_same and content == known.file.content_hash:
             touched.append(known._replace(file=known.file._replace(mtime_ns=mtime)))
             return None
-        twins = self._ledger.twins(self._corpus, content) if content and not known else ()
+        duplicates = self._ledger.duplicates(self._corpus, content) if content and not known else ()
         own, reading = self._own.of(file), self._reading_of(file)
         row = FileRow(self._corpus, file.place, size, mtime, content, reading, "read", 0)
-        return DueFile(position, file, row=row, twins=tuple(twins), own=own)
+        return DueFile(position, file, row=row, duplicates=tuple(duplicates), own=own)
 
     def _count_engine(self, known: KnownFile | None, due: DueFile) -> None:
         """Count a file that another PDF engine has read before."""
@@ -181,7 +181,7 @@ class DueFiles:
         known = self._ledger.known(self._corpus, [file.row.path for file in files if file.row])
         ids = [row.id for of in known.values() for row in of.documents]
         for file in files:
-            ids += file.twins
+            ids += file.duplicates
             if file.document:
                 ids.append(file.document.id_)
             if file.stored:

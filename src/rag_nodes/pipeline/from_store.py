@@ -154,7 +154,7 @@ class StoredDocuments:
             parsers = {document.parser: None for document in held.values()}
             raise ConfigurationError(
                 f"{self._store.location}: the ledger knows no chunks of {column.name} with these "
-                f"options in corpus {self._corpus!r} (stored: {', '.join(parsers) or 'none'}); "
+                f"options in corpus '{self._corpus}' (stored: {', '.join(parsers) or 'none'}); "
                 "name a parser that is stored, with its options, or ingest the files"
             )
         return found

@@ -1,7 +1,7 @@
 """`ingest`: files to chunks in a store, by every parser; nothing but a report comes back.
 
 Files go through in units of a few, so that memory holds some units however large the corpus is.
-What is stored already is neither cut nor embedded again, which also makes a killed run complete
+What is stored already is neither split nor embedded again, which also makes a killed run complete
 itself when it is run again.
 """
 
@@ -65,12 +65,12 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     executor: Executor | None = None,
     metadata: FileMetadata | None = None,
 ) -> IngestReport:
-    """Read files, cut them with every parser, embed the chunks and store them.
+    """Read files, split them with every parser, embed the chunks and store them.
 
     Ingesting twice changes nothing and embeds nothing; a changed file, and changed code of a
     splitter, replaces its chunks, new ones written before old ones are deleted; a run that was
     killed completes when run again. A file of which only metadata or pages changed, its title for
-    example, is stored anew, and what reads the same to the embedding model keeps its vector.
+    example, is stored again, and what reads the same to the embedding model keeps its vector.
 
     Args:
         paths: files, and folders to walk; a single path is one of them.
@@ -96,7 +96,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
         prices: US dollars per million tokens by embedding model, over the built-in table.
-        ledger: of the store, or where it lies; None for that in its usual place, see `Ledger.of`.
+        ledger: of the store, or where it lies; None for that in its default place, see `Ledger.of`.
             Files that did not change since they were written down there are not opened.
         ttl: hours after which web pages are due again though their file did not change; 0 for
             never.
@@ -116,7 +116,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     Returns:
         One row per file and one per parser. A file that cannot be read, or a parser that fails,
         is a row with its error and stops nothing else. The row of a file says what each parser's
-        collection holds of it; former chunks go only when all new ones are stored.
+        collection holds of it; previous chunks go only when all new ones are stored.
 
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and

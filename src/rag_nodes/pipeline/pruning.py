@@ -61,7 +61,7 @@ def check_prunable(
     """
     if ledger is None:
         raise ConfigurationError(
-            f"no ledger is kept of the store {store.location!r}, and without one nobody knows what "
+            f"no ledger is kept of the store '{store.location}', and without one nobody knows what "
             "is gone; ingest into a folder or a server, or name a file for the ledger"
         )
     for path in paths:
@@ -220,7 +220,7 @@ def taken_out(
         if there:
             ledger.open(name, there)
             store.delete_others(name, dict.fromkeys(there, ()))
-            store.flush(name)  # what came back after a power cut would be listed nowhere
+            store.flush(name)  # what came back after a power failure would be listed nowhere
         ledger.forget_stored(name, document_ids)
         if there or name in chosen:
             gone.append(Removed(name, len(there), sum(there.values())))

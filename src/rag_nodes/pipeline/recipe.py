@@ -1,7 +1,7 @@
 """Recipe of an ingest, its collections, and the versions of documents.
 
 The version of a document depends on its content, and on the code of all that is done to it. Code is
-found out once in a run, by the process that drives it: workers are told.
+found out once in a run, by the process that drives it: workers receive it.
 """
 
 from __future__ import annotations
@@ -188,7 +188,7 @@ def collections_of(
         for other, taken in found.items():
             if taken == collection:
                 raise ConfigurationError(
-                    f"parsers {other!r} and {name!r} have the same configuration; "
+                    f"parsers '{other}' and '{name}' have the same configuration; "
                     "change an option of one, or leave one out"
                 )
         found[name] = collection

@@ -45,7 +45,7 @@ class IngestReport(DocumentsReport):
     `other_engine` counts the PDF files that were read again because another engine had read them.
 
     Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
-    be stored, `estimated` are parsers whose embedding model would decide where to cut, and words
+    be stored, `estimated` are parsers whose embedding model would decide where to split, and words
     were compared in its place.
     """
 

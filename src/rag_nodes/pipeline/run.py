@@ -168,7 +168,7 @@ class IngestRun:
     def execute(
         self, files: Iterable[DueFile], *, ttl: float = WEB_HOURS, executor: Executor | None = None
     ) -> IngestReport:
-        """Read, cut, embed and store what is due, by an executor that is closed then.
+        """Read, split, embed and store what is due, by an executor that is closed then.
 
         Web pages are due again after `ttl` hours, or never for 0.
 

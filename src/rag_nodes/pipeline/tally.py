@@ -206,4 +206,4 @@ def _outcome(made: DocumentResult) -> FileColumn:
             "stored" if made.touched else "unchanged", chunks, chunks, choice=made.choice
         )
     stored = max(0, chunks - made.missing)
-    return FileColumn("incomplete", chunks, stored, made.former or 0, made.error, made.choice)
+    return FileColumn("incomplete", chunks, stored, made.previous or 0, made.error, made.choice)

@@ -43,16 +43,17 @@ class StoredChunks(NamedTuple):
 class DueFile(NamedTuple):
     """A file that is to be opened, or a document that was read already, by its place in the run.
 
-    `row` is for the ledger, None where the file cannot be known there; `twins` are ids of documents
-    of other files with the same bytes; `own` are metadata keys and values that its documents get.
-    `stored` is a document whose chunks are taken from the store, and no file is opened.
+    `row` is for the ledger, None where the file cannot be known there; `duplicates` are ids of
+    documents of other files with the same bytes; `own` are metadata keys and values that its
+    documents get. `stored` is a document whose chunks are taken from the store, and no file is
+    opened.
     """
 
     position: int
     file: ListedFile | None = None
     document: Document | None = None
     row: FileRow | None = None
-    twins: tuple[str, ...] = ()
+    duplicates: tuple[str, ...] = ()
     own: tuple[tuple[str, Value], ...] = ()
     stored: StoredChunks | None = None
 
@@ -79,7 +80,7 @@ class DueFile(NamedTuple):
 
 
 class FileUnit(NamedTuple):
-    """Files that are read, cut and embedded together, and what is stored of their documents.
+    """Files that are read, split and embedded together, and what is stored of their documents.
 
     `documents` are those that are stored whole, in whatever version, by column and id; `vectors`
     are by column and by the text that was embedded; `dimensions` the lengths of the vectors of each
@@ -152,11 +153,11 @@ class DocumentRead(NamedTuple):
 class DocumentResult(SplitDocument):
     """Outcome of one version of a document in a column.
 
-    `stored` is what the ledger says of it once it is whole, and its version alone until it is cut;
-    `ids` are those of all its nodes, `points` what the store was not given yet. `missing` chunks
-    are not stored. `is_known` is one that is stored
-    whole and was not cut. `lacks_summaries` says that chunks are stored without what an LLM was to
-    write. `former` chunks were stored of it, None where nothing was ever to be; a result that
+    `stored` is what the ledger says of it once it is whole, and its version alone until it is
+    split; `ids` are those of all its nodes, `points` what the store was not given yet. `missing`
+    chunks are not stored. `is_known` is one that is stored
+    whole and was not split. `lacks_summaries` says that chunks are stored without what an LLM was
+    to write. `previous` chunks were stored of it, None where nothing was ever to be; a result that
     `is_open` is not whole by the ledger, and `touched` says that this ingest wrote it.
     """
 
@@ -167,7 +168,7 @@ class DocumentResult(SplitDocument):
     is_known: bool = False
     is_cut: bool = False
     lacks_summaries: bool = False
-    former: int | None = None
+    previous: int | None = None
     is_open: bool = False
     touched: bool = False
 
@@ -208,7 +209,7 @@ class UnitResult:
     """Outcome of a unit: the documents that were read of each file, and those of each column.
 
     `steps` are for whoever watches (stage, file or parser, chunks, tokens embedded), where it was
-    not told meanwhile. `broken` is what ended it before it was done: what is there by then was
+    not reported meanwhile. `broken` is what ended it before it was done: what is there by then was
     paid for and is to be stored.
     """
 

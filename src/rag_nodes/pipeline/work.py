@@ -62,7 +62,7 @@ dispatcher = instrumentation.get_dispatcher(__name__)  # type: ignore[attr-defin
 
 
 def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
-    """Read the files of a unit, cut them by every column, and embed the chunks.
+    """Read the files of a unit, split them by every column, and embed the chunks.
 
     Errors of files, parsers and models are in the result, and what broke it off in this process.
     """
@@ -92,7 +92,7 @@ def work(recipe: IngestRecipe, unit: FileUnit) -> UnitResult:
 def _reads(
     file: DueFile, columns: Sequence[ColumnWork], recipe: IngestRecipe, tell: Tell
 ) -> Iterator[DocumentRead]:
-    """Read a file and have every column cut its documents; stored chunks are neither."""
+    """Read a file and have every column split its documents; stored chunks are neither."""
     if file.stored:
         for column in columns:
             column.add_stored(file.stored)
@@ -162,11 +162,11 @@ class ColumnWork(SplittingColumn[DocumentResult]):
         """
         code = self._recipe.origins.codes[self.name]
         version = version_of(str(document.metadata[SOURCE_HASH]), code)
-        former = self.result.documents.get(document.id_)
-        if former and former.stored.version == version:
+        previous = self.result.documents.get(document.id_)
+        if previous and previous.stored.version == version:
             return
-        if former:
-            self.waiting = [(node, of) for node, of in self.waiting if of is not former]
+        if previous:
+            self.waiting = [(node, of) for node, of in self.waiting if of is not previous]
         if made := self._begun(document.id_, page_name(document.metadata), version):
             self.split(document, made, self._recipe.parse)
 

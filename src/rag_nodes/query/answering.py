@@ -191,7 +191,7 @@ class Answering:
             sources=packed.sources,
             left_out=packed.left_out,
             left_out_tokens=packed.left_out_tokens,
-            cut=packed.cut is not None,
+            context_truncated=packed.truncated is not None,
             context_tokens=packed.tokens,
             budget=prepared.budget,
             seconds=dict(prepared.clock.seconds),
@@ -260,7 +260,7 @@ def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:
     hits = {hit.rank: hit for source in packed.sources for hit in source.hits}
     seen: set[str] = set()
     for _, hit in sorted(hits.items()):
-        if hit is packed.cut:
+        if hit is packed.truncated:
             excerpts = (excerpt for source in packed.sources for excerpt in source.excerpts)
             yield from (
                 (hit, excerpt.start, excerpt.end) for excerpt in excerpts if excerpt.hit is hit

@@ -10,7 +10,7 @@ from llama_index.core.schema import QueryBundle
 def innermost(given: str | QueryBundle) -> QueryBundle:
     """Return a bundle whose question is a text.
 
-    Components annotate a `QueryBundle` and pass on a text, or wrap a bundle once more: a chat
+    Components annotate a `QueryBundle` and pass on a text, or wrap a bundle again: a chat
     engine that is asked a bundle calls its postprocessors with a bundle whose `query_str` is that
     bundle.
 

@@ -11,6 +11,7 @@ from math import isfinite
 from numbers import Integral, Real
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.spelling import quoted
 
 
 def check_whole(name: str, value: object, *, minimum: int) -> None:
@@ -22,7 +23,7 @@ def check_whole(name: str, value: object, *, minimum: int) -> None:
     if value is None:
         return
     if not isinstance(value, Integral) or isinstance(value, bool):
-        raise ConfigurationError(f"{name} must be a whole number, not {value!r}")
+        raise ConfigurationError(f"{name} must be a whole number, not {quoted(value)}")
     if int(value) < minimum:
         raise ConfigurationError(f"{name} must be at least {minimum}, not {value}")
 
@@ -32,7 +33,7 @@ def check_number(name: str, value: object, *, minimum: float, maximum: float | N
     if value is None:
         return
     if not isinstance(value, Real) or isinstance(value, bool) or not isfinite(value):
-        raise ConfigurationError(f"{name} must be a number, not {value!r}")
+        raise ConfigurationError(f"{name} must be a number, not {quoted(value)}")
     if float(value) < minimum or (maximum is not None and float(value) > maximum):
         bounds = f"at least {minimum}" if maximum is None else f"between {minimum} and {maximum}"
         raise ConfigurationError(f"{name} must be {bounds}, not {value}")
@@ -43,7 +44,7 @@ def check_choice(name: str, value: object, choices: Sequence[str | None]) -> Non
     if not isinstance(value, str | None) or value not in choices:
         known = [choice for choice in choices if choice is not None]
         listed = f"{', '.join(known[:-1])} or {known[-1]}"
-        raise ConfigurationError(f"unknown {name} {value!r}; choose {listed}")
+        raise ConfigurationError(f"unknown {name} {quoted(value)}; choose {listed}")
 
 
 def check_texts(name: str, value: object) -> None:
@@ -53,30 +54,32 @@ def check_texts(name: str, value: object) -> None:
         and not isinstance(value, str | bytes)
         and all(isinstance(text, str) for text in value)
     ):
-        raise ConfigurationError(f"{name} must be a list of texts, not {value!r}")
+        raise ConfigurationError(f"{name} must be a list of texts, not {quoted(value)}")
 
 
 def check_prices(value: object) -> None:
     """US dollars read and written by name of a model."""
     if not isinstance(value, Mapping):
-        raise ConfigurationError(f"prices must map names of models to two numbers, not {value!r}")
+        raise ConfigurationError(
+            f"prices must map names of models to two numbers, not {quoted(value)}"
+        )
     for model, pair in value.items():
         if not isinstance(pair, Sequence) or isinstance(pair, str) or len(pair) != 2:  # noqa: PLR2004
             raise ConfigurationError(
-                f"prices of {model!r} must be dollars per million tokens read and written, such "
-                f"as (0.15, 0.6), not {pair!r}"
+                f"prices of '{model}' must be dollars per million tokens read and written, such "
+                f"as (0.15, 0.6), not {quoted(pair)}"
             )
         for dollars in pair:
             if dollars is None:
-                raise ConfigurationError(f"prices of {model!r} must be numbers, not {pair!r}")
-            check_number(f"prices of {model!r}", dollars, minimum=0)
+                raise ConfigurationError(f"prices of '{model}' must be numbers, not {quoted(pair)}")
+            check_number(f"prices of '{model}'", dollars, minimum=0)
 
 
 def check_type(name: str, value: object, *wanted: type) -> None:
     """An object of one of some classes, or None."""
     if value is not None and not isinstance(value, wanted):
         names = " or ".join(kind.__name__ for kind in wanted)
-        raise ConfigurationError(f"{name} must be a {names}, not {value!r}")
+        raise ConfigurationError(f"{name} must be a {names}, not {quoted(value)}")
 
 
 def check_rerank(value: object) -> None:
@@ -85,5 +88,5 @@ def check_rerank(value: object) -> None:
     if value is not None and not known:
         raise ConfigurationError(
             f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, not "
-            f"{value!r}"
+            f"{quoted(value)}"
         )

@@ -101,7 +101,7 @@ class HeldText:
     def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
         """As much as fits of passages, best first.
 
-        Before they are joined: what is cut is the last of them, not one that is better.
+        Before they are joined: what is truncated is the last of them, not one that is better.
         """
         runs = [self.runs[read.run] for read in reads]
         ranked = [
@@ -223,7 +223,8 @@ class HeldText:
     def nodes_of(self, repeats: Sequence[Repeat], passage: Ranked) -> tuple[TextNode, ...]:
         """Return the places that repeat a passage as slices of their documents.
 
-        Chunks without a known place are documents of their own here; those of the passage's own
+        Chunks without a known place are documents of their own here; those in the document
+        of the passage
         document are no further place.
         """
         if not repeats:

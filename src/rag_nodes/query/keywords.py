@@ -91,9 +91,9 @@ def options_with(
     if response_mode is not None and response_mode not in _ONE_REQUEST:
         if response_mode != ResponseMode.NO_TEXT:
             raise ConfigurationError(
-                f"response_mode {_value(response_mode)!r} is not known here, where one request "
+                f"response_mode '{_value(response_mode)}' is not known here, where one request "
                 "answers ('compact'); for another mode use "
-                + _OTHER_ANSWERS.format(f"response_mode={_value(response_mode)!r}")
+                + _OTHER_ANSWERS.format(f"response_mode='{_value(response_mode)}'")
             )
         chosen = replace(chosen, retrieval_only=True)
     return chosen
@@ -107,7 +107,7 @@ def refuse(owner: str, unknown: Mapping[str, Any]) -> None:
     """
     for name in unknown:
         remedy = f"use {INSTEAD[name]}" if name in INSTEAD else f"see help(rag_nodes.{owner})"
-        raise ConfigurationError(f"{owner} takes no {name!r}: {remedy}")
+        raise ConfigurationError(f"{owner} takes no '{name}': {remedy}")
 
 
 def check_filters(filters: object) -> None:

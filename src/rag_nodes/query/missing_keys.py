@@ -34,10 +34,10 @@ def check_keys(store: Searchable, collection: str, scope: Filter) -> None:
         known: set[str] = set()
         for point in store.some(collection, None, _SAMPLE):
             known |= own_metadata(point.payload).keys()
-        raise ConfigurationError(f"the filter: no chunk has the key {key!r}; {_remedy(key, known)}")
+        raise ConfigurationError(f"the filter: no chunk has the key '{key}'; {_remedy(key, known)}")
 
 
 def _remedy(key: str, known: set[str]) -> str:
     if not known:
         return "the documents have no keys of your own: ingest them with --set or --metadata"
-    return did_you_mean(repr(key), map(repr, sorted(known)), "the keys are ")
+    return did_you_mean(f"'{key}'", [f"'{name}'" for name in sorted(known)], "the keys are ")

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.processes import unless_interrupted
+from rag_nodes.core.spelling import quoted
 from rag_nodes.models import failure_of
 from rag_nodes.query.options import asks_for_steps
 from rag_nodes.query.prompts import fill
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import SearchMode
 
 
-_HOUR = 3600.0
+_HOUR_SECONDS = 3600.0
 _CAPACITY = 256
 """Questions remembered; the one not asked for longest goes first."""
 
@@ -65,7 +66,7 @@ class QuestionVectors:
         size: int = _CAPACITY,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._ttl = ttl_hours * _HOUR
+        self._ttl = ttl_hours * _HOUR_SECONDS
         self._size = size
         self._clock = clock
         self._lock = Lock()
@@ -205,7 +206,7 @@ def check_question(question: str) -> None:
         ConfigurationError: it is blank, or no text.
     """
     if not isinstance(question, str):
-        raise ConfigurationError(f"the question must be a text, not {question!r}")
+        raise ConfigurationError(f"the question must be a text, not {quoted(question)}")
     if not question.strip():
         raise ConfigurationError("the question is empty: type what you want to know")
 
@@ -223,8 +224,8 @@ def _widening(options: QueryOptions, budget: int | None) -> str:
     if options.budget is not None and budget is not None and budget > options.budget:
         said.append(f"budget {budget} instead of {options.budget}")
     if options.budget is None or options.top_k is not None:
-        usual, more = (options.chunks(widened=widened) for widened in (False, True))
-        said += [f"{more} chunks instead of {usual}"] if more > usual else []
+        default, more = (options.chunks(widened=widened) for widened in (False, True))
+        said += [f"{more} chunks instead of {default}"] if more > default else []
     return f"{' and '.join(said)}: asks for steps" if said else ""
 
 

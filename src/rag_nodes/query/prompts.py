@@ -17,6 +17,7 @@ from llama_index.core.prompts.mixin import PromptMixin
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keys import kind_of
+from rag_nodes.core.spelling import quoted
 from rag_nodes.query.citations import without_marks
 
 if TYPE_CHECKING:
@@ -106,7 +107,7 @@ class EnginePrompts(PromptMixin):
         if not isinstance(template, BasePromptTemplate):
             raise ConfigurationError(
                 f"{name} must be a prompt template of LlamaIndex, such as PromptTemplate(...), "
-                f"not {template!r}"
+                f"not {quoted(template)}"
             )
         if template.function_mappings:
             raise ConfigurationError(
@@ -135,7 +136,7 @@ def check_names(prompts: Mapping[str, object], known: Iterable[str]) -> None:
     for name in prompts:
         if name not in known:
             raise ConfigurationError(
-                f"there is no prompt {name!r} to replace; choose {' or '.join(known)}"
+                f"there is no prompt '{name}' to replace; choose {' or '.join(known)}"
             )
 
 
@@ -166,7 +167,7 @@ def _by_role(name: str, messages: Iterable[ChatMessage]) -> _Parts:
     for message in messages:
         if message.role not in texts:
             raise ConfigurationError(
-                f"{name} has a message of role {message.role.value!r}; put examples of answers "
+                f"{name} has a message of role '{message.role.value}'; put examples of answers "
                 "into the system message"
             )
         texts[message.role].append(message.content or "")
@@ -228,6 +229,6 @@ def _formatted(template: str, *, context: str, question: str) -> str:
         return template.format(context=context, question=question)
     except (AttributeError, IndexError, KeyError, ValueError) as error:
         raise ConfigurationError(
-            f"the prompt template cannot be filled in ({error!r}); it may hold {{context}} and "
-            "{question}, and every other brace must be doubled"
+            "the prompt template cannot be filled in; it may hold {context} and {question}, and "
+            "every other brace must be doubled"
         ) from error

@@ -54,7 +54,7 @@ _OF_A_PLACE = frozenset(
 
 
 def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) -> list[Hit]:
-    """At most `limit` of the hits with what is read around them, ranks counted anew.
+    """At most `limit` of the hits with what is read around them, ranks counted again.
 
     "auto" has the window or the parent of a node read in its place, where it has one; "none"
     nothing; "neighbours" puts the chunk before and the one after behind each hit.
@@ -112,7 +112,7 @@ def _as_meant(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
 
 
 def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
-    """The hits with the chunk before and the one after each behind it, ranks counted anew."""
+    """The hits with the chunk before and the one after each behind it, ranks counted again."""
     return _ranked(_followed(hits, read))
 
 
@@ -168,7 +168,7 @@ _BLANK = "\n"
 class Packed:
     """Sources that go into the prompt, and what did not fit, as in `Answer`.
 
-    `cut` is the hit of which only a part is read, always the last; None where all are whole.
+    `truncated` is the hit of which only a part is read, always the last; None where all are whole.
     """
 
     hits: tuple[Hit, ...]
@@ -176,7 +176,7 @@ class Packed:
     left_out: int
     tokens: int
     left_out_tokens: int = 0
-    cut: Hit | None = None
+    truncated: Hit | None = None
 
 
 def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -> Packed:
@@ -193,10 +193,10 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
         _ReadHit(hit, passage, parts)
         for hit, passage, parts in zip(hits, ranked, filled.parts, strict=False)
     ]
-    cut = hits[len(read) - 1] if filled.cut else None
-    if cut and not read[-1].parts:
+    truncated = hits[len(read) - 1] if filled.truncated else None
+    if truncated and not read[-1].parts:
         del read[-1]
-        cut = None
+        truncated = None
     left_out = hits[len(read) :] if all_wanted else []
     sources = _sources(read)
     return Packed(
@@ -205,7 +205,7 @@ def pack(hits: Sequence[Hit], budget: int | None, *, all_wanted: bool = False) -
         left_out=len(left_out),
         tokens=sum(source.tokens for source in sources),
         left_out_tokens=sum(count_tokens(hit.read.text) for hit in left_out),
-        cut=cut,
+        truncated=truncated,
     )
 
 

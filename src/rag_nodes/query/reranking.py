@@ -85,9 +85,9 @@ def rescored(hits: Sequence[Hit]) -> list[Hit]:
 
 
 def in_order(hits: Sequence[Hit]) -> list[Hit]:
-    """Ranks counted anew; what was put before others has at least their score.
+    """Ranks counted again; what was put before others has at least their score.
 
-    So whoever cuts or sorts by score keeps to the order that was asked for.
+    So whoever limits or sorts by score keeps to the order that was asked for.
     """
     best, ordered = 0.0, []
     for rank, hit in reversed(list(enumerate(hits, start=1))):

@@ -289,7 +289,7 @@ class RagNodesRetriever(BaseRetriever):
 
     @property
     def reads_sentences(self) -> bool:
-        """Whether sentences of the collection are read, instead of whole chunks."""
+        """True if sentences of the collection are read instead of whole chunks."""
         return self._chosen.reads_sentences
 
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:

@@ -1,6 +1,6 @@
 """Chunks that were found in, the sentences of them that answer out: reading without a chunk size.
 
-`rag_nodes.text.passages` says which sentences. Here chunks are joined to the text they were cut
+`rag_nodes.text.passages` says which sentences. Here chunks are joined to the text they were split
 from, and what is chosen becomes hits again: each with the chunk that holds it, and exactly the
 characters that are read, which together fill the budget.
 """
@@ -52,7 +52,7 @@ class Sentences:
         return [read.passage for read in self._read(budget)]
 
     def hits(self, budget: int) -> list[Hit]:
-        """The same as hits, ranks counted anew.
+        """The same as hits, ranks counted again.
 
         `node` is the chunk that holds the best sentence of the passage; `read` is the passage. The
         score is the share of the best passage's.

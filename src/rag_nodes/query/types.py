@@ -123,14 +123,14 @@ class Answer:
         left_out_tokens: tokens of those hits.
         unsearched: chunks that a keyword search could not find, because another program stored
             them without a keyword vector; 0 in other modes, which search all.
-        cut: the last hit that is read is cut at the budget.
+        context_truncated: True if the last hit that is read is truncated to the token budget.
         truncated: the LLM stopped in the middle, at its limit of output tokens.
         budget: context tokens that were allowed in the end, after widening and fitting to the
             model's window; None for no limit.
         mode: how it was searched: "sparse" by words, "dense" by an embedding, "hybrid" by both; ""
             where a query engine of LlamaIndex answered.
-        widening: how much more was retrieved than usual, and why, such as "budget 3000 instead of
-            1500: asks for steps"; "" for no more.
+        widening: how much more was retrieved than by default, and why, such as "budget 3000 instead
+            of 1500: asks for steps"; "" for no more.
         cached: the question's embedding came from the cache.
         tokens_in: tokens of the prompt; 0 where no LLM was asked.
         tokens_out: tokens of the LLM's answer.
@@ -156,7 +156,7 @@ class Answer:
     embedding_model: str = ""
     answer_model: str = ""
     left_out_tokens: int = 0
-    cut: bool = False
+    context_truncated: bool = False
     budget: int | None = None
     mode: str = ""
     widening: str = ""
@@ -173,7 +173,7 @@ class Answer:
 
     @property
     def widened(self) -> bool:
-        """More was retrieved than usual, since the question asks for steps."""
+        """More was retrieved than by default, since the question asks for steps."""
         return bool(self.widening)
 
     def read_of(self, hit: Hit) -> tuple[Excerpt, ...]:

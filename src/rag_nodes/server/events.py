@@ -33,9 +33,9 @@ if TYPE_CHECKING:
 
 MEDIA_TYPE = "text/event-stream"
 _PASSAGE = ("number", "file_name", "page", "start", "end", "quote")
-"""What an event says of a citation."""
+"""Citation in an event."""
 _STEP = ("stage", "name", "done", "total", "seconds_left")
-"""What an event says of a step."""
+"""Step in an event."""
 logger = logging.getLogger(__name__)
 
 

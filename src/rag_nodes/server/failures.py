@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _RETRY_SECONDS = "2"
 _GONE = 499
-"""What proxies note for clients that left; nobody reads it."""
+"""Status by which proxies log clients that left; nobody reads it."""
 
 logger = logging.getLogger(__name__)
 

@@ -158,7 +158,7 @@ class Gate:
     promises 421 with error and remedy, and the check of the origin needs the host as well.
 
     Args:
-        app: what answers everybody else.
+        app: the application for everybody else.
         access: what a request has to show.
         throttle: slows down whoever guesses; None for a new one.
     """
@@ -265,7 +265,7 @@ class SecurityHeaders:
     """ASGI middleware that adds the headers to every response.
 
     Args:
-        app: what answers.
+        app: the application.
     """
 
     def __init__(self, app: ASGIApp) -> None:
@@ -293,7 +293,7 @@ class NoDeepLinks:
     to whoever has the link.
 
     Args:
-        app: what answers everything else.
+        app: the application for everything else.
     """
 
     def __init__(self, app: ASGIApp) -> None:

@@ -80,7 +80,7 @@ class BodyLimits:
     while a client still sends, who then reads no refusal.
 
     Args:
-        app: what answers the others.
+        app: the application for the others.
         limits: how many bytes are too many.
     """
 
@@ -99,7 +99,7 @@ class BodyLimits:
         announced = headers.get("content-length", "0")
         size = number_in(announced, _MAX_LENGTH_DIGITS)
         if size is None or size > limit:
-            # With `Expect` a client sends nothing before it is told to.
+            # With `Expect` a client sends nothing before it is asked to.
             await _refuse(limit, scope, receive, send, more="expect" not in headers)
             return
         with suppress(ClientDisconnect):  # of Gradio's upload; nobody is there to be answered

@@ -81,7 +81,7 @@ def public(error: Exception) -> tuple[int, str, str]:
 
 
 def without_paths(text: str) -> str:
-    """The text with every path cut down to its last part, and no advice on the server's keys."""
+    """The text with every path shortened to its last part, and no advice on the server's keys."""
     for remedy in (CHECK_KEY, SET_KEY):
         text = text.replace(remedy, "whoever runs the server has to check its key")
     return _PATH.sub(lambda found: found["address"] or found["last"], text)

@@ -20,9 +20,9 @@ class Problem(_Reply):
     """Reason why a request was refused or failed."""
 
     error: str
-    """What is wrong."""
+    """Problem, in words."""
     remedy: str
-    """What helps."""
+    """Remedy, in words."""
 
 
 class UploadedFile(_Reply):
@@ -39,11 +39,11 @@ class UploadedFile(_Reply):
     characters: int = 0
     """Characters of its text."""
     warnings: list[str] = []
-    """What could not be taken over."""
+    """Content that could not be read."""
     error: str | None = None
-    """Why it failed."""
+    """Reason of the failure."""
     remedy: str | None = None
-    """What helps."""
+    """Remedy, in words."""
 
 
 class Uploaded(_Reply):
@@ -75,29 +75,29 @@ class SessionDocument(_Reply):
 
 
 class OfferedParser(_Reply):
-    """One way to cut documents."""
+    """Parser that can split documents."""
 
     name: str
-    """What requests call it."""
+    """Name in requests."""
     title: str
     """For display."""
     summary: str
-    """How it cuts."""
+    """Summary of how it splits."""
 
 
 class Status(_Reply):
     """Facts about this server, and the contents of your session."""
 
     version: str
-    """Of rag_nodes."""
+    """Version of rag_nodes."""
     models: str
-    """Which models run."""
+    """Models that run."""
     mode: str
-    """How a question is searched: sparse, dense or hybrid, where it does not say."""
+    """Default search of a question: sparse, dense or hybrid."""
     parsers: list[OfferedParser]
-    """What requests may name."""
+    """Names that requests may use."""
     documents: list[SessionDocument] | None
-    """Of your session; null without X-Session."""
+    """Expiry of your session; null without X-Session."""
 
 
 class Cleared(_Reply):

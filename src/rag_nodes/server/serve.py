@@ -52,7 +52,7 @@ def launch(
         settings: defaults of the controls, and the models where a visitor names none.
         host: address to listen on; anything but loopback is open to the network.
         port: port to listen on; 0 for any that is free.
-        announce: told the address once the app answers; None writes it to stderr.
+        announce: receives the address once the app answers; None writes it to stderr.
         access: token and password to ask for; None for neither.
         **options: `documents`, `mcp`, `parsers` and `collections` of `make_server`.
 
@@ -174,7 +174,7 @@ def _page_options() -> dict[str, Any]:
 
 
 def _mount_options() -> dict[str, Any]:
-    # Unlike `launch`, mounting shows the text of unexpected errors unless it is told not to, and
+    # Unlike `launch`, mounting shows the text of unexpected errors by default, and
     # turns on its own tools where an environment variable says so.
     return {**_page_options(), "show_error": False, "mcp_server": False}
 

@@ -41,7 +41,7 @@ logger = logging.getLogger(__name__)
 
 Caller = Callable[[Callable[[], dict[str, Any]], Any], Awaitable[dict[str, Any]]]
 """Makes a call in a thread for as long as the agent waits for it. It is given the work, which ends
-by itself once `current_interrupt` is set, and the HTTP request of the call, None over stdio."""
+once `current_interrupt` is set, and the HTTP request of the call, None over stdio."""
 
 
 def tool_server(tools: StoredTools, caller: Caller) -> Server[Any, Any]:

@@ -1,7 +1,7 @@
 """BM25 as sparse vectors: document weights here, the IDF factor inside Qdrant.
 
 A text is indexed by its words and by their stems, and a question asks for both: equal words always
-meet, and inflected ones do where the language of both is told. The weight of a term in a document
+meet, and inflected ones do if the language of both is known. The weight of a term in a document
 is the term-frequency half of BM25; a question asks with 1.0 per word that carries meaning, as the
 words of grammar occur in every text and would rank short ones first. Qdrant multiplies in the
 inverse document frequency of the collection at search time, so it is always that of what is stored
@@ -39,7 +39,7 @@ AVERAGE_WORDS = 150
 """Length that counts as average, in words. Fixed, because weights are written once while the true
 average moves with every document; only the ratio of a collection's lengths matters."""
 _TERM_BITS = 32
-"""Of the number of a term."""
+"""Bits of the number of a term."""
 _NO_STEM = -1
 
 

@@ -34,11 +34,11 @@ _LONGEST_PART = 40
 """Characters a readable part may take: a collection is a folder on disk, and names are limited."""
 
 CHILDREN = "_children"
-"""Payload key of a parent: how many nodes were cut from it. A parent is read, but never ranked."""
+"""Payload key of a parent: number of its children. A parent is read, but never ranked."""
 PARENT = "_parent"
 """Payload key of a child: id of its parent."""
 BOOKKEEPING = (SOURCE_HASH, TOTAL_CHUNKS, TOKEN_COUNT, START_CHAR, CHILDREN, PARENT)
-"""What a `StoredNode` is made of."""
+"""Payload keys that make up a `StoredNode`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,7 +103,7 @@ def _readable(part: str) -> str:
 class StoredNode(NamedTuple):
     """The bookkeeping of one stored node; 0 and "" for what is unknown or not there.
 
-    Hash of the document text it was cut from, chunks of its document on its level at that time,
+    Hash of the document text it was split from, chunks of its document on its level at that time,
     tokens of its text, id of its parent; a parent has no vectors, and what `is_placed` knows where
     in its document it is.
     """
@@ -156,7 +156,7 @@ def missing(location: str, collection: str) -> CollectionMissingError:
     """The error for a collection that nothing was ingested into."""
     return CollectionMissingError(
         f"{shown(location)}: ingest documents first, with the same parser, corpus and "
-        f"embedding model: there is no collection {collection!r}; after an update that changes "
+        f"embedding model: there is no collection '{collection}'; after an update that changes "
         "how a parser splits, ingest again"
     )
 

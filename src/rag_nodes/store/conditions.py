@@ -29,7 +29,7 @@ HEADING_LEVELS = 6
 """Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
 
 IndexKind = Literal["keyword", "integer", "text", "float", "bool", "datetime", "any"]
-"""How values of a key are looked up: as whole texts, whole numbers, words of texts, numbers, truth
+"""Lookup of a key's values: as whole texts, whole numbers, words of texts, numbers, truth
 values or times. Any index answers if a key is absent."""
 
 INDEXES: dict[str, IndexKind] = {
@@ -75,7 +75,7 @@ class Together(NamedTuple):
 
 
 Where = Condition | OneOf | Together
-"""Which nodes are meant, in terms of no engine; None for all."""
+"""Selection of nodes, independent of any engine; None for all."""
 
 
 def all_of(*chosen: Where | None) -> Where | None:

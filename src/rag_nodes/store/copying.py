@@ -149,7 +149,7 @@ def copy_collection(
     target.flush(collection)
     if lost := len(_unlike(wanted, target.documents(collection), all_versions=True)):
         raise StoreError(
-            f"{target.location}: collection {collection!r} is not what was sent to it: {lost} of "
+            f"{target.location}: collection '{collection}' is not what was sent to it: {lost} of "
             f"{total} points differ; see that nothing else writes to it or to {source.location}, "
             "and run this again"
         )
@@ -188,12 +188,12 @@ def _sides(name: str, source: Store, target: Store) -> tuple[EngineCollection, E
     for store, side in ((source, ours), (target, theirs)):
         if not side.layout.is_ours:
             raise ConfigurationError(
-                f"{store.location}: collection {name!r} was written by another program, and only "
+                f"{store.location}: collection '{name}' was written by another program, and only "
                 "collections of ours can be copied"
             )
     if theirs.layout.size != ours.layout.size:
         raise DimensionError(
-            f"{target.location}: collection {name!r} holds vectors of length "
+            f"{target.location}: collection '{name}' holds vectors of length "
             f"{theirs.layout.size}, that of {source.location} {ours.layout.size}; drop the one "
             "that is wrong, and run this again"
         )

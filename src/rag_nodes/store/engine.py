@@ -112,7 +112,7 @@ class Engine(ABC):
 
     def place(self, collection: str) -> str:
         """A collection as messages name it."""
-        return f"{self.location}: collection {collection!r}"
+        return f"{self.location}: collection '{collection}'"
 
     @abstractmethod
     def names(self) -> list[str]:
@@ -160,7 +160,7 @@ class EngineCollection(ABC):
         """Store points; those of the same id are replaced."""
 
     def flush(self) -> None:  # noqa: B027 -- what is waited for is there
-        """Have all that was written on the disk itself, so that a power cut loses none."""
+        """Have all that was written on the disk itself, so that a power failure loses none."""
 
     @abstractmethod
     def delete(self, node_ids: Sequence[str]) -> None:
@@ -207,5 +207,5 @@ class EngineCollection(ABC):
         """See `Store.mark`."""
 
     def disk_size(self) -> int | None:
-        """Bytes that it takes on disk; None where that cannot be told from here."""
+        """Bytes that it takes on disk; None if that is unknown here."""
         return None

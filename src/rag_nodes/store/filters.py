@@ -17,6 +17,7 @@ from rag_nodes.core.metadata import (
     SOURCE,
 )
 from rag_nodes.core.several import several
+from rag_nodes.core.spelling import quoted
 from rag_nodes.store.conditions import (
     DOCUMENT_ID,
     HEADING_LEVELS,
@@ -143,7 +144,7 @@ class Filter:
 
 def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa: FBT001 -- what is checked
     if not holds:
-        raise ConfigurationError(f"the filter's {name} must be {wanted}, not {value!r}")
+        raise ConfigurationError(f"the filter's {name} must be {wanted}, not {quoted(value)}")
 
 
 def _are_two_numbers(value: object) -> bool:

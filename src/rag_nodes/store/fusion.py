@@ -37,7 +37,7 @@ SAMPLE = 500
 TIES = 32
 """Chunks that a single ranking gives beyond what is wanted, as some may score like the last."""
 RANK_OFFSET = 60
-"""Added to each rank before its reciprocal is taken, as is usual: it flattens the first ranks."""
+"""Added to each rank before its reciprocal is taken, as in the literature, to flatten the first."""
 
 
 def depth_of(limit: int, every: int) -> int:

@@ -43,7 +43,7 @@ class ServerOptions(BaseModel):
     timeout: float = Field(default=60.0, gt=0, allow_inf_nan=False)
     """Seconds that one request may take."""
     retries: int = Field(default=5, ge=0, le=20)
-    """How often a request is repeated that met a refused or broken connection, a full server
+    """Repetitions of a request that met a refused or broken connection, a full server
     (HTTP 429) or a fault of its own (HTTP 5xx), after 0.25, 0.5, 1, 2 … seconds, each shortened at
     random by up to half. Every request of ours may be repeated: points are written by id."""
     trusted_network: bool = False
@@ -52,7 +52,7 @@ class ServerOptions(BaseModel):
     """Search smaller copies of the embeddings: a quarter of the size (scalar), a sixteenth
     (product) or a thirty-second (binary, for long embeddings only)."""
     shards: int | None = Field(default=None, ge=1)
-    """Parts that a new collection is cut into, so that several machines can share it."""
+    """Parts that a new collection is split into, so that several machines can share it."""
     replicas: int | None = Field(default=None, ge=1)
     """Copies of each part, on as many machines."""
     vectors_on_disk: bool | None = None
@@ -144,7 +144,7 @@ def open_store(
     place = str(location)
     if not place.strip():
         raise ConfigurationError(
-            f"no storage location given; use {MEMORY!r}, a folder or a Qdrant URL"
+            f"no storage location given; use '{MEMORY}', a folder or a Qdrant URL"
         )
     if urlsplit(place).scheme in {"http", "https"}:
         if find_spec("qdrant_client") is None:

@@ -10,6 +10,7 @@ from typing import Any
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.own_metadata import MAX_KEY_LENGTH, MAX_KEYS, OPERATORS, is_scalar, is_value
+from rag_nodes.core.spelling import quoted
 from rag_nodes.store.conditions import Condition, Where, all_of, none_of, time_in
 
 _RANGES = OPERATORS[2:]
@@ -28,7 +29,8 @@ def checked(where: object) -> dict[str, Any]:
     """
     if not isinstance(where, Mapping):
         raise ConfigurationError(
-            f"the filter's where must be conditions by key, such as {{'dept': 'hr'}}, not {where!r}"
+            "the filter's where must be conditions by key, such as {'dept': 'hr'}, not "
+            f"{quoted(where)}"
         )
     if len(where) > MAX_KEYS:
         raise ConfigurationError(

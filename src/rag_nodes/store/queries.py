@@ -12,6 +12,7 @@ from rag_nodes.core.errors import (
     ConfigurationError,
 )
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
+from rag_nodes.core.spelling import quoted
 from rag_nodes.readers import node_boxes, node_lines
 from rag_nodes.store.conditions import Where, all_of
 from rag_nodes.store.filters import Filter
@@ -57,7 +58,7 @@ class Query:
         text: the question; needed unless the mode is "dense".
         limit: chunks to find at most.
         mode: which rankings to use.
-        filter: search only chunks that pass it; as it comes, it lets all pass.
+        filter: search only chunks that pass it; by default it lets all pass.
         fusion: how a hybrid search joins its rankings, see `rag_nodes.store.fusion`.
         alpha: weight of the dense ranking in the fusion "score", from 0 to 1; None for half.
         also: what nodes have to be beside passing the filter; None for nothing.
@@ -81,9 +82,9 @@ class Query:
         _check_choice("search mode", self.mode, get_args(SearchMode))
         _check_choice("fusion", self.fusion, FUSIONS)
         if self.mode != "sparse" and self.vector is None:
-            raise ConfigurationError(f"search mode {self.mode!r} needs the question's embedding")
+            raise ConfigurationError(f"search mode '{self.mode}' needs the question's embedding")
         if self.mode != "dense" and self.text is None:
-            raise ConfigurationError(f"search mode {self.mode!r} needs the question's text")
+            raise ConfigurationError(f"search mode '{self.mode}' needs the question's text")
         if self.limit < 1:
             raise ConfigurationError(
                 f"the number of chunks to find must be at least 1, not {self.limit}"
@@ -100,13 +101,13 @@ class Query:
 def check_share(name: str, value: object) -> None:
     """Refuse what is no number from 0 to 1."""
     if not isinstance(value, Real) or isinstance(value, bool) or not 0 <= float(value) <= 1:
-        raise ConfigurationError(f"{name} is a number from 0 to 1, not {value!r}")
+        raise ConfigurationError(f"{name} is a number from 0 to 1, not {quoted(value)}")
 
 
 def _check_choice(name: str, given: str, known: Sequence[str]) -> None:
     if given not in known:
         choices = f"{', '.join(known[:-1])} or {known[-1]}"
-        raise ConfigurationError(f"unknown {name} {given!r}; choose {choices}")
+        raise ConfigurationError(f"unknown {name} {quoted(given)}; choose {choices}")
 
 
 Origin = Literal["search", "neighbour"]
@@ -121,7 +122,7 @@ class Hit:
         node: the node that was found, as stored, without its embedding.
         rank: position in this result, counted from 1.
         score: from 0, nothing in common with the question, to 1, in the order of the ranks (equal
-            where they cannot be told apart): the cosine of a dense search, the share of the best
+            where they cannot be distinguished): the cosine of a dense search, the share of the best
             BM25 score of a sparse one, and what `rag_nodes.store.fusion` makes of both; what a
             reranker gave, where there is one; of a passage the share of the best passage's score.
         similarity: cosine similarity of question and node in [-1, 1]; None without a dense search.

@@ -86,7 +86,7 @@ class Store(Catalogue):
             if found and not found.layout.is_ours:
                 raise StoreForeignError(
                     f"{self.engine.place(collection)} was written by another program and lacks "
-                    f"vector {DENSE!r} or {SPARSE!r}; it can be asked, and written to by that "
+                    f"vector '{DENSE}' or '{SPARSE}'; it can be asked, and written to by that "
                     "program; choose another name for ours"
                 )
             known = found.layout.size if found else None
@@ -96,7 +96,7 @@ class Store(Catalogue):
             (found or self._there(collection)).write(points)
 
     def flush(self, collection: str) -> None:
-        """Have all written to a collection, if there is one, on the disk: no power cut loses it."""
+        """Have all of a collection, if there is one, on the disk: no power failure loses it."""
         with self._step(collection) as found:
             if found:
                 found.flush()

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.spelling import quoted
 from rag_nodes.store.bm25 import query_vectors
 from rag_nodes.store.conditions import Condition, OneOf, Together, Where, are_texts
 from rag_nodes.store.fusion import SAMPLE, Rest, Scores
@@ -93,7 +94,9 @@ def _listed(value: Any) -> list[Any]:
 
 
 def _incomparable(key: str, how: str, value: Any, why: object) -> ConfigurationError:
-    return ConfigurationError(f"the filter on {key!r} cannot compare {value!r} by {how} ({why})")
+    return ConfigurationError(
+        f"the filter on '{key}' cannot compare {quoted(value)} by {how} ({why})"
+    )
 
 
 class Terms(NamedTuple):

@@ -101,7 +101,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
 
     @classmethod
     def from_dict(cls, data: dict[str, Any], **kwargs: Any) -> Self:
-        """The store in a folder that `to_dict` was asked of, opened anew.
+        """The store in a folder that `to_dict` was asked of, opened again.
 
         Raises:
             ConfigurationError: it was in memory, which no dictionary outlives, or on a server, of
@@ -110,7 +110,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         location, collection = (({**data, **kwargs})[name] for name in ("location", "collection"))
         if location == MEMORY or "://" in location:
             raise ConfigurationError(
-                f"collection {collection!r} at {location} is not made anew from a dictionary, "
+                f"collection '{collection}' at {location} cannot be made from a dictionary, "
                 "which holds neither chunks nor a key; store it in a folder, or open it with "
                 f"open_store(URL, api_key=KEY).vector_store({collection!r})"
             )
@@ -173,7 +173,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         """
         nodes = []
         for point in self._points(node_ids, filters, keys=None)[:limit]:
-            where = f"{self.location}: collection {self.collection!r}"
+            where = f"{self.location}: collection '{self.collection}'"
             node = node_in(point.payload, point.node_id, where)
             node.embedding = None if point.vector is None else list(point.vector)
             nodes.append(node)
@@ -284,7 +284,7 @@ def _asked(query: VectorStoreQuery) -> Query:
     if mode is None:
         known = ", ".join(sorted(str(mode.value) for mode in map(VectorStoreQueryMode, _MODES)))
         raise ConfigurationError(
-            f"this store has no query mode {str(query.mode)!r}; choose one of {known}"
+            f"this store has no query mode '{query.mode!s}'; choose one of {known}"
         )
     limit, alpha = query.similarity_top_k, None
     if query.mode == VectorStoreQueryMode.MMR:

@@ -30,7 +30,7 @@ LEAST = 3
 _TOKEN = re.compile(
     "[^\\W_\u0e00-\u0eff\u2e80-\u9fff\uf900-\ufaff\uff01-\uffdc\U00020000-\U0003134f]+|\\S"
 )
-"""A run of letters and digits; of scripts without blanks, and of signs, each by itself."""
+"""A run of letters and digits; of scripts without blanks, and of signs, each alone."""
 _TARGET = re.compile(r"\]\((?:[^()\s]|\([^()\s]*\))*\)")
 _BREAKS = frozenset("-\u2010\u00ad")
 

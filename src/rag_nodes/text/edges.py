@@ -15,33 +15,33 @@ from rag_nodes.text.sentences import sentence_bounds
 from rag_nodes.text.spans import Span, trimmed
 
 Inside = Literal["word", "line", "sentence"]
-"""What is cut in two; a line only where lines matter, as in tables and code."""
+"""Unit that is split in two; a line only where lines matter, as in tables and code."""
 
 _AROUND = 2000
-"""Characters on each side of a cut in which its paragraph is looked for."""
+"""Characters on each side of a split in which its paragraph is looked for."""
 _IN_A_WORD = regex.compile(
     r"(?V1)[[\p{Alphabetic}\p{M}\p{N}]"
     r"--[\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]]"
 )
-"""What words are made of in scripts that put blanks between them."""
+"""Characters of words in scripts that put blanks between them."""
 _ROW = regex.compile(r"[ \t]*\|")
 
 
 class Edges(NamedTuple):
-    """Elements that the start and the end of a piece cut in two; None if they cut nothing."""
+    """Elements that the start and the end of a piece split in two; None if they split nothing."""
 
     start: Inside | None = None
     end: Inside | None = None
 
     @property
     def said(self) -> tuple[str, ...]:
-        """`begins inside a word`, `ends inside a sentence`; nothing where nothing is cut."""
+        """`begins inside a word`, `ends inside a sentence`; nothing where nothing is split."""
         sides = (("begins", self.start), ("ends", self.end))
         return tuple(f"{verb} inside a {inside}" for verb, inside in sides if inside)
 
 
 class EdgeFinder:
-    """Finds what pieces of one text cut in two.
+    """Finds what pieces of one text split in two.
 
     The text is scanned for code once; each piece then takes the work of two paragraphs, however
     long the text is.
@@ -52,7 +52,7 @@ class EdgeFinder:
         self._format = text_format
 
     def of(self, span: Span) -> Edges:
-        """Return what the piece `span` cuts in two, apart from white space at its edges."""
+        """Return what the piece `span` splits in two, apart from white space at its edges."""
         piece = trimmed(self._text, *span)
         return Edges(self._cut_at(piece.start), self._cut_at(piece.end))
 

@@ -78,12 +78,12 @@ class Filled(NamedTuple):
 
     Parts are disjoint from all others, and empty where passages before it hold it; passages that
     came too late have none. `tokens` is the sum of the parts' own and of the lines before them;
-    `cut` says that the last passage is read in part only.
+    `truncated` says that the last passage is read in part only.
     """
 
     parts: tuple[tuple[Span, ...], ...]
     tokens: int
-    cut: bool = False
+    truncated: bool = False
 
 
 def fill(
@@ -96,14 +96,14 @@ def fill(
 
     What repeats a passage that was read in another document is not read again.
 
-    The passage that does not fit is the last one and is cut: after a sentence (or a line of a
+    The passage that does not fit is the last one and is truncated: after a sentence (or a line of a
     table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after a
-    word, else after a token, never inside what a reader sees as one character. It is cut at its
+    word, else after a token, never inside what a reader sees as one character. It is split at its
     end; at its beginning only where its core would be lost. A line before a part that begins inside
     a table is paid for once in each source, see `Lead`.
 
-    A budget of None is for everything. With `exact`, nothing is left empty: the last passage is cut
-    at the last character that fits.
+    A budget of None is for everything. With `exact`, nothing is left empty: the last passage is
+    split at the last character that fits.
     """
     read: dict[str, list[Span]] = {}
     parts: list[tuple[Span, ...]] = []
@@ -125,7 +125,7 @@ def fill(
                 used += tokens
                 leads.pay(passage, part.start)
             if part != span:
-                return Filled((*parts, tuple(sorted(taken))), used, cut=True)
+                return Filled((*parts, tuple(sorted(taken))), used, truncated=True)
         read[passage.document] = merge([*read.get(passage.document, ()), *taken])
         for repeat in passage.repeats if taken else ():
             read[repeat.document] = merge([*read.get(repeat.document, ()), repeat.span])

@@ -49,7 +49,7 @@ _MARKS = {
     ".": ((-1, re.compile(r"\n\.\. ")),),
     ":": ((-1, re.compile(r"::\n")),),
 }
-"""What speaks for Markdown, and, with -1, for reStructuredText: roles, directives, literal text. By
+"""Signs of Markdown, and, with -1, of reStructuredText: roles, directives, literal text. By
 a character of each mark, which is looked for first: that is far quicker than counting."""
 _LINE = compiled(r"\n(([~^\"'+*.=#-])\2{3,}+)[ \t]*+(?=\n)")
 _UNDERLINES = frozenset("~^\"'+*.")
@@ -100,6 +100,7 @@ def blocks_of(text: str, text_format: Format) -> list[Block]:
 
 
 _DEEPEST = 6
+"""Levels of headings in Markdown."""
 _SHORTEST = 3
 """Marks of an underline; two are the mark of a signature, or an ellipsis."""
 _GAP = compiled(r"\n(?:[^\S\n]*+\n)++")

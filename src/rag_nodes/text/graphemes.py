@@ -1,4 +1,4 @@
-"""Cuts that never fall inside what a reader sees as one character (Unicode UAX #29)."""
+"""Splits that never fall inside what a reader sees as one character (Unicode UAX #29)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LONGEST_CLUSTER = 256
 
 Families of emoji have eleven, a letter with marks of four scripts fewer; what is longer is a run of
 joiners or marks without end, which no reader sees as one character, and which would have to be
-walked through for every cut.
+walked through for every split.
 """
 _CLUSTER = regex.compile(r"\X")
 _PLAIN = (

@@ -215,8 +215,8 @@ def _languages_of_words() -> dict[str, tuple[str, ...]]:
 def guess_language(text: str) -> str:
     """ISO 639-1 code of the language the text most likely is in; "en" without evidence.
 
-    Scripts that one sentence rule set serves are told by their characters, languages written in
-    Latin or Cyrillic letters by their smallest words. Good enough to choose abbreviation lists.
+    Scripts that one sentence rule set serves are recognized by their characters, languages written
+    in Latin or Cyrillic letters by their smallest words. Good enough to choose abbreviation lists.
     """
     sample = text[:_SAMPLE]
     # Each of the letters looked for takes more than one byte.
@@ -239,7 +239,7 @@ def question_languages(question: str) -> tuple[str, ...]:
 
     Questions are too short for `guess_language`. The language whose function words it has most of
     is taken, all of them where several have as many; where it has none, every language that a text
-    can be told as and that has stems.
+    may be in and that has stems.
     """
     asked = set(words(question))
     seen = {language: len(asked & known) for language, known in _told_by().items()}

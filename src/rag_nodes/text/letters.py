@@ -198,7 +198,7 @@ def densest(blocks: list[EqualLetters]) -> list[EqualLetters]:
 
 
 def within(blocks: Sequence[EqualLetters], start: int, end: int) -> list[EqualLetters]:
-    """Return the blocks that lie in a part of the text that is sought, cut at its ends."""
+    """Return the blocks that lie in a part of the text that is sought, split at its ends."""
     first = bisect_left(blocks, start, key=lambda block: block.at + block.size)
     inside: list[EqualLetters] = []
     for block in islice(blocks, first, None):

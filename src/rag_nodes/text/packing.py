@@ -23,9 +23,9 @@ _CACHED_BLOCKS = 256
 _VISIBLE = re.compile(r"\S")
 _MARK = re.compile(r" {0,3}[#=-]")
 _LOWER_MARK = re.compile(r"\n {0,3}[#=-]")
-"""What a heading, or the line that underlines one, begins with."""
+"""Start of a heading, or of the line that underlines one."""
 _SENTENCE_END = re.compile(r"[.?!…。！？।][^\w\n]*+\s*\S")  # noqa: RUF001 -- of other scripts
-"""Where a sentence may end before the end of a text."""
+"""Possible ends of a sentence before the end of a text."""
 
 
 class Packer:
@@ -149,7 +149,7 @@ class Packer:
         )
 
     def pieces(self, span: Span, limit: int, most: int | None = None) -> Iterator[Span]:
-        """A span cut into pieces of at most `limit` tokens, where its text allows it best.
+        """A span split into pieces of at most `limit` tokens, where its text allows it best.
 
         An indentation that alone exceeds the limit is in none of them, and a cluster of characters
         that does is a piece of its own up to `most` tokens.
@@ -168,8 +168,8 @@ class Packer:
     def _block_or_unit_end(self, start: int, after: int, reach: int, limit: int) -> int:
         """The last block end, or a sentence or line end beyond it; 0 if none fits.
 
-        A block that would have to be cut anyway is begun here rather than leave a short piece, and
-        so are the lines of a sentence, which is what text without full stops is taken for.
+        A block that would have to be split anyway is begun here rather than leave a short piece,
+        and so are the lines of a sentence, which is what text without full stops is taken for.
         """
         whole = self._last_fitting(self._closing, start, after, reach, limit)
         block = self.block_at(min(reach, self.end - 1))
@@ -279,7 +279,7 @@ class Packer:
         return 0
 
     def _fitting_end(self, start: int, low: int, cut: int, limit: int) -> int:
-        """The last visible end in `low..cut`; 0 where there is none, or the limit is passed."""
+        """The last visible end in the range; 0 where there is none, or the limit is passed."""
         end = trimmed(self.text, low, cut).end
         return end if end > low and self.count(start, end) <= limit else 0
 
@@ -308,9 +308,9 @@ class Packer:
         return boundary_at_or_after(self.text, offset, near)
 
     def cluster_end(self, start: int, limit: int) -> int:
-        """The end of the cluster at `start`; a cut between its characters where it is over `limit`.
+        """The end of the cluster at `start`, or a place inside it if it is over `limit`.
 
-        The one case in which a cluster is cut: alone it exceeds the limit, and the limit holds.
+        The one case in which a cluster is split: alone it exceeds the limit, and the limit holds.
         """
         cluster = boundary_at_or_after(self.text, start + 1, start)
         if self.count(start, cluster) <= limit:

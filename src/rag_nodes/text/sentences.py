@@ -27,14 +27,14 @@ _AFTER_ORDINAL = frozenset(
         "Geburtstag Auflage Ausgabe Band Kapitel Klasse Mal Platz Runde Stock Tag Woche"
     )
 )
-"""What German counts with ordinals, which end in a full stop: `im 19. Jahrhundert`."""
+"""Nouns that German counts with ordinals, which end in a full stop: `im 19. Jahrhundert`."""
 _ORDINAL = compiled(r"(?:\A|\W)\d{1,2}\.\Z")
 _EXTENSION = compiled(r"[A-Z][A-Z0-9]{1,3}\b")
 _WORD = compiled(r"\w+")
 _SUPERSCRIPTS = "⁰¹²³⁴⁵⁶⁷⁸⁹"
 _CLOSING = compiled(rf"(?:[*_]++|[{_SUPERSCRIPTS}][{_SUPERSCRIPTS},]*+)\s++")
-"""What belongs to the sentence before it: emphasis that ends right behind the full stop, and marks
-of notes."""
+"""Characters that belong to the sentence before them: emphasis that ends right behind the full
+stop, and marks of notes."""
 _CLOSES = frozenset("*_" + _SUPERSCRIPTS)
 _OWN_PARENTHESIS = compiled(r"\([^()]*+(?<=[.!?…])\)\s++(?=[^\W\d_])")
 
@@ -114,7 +114,7 @@ _WIDE_BLANK = compiled(r"\.(?<=[^\S\x00-\x7f]\.)")
 _BULLETS = frozenset("•▪◦●○■□")
 """Marks of list items in which sentencex ends no sentence; it does in those of a hyphen."""
 _INITIAL_APART = compiled(r"(?<=[A-Z])(\s*)[^\S\x00-\x7f](?=\.)")
-"""Such a blank behind a capital, which sentencex panics on: it cuts the blank in two."""
+"""Such a blank behind a capital, which sentencex panics on: it splits the blank in two."""
 
 
 def sentence_spans(text: str, language: str = AUTO) -> list[Span]:

@@ -1,8 +1,8 @@
 """Text in, comparable words out: the one tokenisation of lexical vectors, BM25 and extracts.
 
 A question and a passage meet only where their words compare equal, so everything that ranks by
-words has to cut them the same way, in the store as in the answer. How often a text has each word is
-remembered for the last texts, as lexical vectors and BM25 ask for the same ones within a moment.
+words has to split them the same way, in the store as in the answer. How often a text has each word
+is remembered for the last texts, as lexical vectors and BM25 ask for the same ones within a moment.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ _DECIMAL = re.compile(r"\.\d")
 _APART = "".join(
     character.lower() if character.isalnum() else " " for character in map(chr, range(128))
 )
-"""What stands for each of ASCII where no decimal has to be kept: a table and `split` are twice as
-fast as looking for words."""
+"""Replacement of each ASCII character if no decimal has to be kept. A table and `split` are twice
+as fast as a search for words."""
 _PLAIN = (
     r"\x00-\xb1\xb4-\xb8\xba\xbb\xbf-\u02ff\u0370-\u0482\u048a-\u0557\u1e00-\u206f"
     r"\u20a0-\u20cf\u20f1-\u214f\u218a-\u245f\u2500-\u2775\u2794-\u2cee"
 )
 """Latin, Greek and Cyrillic letters, punctuation and symbols: no marks, no scripts without spaces,
-no numbers but digits. `re` and `regex` agree on these, and the former is four times as fast."""
+no numbers but digits. `re` and `regex` agree on these, and `re` is four times as fast."""
 _UNUSUAL = re.compile(f"[^{_PLAIN}]")
 _PLAIN_WORD = re.compile(r"[^\W_]+(?:(?<=\d)\.\d+)*")
 UNSPACED_SCRIPTS = (
@@ -158,7 +158,7 @@ class WordCounts(NamedTuple):
         )
 
     def rows(self) -> NDArray[np.intp]:
-        """Of each of `words` the number of its text."""
+        """Number of the text of each of `words`."""
         return np.repeat(np.arange(len(self.different)), self.different)
 
 
@@ -175,7 +175,7 @@ def counted(text: str) -> Mapping[str, int]:
 
 
 def counted_behind_metadata(text: str) -> Mapping[str, int]:
-    """The same as `counted`, in less time for a text that was or will be counted by itself.
+    """The same as `counted`, in less time for a text that was or will be counted alone.
 
     LlamaIndex puts a node's metadata in front of its text for an embedding model, in lines
     `key: value` with a blank one behind them.

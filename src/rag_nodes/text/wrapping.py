@@ -33,8 +33,9 @@ _QUOTATION = compiled(r"(?:> ?)++")
 _ITEM = compiled(r"(?:[-*+•◦▪‣●○■□]|[0-9]{1,3}[.)]|\((?:[0-9]{1,3}|[A-Za-z]|[ivx]{1,4})\))[ \t]")
 _NUMBERED_TITLE = compiled(r"[0-9]{1,3}(?:\.[0-9]{1,3})++\.?[ \t]")
 _MARKED = compiled(r"[|=}]|#{1,6}[ \t]|<[A-Za-z/!?]|_[0-9]")
-"""What a row of a table, a heading, a tag, or a line of code (`_10` is its number) begins with."""
+"""Start of a row of a table, a heading, a tag, or a line of code (`_10` is its number)."""
 _MAX_LABEL = 42
+"""Characters of a label, its colon included."""
 _LABEL = compiled(r"[^\W\d_][^:\n]{0,40}:[ \t]")
 """A speaker, or the name of a field, of up to 42 characters with its colon."""
 _FENCES = ("```", "~~~")
@@ -42,7 +43,7 @@ _INDENTED = (" ", "\t")
 _CODE = ("{", "}", "\\", ");", "};")
 _CODE_ENDS = frozenset("{}\\;")
 _BETWEEN_CELLS = (" | ", "   ", "\t", "....", ". . . ")
-"""What separates the cells of a row, or a title from its page in a table of contents."""
+"""Separator of the cells of a row, or of a title and its page in a table of contents."""
 
 
 def soft_breaks(text: str) -> list[int]:

@@ -63,7 +63,7 @@ def test_marks_part_the_text_where_they_begin_and_end() -> None:
 
 def test_it_is_rendered_and_leads_nowhere() -> None:
     shown = "".join(
-        str(one.html) for one in text_blocks(TEXT, Span(0, len(TEXT)), Format.MARKDOWN, ())
+        str(block.html) for block in text_blocks(TEXT, Span(0, len(TEXT)), Format.MARKDOWN, ())
     )
     assert '<h2 dir="auto">' in shown
     assert "<table>" in shown

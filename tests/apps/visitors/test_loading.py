@@ -168,7 +168,7 @@ def test_other_options_that_are_cancelled_leave_the_ones_before(
     session.load([])
     assert session.comparison is not None
     assert session.comparison.index is not None
-    assert [one.name for one in session.comparison.index.store.collections()] == [
+    assert [collection.name for collection in session.comparison.index.store.collections()] == [
         session.comparison.statistics["fixed"].collection
     ]
 

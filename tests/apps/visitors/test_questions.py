@@ -10,7 +10,7 @@ from visits import choose
 from rag_nodes.apps.visitors.questions import Questions, suggested_questions
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import DatasetError
-from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
+from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.operations.workspace.limits import MOST_QUESTIONS
 from rag_nodes.text.spans import Span
@@ -26,16 +26,19 @@ def test_a_question_that_is_added_again_takes_the_place_of_the_first() -> None:
     questions = Questions()
     questions.add([_asked("a"), _asked("b")], [DOCUMENT])
     dataset = questions.add([replace(_asked("a"), text="At what time?")], [DOCUMENT])
-    assert [one.text for one in dataset.questions] == ["At what time?", "When does it leave?"]
+    assert [question.text for question in dataset.questions] == [
+        "At what time?",
+        "When does it leave?",
+    ]
     assert questions.dataset is dataset
 
 
 def test_a_question_is_changed_in_its_place_and_one_that_is_gone_is_not() -> None:
     questions = Questions()
     questions.add([replace(_asked("a"), draft=True), _asked("b")], [DOCUMENT])
-    changed = questions.change("a", lambda one: replace(one, draft=False))
+    changed = questions.change("a", lambda item: replace(item, draft=False))
     assert changed == _asked("a")
-    assert questions.change("c", lambda one: one) is None
+    assert questions.change("c", lambda item: item) is None
     assert questions.remove("b") == _asked("b")
     assert questions.remove("b") is None
     assert len(questions) == 1
@@ -45,7 +48,7 @@ def test_too_many_questions_are_refused_and_the_others_stay() -> None:
     questions = Questions()
     questions.add([_asked("a")], [DOCUMENT])
     with pytest.raises(DatasetError, match="1,001 questions, over the 1,000 of one visitor"):
-        questions.add([_asked(str(one)) for one in range(MOST_QUESTIONS)], [DOCUMENT])
+        questions.add([_asked(str(number)) for number in range(MOST_QUESTIONS)], [DOCUMENT])
     assert len(questions) == 1
 
 
@@ -59,7 +62,7 @@ def test_files_are_added_to_what_is_there_and_known_questions_replace_themselves
     questions.take(replace(first, name="again", questions=(edited, moved)))
     known = questions.dataset
     assert known is not None
-    assert [(one.id, one.text) for one in known.questions] == [
+    assert [(question.id, question.text) for question in known.questions] == [
         ("row-1", "At what time?"),
         ("row-2", "When does it leave?"),
     ]
@@ -73,15 +76,15 @@ def test_a_question_with_only_the_number_of_another_does_not_replace_it() -> Non
     new = Question("row-1", "What leaves?", gold)
     for _ in range(2):  # the second time it knows itself again
         found = questions.take(Dataset("b", (DOCUMENT,), (new,)))
-        assert [one.id for one in found.questions] == ["row-1", "row-1 (2)"]
+        assert [question.id for question in found.questions] == ["row-1", "row-1 (2)"]
 
 
 def test_what_could_not_be_placed_is_listed_until_it_is() -> None:
-    lost = Unplaced("row-1", "When does it leave?", "at eleven", "stands nowhere")
-    other = Unplaced("row-2", "Who?", "", "no answer")
+    lost = NotLocated("row-1", "When does it leave?", "at eleven", "stands nowhere")
+    other = NotLocated("row-2", "Who?", "", "no answer")
     questions = Questions()
     questions.take(Dataset("a", (DOCUMENT,), (), (lost, other)))
-    assert questions.take(Dataset("a", (DOCUMENT,), (_asked("row-1"),))).unplaced == (other,)
+    assert questions.take(Dataset("a", (DOCUMENT,), (_asked("row-1"),))).not_located == (other,)
 
 
 def test_questions_stay_with_their_documents_and_go_with_them(

@@ -76,7 +76,7 @@ def test_a_region_is_drawn_when_a_page_asks_and_a_fault_takes_no_other_along() -
     screen.show("bad", draw)
     screen.show("good", lambda: "<p>good</p>")
     assert drawn == []
-    bad, good = (one["html"] for one in screen.patches(0))
+    bad, good = (patch["html"] for patch in screen.patches(0))
     assert "ZeroDivisionError" in bad
     assert "secret" not in bad
     assert good == "<p>good</p>"
@@ -88,7 +88,7 @@ def test_regions_that_were_appended_are_removed_together() -> None:
     screen.show("top", lambda: "top")
     seen = screen.count
     screen.clear("history")
-    assert [(one["name"], one["html"]) for one in screen.patches(seen)] == [("turn 1", None)]
+    assert [(patch["name"], patch["html"]) for patch in screen.patches(seen)] == [("turn 1", None)]
 
 
 def test_every_screen_has_an_epoch_of_its_own() -> None:

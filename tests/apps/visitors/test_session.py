@@ -153,7 +153,9 @@ def test_a_typed_key_is_for_the_address_that_the_operator_set(
 ) -> None:
     choose(session, "fixed", key="sk-of-a-visitor")
     session.load([red])
-    assert {one.authorization for one in openai_server.requests} == {"Bearer sk-of-a-visitor"}
+    assert {request.authorization for request in openai_server.requests} == {
+        "Bearer sk-of-a-visitor"
+    }
 
 
 def test_a_refused_key_is_reported_before_anything_is_read(
@@ -198,7 +200,7 @@ def test_a_follow_up_is_searched_for_together_with_the_question_before(
     with pytest.raises(ConfigurationError, match="no earlier question"):
         loaded.talk.start("And why?", follow_up=True)
     loaded.talk.ask(QUESTION)
-    alone, followed = (loaded.talk.ask("And why?", follow_up=one) for one in (False, True))
+    alone, followed = (loaded.talk.ask("And why?", follow_up=value) for value in (False, True))
     assert alone.searched == ""
     assert "And why?" in followed.searched
     assert f"Searched for: {followed.searched}" in turn_view(followed)

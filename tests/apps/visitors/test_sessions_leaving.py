@@ -46,6 +46,6 @@ def test_a_session_that_cannot_be_freed_fails_no_other(
     sessions.close()
     assert closed == ["b"]
     assert len(sessions) == 0
-    assert [str(one.exc_info[1]) for one in caplog.records if one.exc_info] == [
+    assert [str(record.exc_info[1]) for record in caplog.records if record.exc_info] == [
         "the store is gone"
     ] * 2

@@ -16,7 +16,7 @@ def _only_the_threads_of_the_test_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Tests beside these, of the same process, keep their threads."""
     before, running = set(threading.enumerate()), threads._running
     monkeypatch.setattr(
-        threads, "_running", lambda: [one for one in running() if one not in before]
+        threads, "_running", lambda: [process for process in running() if process not in before]
     )
 
 

@@ -96,7 +96,7 @@ def test_a_column_that_fails_says_why_while_the_others_answer(
 def test_asking_without_documents_is_a_row_with_its_remedy(models: Models) -> None:
     with Comparison(four(), models=models) as comparison:
         report = comparison.ask(QUESTION)
-    assert all("give the comparison documents" in (one.error or "") for one in report.columns)
+    assert all("give the comparison documents" in (column.error or "") for column in report.columns)
 
 
 def test_a_closed_comparison_says_that_it_has_forgotten_its_documents(

@@ -48,9 +48,9 @@ def test_how_many_chunks_have_a_place_is_told_also_of_a_run_that_stores_nothing(
     first = ingest([manual], foreign(), store, models=models)
     again = ingest([manual], foreign(), store, models=models)
     for report in (first, again):
-        lost = {column.parser: column.unplaced / column.chunks for column in report.columns}
+        lost = {column.parser: column.not_located / column.chunks for column in report.columns}
         assert lost == {"stock": 0, "family": 0, "langchain": 0, "chonkie": 0, "headed": 1}
         (headed,) = [row for row in report.as_dict()["columns"] if row["parser"] == "headed"]
-        assert headed["unplaced"] == headed["chunks"] == 4
+        assert headed["not_located"] == headed["chunks"] == 4
     assert [file.status for file in again.files] == ["unchanged"]
     assert {column.written for column in again.columns} == {0}

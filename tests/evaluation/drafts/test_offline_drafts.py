@@ -57,7 +57,7 @@ def drafted(text: str, **given: object) -> Dataset:
 
 
 def asked(dataset: Dataset) -> dict[str, str]:
-    return {one.text: dataset.quote(one.gold[0][0]) for one in dataset.questions}
+    return {question.text: dataset.quote(question.gold[0][0]) for question in dataset.questions}
 
 
 def test_headings_that_are_questions_are_asked_in_any_language_and_answered_by_their_section() -> (
@@ -65,19 +65,21 @@ def test_headings_that_are_questions_are_asked_in_any_language_and_answered_by_t
 ):
     dataset = drafted(HANDBOOK)
     assert asked(dataset) == TEXTS
-    assert all(one.draft and one.kind == "asked" for one in dataset.questions)
+    assert all(question.draft and question.kind == "asked" for question in dataset.questions)
 
 
 def test_a_document_that_holds_its_text_twice_gives_the_same_questions_with_two_answers() -> None:
     twice = drafted(f"{HANDBOOK}\n{HANDBOOK}")
     assert asked(twice) == TEXTS
-    assert {len(one.gold) for one in twice.questions} == {2}
+    assert {len(question.gold) for question in twice.questions} == {2}
 
 
 def test_what_has_two_answers_is_not_asked() -> None:
     other = HANDBOOK.replace("lowered from the bridge", "lowered from the quay")
     found = draft_questions([Document(text=HANDBOOK, id_="a"), Document(text=other, id_="b")])
-    assert {one.text for one in found.questions} == {*TEXTS} - {"How is the ramp lowered?"}
+    assert {question.text for question in found.questions} == {*TEXTS} - {
+        "How is the ramp lowered?"
+    }
 
 
 def test_a_question_whose_words_stand_in_three_documents_is_not_asked() -> None:
@@ -86,7 +88,7 @@ def test_a_question_whose_words_stand_in_three_documents_is_not_asked() -> None:
         for number in range(2)
     ]
     found = draft_questions([Document(text=HANDBOOK, id_="a"), *others])
-    assert "How is the ramp lowered?" not in {one.text for one in found.questions}
+    assert "How is the ramp lowered?" not in {question.text for question in found.questions}
 
 
 def test_the_order_of_documents_changes_nothing() -> None:

@@ -75,7 +75,7 @@ def test_beside_those_of_one_length_are_those_of_the_others() -> None:
     assert list(lengths) == [200, 2500]
     assert lengths[200] <= 400
     assert lengths[2500] >= 1250
-    assert {one.kind for one in dataset.questions} == {PROBE}
+    assert {question.kind for question in dataset.questions} == {PROBE}
 
 
 def test_the_same_seed_gives_the_same_passages_and_another_one_others() -> None:
@@ -86,7 +86,7 @@ def test_the_same_seed_gives_the_same_passages_and_another_one_others() -> None:
 
 def test_no_probe_is_a_draft_and_none_is_written_to_a_file() -> None:
     dataset = probes(DOCUMENTS, 200)
-    assert {(one.kind, one.draft) for one in dataset.questions} == {(PROBE, False)}
+    assert {(question.kind, question.draft) for question in dataset.questions} == {(PROBE, False)}
     with pytest.raises(ConfigurationError, match="probes"):
         plain_of(dataset)
 
@@ -104,7 +104,7 @@ def test_what_has_no_such_passage_is_refused_with_the_remedy() -> None:
 def test_each_length_is_shown_by_a_passage_of_its_own() -> None:
     shown = examples(DOCUMENTS)
     assert list(shown) == ["sentence", "paragraph", "page"]
-    spans = [(one.document, one.span) for one in shown.values()]
+    spans = [(probe.document, probe.span) for probe in shown.values()]
     assert not any(
         left is not right and left[0] == right[0] and left[1].overlap(right[1])
         for left in spans
@@ -122,8 +122,8 @@ def test_each_length_is_shown_by_a_passage_of_its_own() -> None:
     ids=["legend", "code"],
 )  # fmt: skip
 def test_an_example_is_prose_where_there_is_some(line: str) -> None:
-    prose = " ".join(f"The valve of pump {one} is opened by the guard before it is used again."
-                     for one in range(60))  # fmt: skip
+    prose = " ".join(f"The valve of pump {number} is opened by the guard before it is used again."
+                     for number in range(60))  # fmt: skip
     text = "".join(map(line.format, range(60))) + prose
     for passage in examples([Document(text=text)]).values():
         assert passage.span.start >= len(text) - len(prose)

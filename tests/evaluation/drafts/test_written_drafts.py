@@ -43,7 +43,9 @@ def reader(prompt: str) -> str:
     shown = sources(prompt)
     if asked := QUESTION.search(prompt):
         wanted = [f"The {bird} nests" for bird in BIRDS if bird in asked[1]]
-        nests = [number for number, text in shown.items() if any(one in text for one in wanted)]
+        nests = [
+            number for number, text in shown.items() if any(words_ in text for words_ in wanted)
+        ]
         return json.dumps({"answers": nests})
     found = re.search(r"The (\w+) nests on [^.]*\.", shown[1])
     if not found:
@@ -69,7 +71,7 @@ def changed(change: Callable[[str, dict[str, Any]], None]) -> Callable[[str], st
 def test_a_question_about_each_passage_is_kept_with_the_exact_place() -> None:
     dataset = write_questions(documents(), ScriptedLLM(lines=[reader]), count=50)
     assert len(dataset.questions) == len(BIRDS)
-    assert {one.kind for one in dataset.questions} == {"written"}
+    assert {question.kind for question in dataset.questions} == {"written"}
     for question in dataset.questions:
         assert question.draft
         assert dataset.quote(question.gold[0][0]).startswith(f"The {question.document} nests")

@@ -38,7 +38,7 @@ def documents() -> list[Document]:
 
 def index(parser: Any = None, **options: Any) -> VectorStoreIndex:
     """What a user of LlamaIndex has, of documents read for themselves under ids of their own."""
-    own = [Document(text=one.text, metadata=one.metadata) for one in documents()]
+    own = [Document(text=document.text, metadata=document.metadata) for document in documents()]
     steps = [parser or SentenceSplitter(chunk_size=40, chunk_overlap=0)]
     return VectorStoreIndex.from_documents(
         own, transformations=steps, embed_model=get_embedding("lexical"), **options
@@ -74,13 +74,13 @@ def test_all_that_finds_is_a_column_beside_a_parser_and_cites_the_document() -> 
             "splitter": SentenceSplitter(chunk_size=40, chunk_overlap=0),
         },
     )
-    assert [one.name for one in report.columns] == [
+    assert [column.name for column in report.columns] == [
         *("retriever", "index", "store", "engine", "ours", "splitter")
     ]
     for column in report.columns:
         answer = answered(column)
         assert answer.citations
-        assert any(BATTERY in one.quote for one in answer.citations)
+        assert any(BATTERY in citation.quote for citation in answer.citations)
         for citation in answer.citations:
             text = MANUAL if citation.file_name == "manual.md" else LIONS
             assert text[citation.start : citation.end] == citation.quote
@@ -114,7 +114,7 @@ def test_a_vector_store_of_ours_nodes_names_the_parser_that_cut_them() -> None:
 
 
 def test_a_collection_is_a_column_as_it_stands() -> None:
-    own = [Document(text=one.text, metadata=one.metadata) for one in documents()]
+    own = [Document(text=document.text, metadata=document.metadata) for document in documents()]
     with open_store() as store:
         made = ingest_documents(own, {"heading": get_parser("heading")}, store)
         column = StoredCollection(store, made.columns[0].collection)
@@ -146,8 +146,8 @@ def test_chunks_without_a_place_are_shown_and_counted() -> None:
     lost, placed = answered(column).hits
     assert (lost.node.text, lost.node.start_char_idx) == ("The battery is said to be spare.", None)
     assert placed.node.start_char_idx == MANUAL.index(BATTERY)
-    assert (column.statistics.chunks, column.statistics.unplaced) == (2, 1)
-    assert column.statistics.unplaced / column.statistics.chunks == 0.5
+    assert (column.statistics.chunks, column.statistics.not_located) == (2, 1)
+    assert column.statistics.not_located / column.statistics.chunks == 0.5
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,9 @@ def test_chunks_without_a_place_are_shown_and_counted() -> None:
 def test_scores_are_from_0_to_1_in_the_order_of_whoever_found(
     scores: tuple[float | None, ...], expected: tuple[float, ...]
 ) -> None:
-    found = Made(*(scored(text, one) for text, one in zip((BATTERY, LIONS), scores, strict=True)))
+    found = Made(
+        *(scored(text, score) for text, score in zip((BATTERY, LIONS), scores, strict=True))
+    )
     (column,) = ask({"mine": found}, options=QueryOptions(retrieval_only=True)).columns
     assert tuple(hit.score for hit in answered(column).hits) == expected
     logits = Made(scored(BATTERY, 7.5), scored(LIONS, -3.0))
@@ -184,7 +186,7 @@ class Says(CustomQueryEngine):
     streams: bool = False
 
     def custom_query(self, query_str: str) -> Response:  # noqa: ARG002 -- LlamaIndex's
-        nodes = [scored(one) for one in self.read]
+        nodes = [scored(passage) for passage in self.read]
         if self.streams:
             pieces = (f"{word} " for word in self.text.split())
             return StreamingResponse(pieces, source_nodes=nodes)  # type: ignore[return-value]
@@ -195,18 +197,18 @@ def test_an_engine_answers_itself_and_its_marks_become_citations() -> None:
     (column,) = ask({"mine": Says(text="They sleep [2], and nobody knows of [9].")}).columns
     answer = answered(column)
     assert answer.text == "They sleep [2], and nobody knows of [9]."
-    assert [(one.number, one.quote) for one in answer.citations] == [(2, LIONS)]
+    assert [(citation.number, citation.quote) for citation in answer.citations] == [(2, LIONS)]
     assert answer.unknown_sources == (9,)
     assert (answer.kind, answer.answer_model, answer.cost) == ("generated", "Says", None)
     (column,) = ask({"mine": Says(text="A battery does.")}).columns
-    assert [one.quote for one in answered(column).citations] == [BATTERY, LIONS]
+    assert [citation.quote for citation in answered(column).citations] == [BATTERY, LIONS]
 
 
 def test_the_numbers_of_llama_indexs_citation_engine_are_ours() -> None:
     made = CitationQueryEngine.from_args(index(), llm=MockLLM(), similarity_top_k=2)
     (column,) = ask({"mine": made}).columns
     answer = answered(column)
-    numbered = {one.number: one for one in answer.citations}
+    numbered = {citation.number: citation for citation in answer.citations}
     for hit in answer.hits:
         assert not hit.node.text.startswith("Source")
         assert numbered[hit.rank].quote == hit.node.text
@@ -219,7 +221,7 @@ def test_an_engine_that_streams_grows_and_ends_like_ours() -> None:
     ) as compared:
         events = [event for _, event in compared.stream(QUESTION)]
     assert isinstance(events[0], Retrieved)
-    assert [one.text for one in events if isinstance(one, Delta)] == [
+    assert [event.text for event in events if isinstance(event, Delta)] == [
         *("A ", "battery ", "does ", "[1]. ")
     ]
     assert isinstance(events[-2], CitationSeen)
@@ -232,8 +234,8 @@ def test_an_engine_is_asked_for_what_it_reads_where_no_answer_is_wanted() -> Non
     report = ask(
         {"mine": engine, "custom": Says(text="no")}, options=QueryOptions(retrieval_only=True)
     )
-    assert [answered(one).kind for one in report.columns] == ["retrieval"] * 2
-    assert [len(answered(one).hits) for one in report.columns] == [2, 2]
+    assert [answered(column).kind for column in report.columns] == ["retrieval"] * 2
+    assert [len(answered(column).hits) for column in report.columns] == [2, 2]
 
 
 class Broken(Made):

@@ -64,7 +64,7 @@ class Counted(BaseRetriever):
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         self.asked.append(query_bundle.query_str)
-        return [NodeWithScore(node=TextNode(text=one, id_=one)) for one in self.texts]
+        return [NodeWithScore(node=TextNode(text=text, id_=text)) for text in self.texts]
 
 
 def rows(columns: dict[str, Any], **options: Any) -> dict[str, Row]:
@@ -86,10 +86,10 @@ def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> No
 def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place() -> None:
     found = Counted(BATTERY, *LINES[:8], REWRITTEN)
     row = rows({"mine": found})["mine"]
-    assert sorted(found.asked) == sorted(one.text for one in dataset().questions)
+    assert sorted(found.asked) == sorted(question.text for question in dataset().questions)
     assert row.cost.recovery == 0.9
     assert row.chunks.chunks == 10
-    assert [one.scores["recall@40"] for one in row.outcomes] == [1.0, 0.0]
+    assert [outcome.scores["recall@40"] for outcome in row.outcomes] == [1.0, 0.0]
     assert row.parser["store"] == "Counted"
 
 
@@ -120,7 +120,7 @@ def test_what_cannot_be_located_is_not_measurable_and_never_zero() -> None:
     assert [row.name for row in matrix(report).rows] == ["ours"]
     assert 'data-column="ours"' in size_curve(report)
     assert 'data-column="mine"' not in size_curve(report)
-    assert not any("mine" in (one.left, one.right) for one in report.contrasts)
+    assert not any("mine" in (contrast.left, contrast.right) for contrast in report.contrasts)
     for shown in (*shown_on(report), why_html(report), report.to_json()):
         assert "cannot be located: 2 of 10 chunks" in " ".join(str(shown).split())
     assert "mine (not measurable)" in shown_on(report)[2]
@@ -128,14 +128,14 @@ def test_what_cannot_be_located_is_not_measurable_and_never_zero() -> None:
 
 def test_a_gate_cannot_judge_what_is_not_measurable() -> None:
     report = evaluate(dataset(), {"mine": Counted(REWRITTEN), "ours": "sentence"}, plan=PLAN)
-    outcomes = {one.row: one.outcome for one in under(report, "recall@40=0.1")}
-    assert outcomes["mine"] == "cannot tell"
+    outcomes = {gate.row: gate.outcome for gate in under(report, "recall@40=0.1")}
+    assert outcomes["mine"] == "inconclusive"
 
 
 def test_columns_of_any_name_have_numbers_of_their_own_on_a_terminal() -> None:
     """Also those that are named as headings of the tables are, or are equal on one line."""
     both = dataset()
-    kinds = tuple(replace(one, kind=one.text[:4]) for one in both.questions)
+    kinds = tuple(replace(question, kind=question.text[:4]) for question in both.questions)
     found = Counted(BATTERY)
     named = dict.fromkeys(("questions", "Kind", "Missed because", "a b", "a  b"), found)
     report = evaluate(replace(both, questions=kinds), named, plan=PLAN)

@@ -49,7 +49,7 @@ def pool() -> Iterator[Pool]:
 
 
 def numbers_in(folder: Path) -> list[int]:
-    return [int(one.name) for one in folder.iterdir()]
+    return [int(path.name) for path in folder.iterdir()]
 
 
 def test_each_unit_is_done_once_and_what_the_work_raises_is_raised(executor: Executor) -> None:
@@ -81,7 +81,7 @@ def test_units_are_taken_as_there_is_room_and_a_cancelled_run_ends(executor: Exe
 def test_of_a_unit_only_the_part_is_lost_that_kills(processes: Executor, tmp_path: Path) -> None:
     given = [units.Files((at, at + 1)) for at in range(0, 40, 2)]
     found = list(processes.run(units.killed_in, units.Poison(21, tmp_path), given))
-    lost = [one for one in found if isinstance(one[1], LostUnit)]
+    lost = [outcome for outcome in found if isinstance(outcome[1], LostUnit)]
     assert [unit for unit, _ in lost] == [units.Files((21,))]
     done = [number for unit, result in found if result == unit.numbers for number in unit.numbers]
     assert sorted(done) == [n for n in range(40) if n != 21]
@@ -94,7 +94,7 @@ def test_processes_that_are_killed_cost_no_unit(processes: Executor, tmp_path: P
 
     def kill_one() -> None:  # not more: a unit that dies twice would be given up
         while not (over.wait(0.1) or killed):
-            if alive := [one for one in numbers_in(tmp_path) if is_running(one)]:
+            if alive := [number for number in numbers_in(tmp_path) if is_running(number)]:
                 killed.append(alive[0])
                 os.kill(alive[0], signal.SIGKILL)
 
@@ -158,7 +158,7 @@ def test_what_is_logged_is_logged_here_once_for_each_process_and_prints_go_to_st
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert len(list(processes.run(units.talking, 0, range(6)))) == 6
-    said = [one.message for one in caplog.records if one.name == "a.library"]
+    said = [record.message for record in caplog.records if record.name == "a.library"]
     assert said == ["of all units"] * len(said)
     assert said
     assert capfd.readouterr().out == ""

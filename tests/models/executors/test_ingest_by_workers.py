@@ -40,19 +40,23 @@ def ledger_of(store: Path) -> dict[str, Any]:
     Nor the time of a file, which is kept once the file is old enough: the later run sees it older.
     """
     with Ledger(store / "ledger.sqlite") as ledger:
-        collections = [one.name for one in ledger.collections()]
+        collections = [collection.name for collection in ledger.collections()]
         stored = [ledger.stored(name) for name in collections]
         return {
             "files": {
-                path: one.file._replace(mtime_ns=0, failed_at=bool(one.file.failed_at))
-                for path, one in ledger.known("default").items()
+                path: document_id.file._replace(
+                    mtime_ns=0, failed_at=bool(document_id.file.failed_at)
+                )
+                for path, document_id in ledger.known("default").items()
             },
             "documents": ledger.documents("default"),
             "collections": collections,
             "stored": [
-                one._replace(stored_at=bool(one.stored_at), failed_at=bool(one.failed_at))
+                document_id._replace(
+                    stored_at=bool(document_id.stored_at), failed_at=bool(document_id.failed_at)
+                )
                 for known in stored
-                for one in known.values()
+                for document_id in known.values()
             ],
         }
 
@@ -73,7 +77,7 @@ def test_two_processes_give_what_one_gives_point_for_point(
         for column in expected.columns:
             assert points_of(store, column.collection) == points_of(alone, column.collection)
         assert ledger_of(tmp_path / "store") == ledger_of(tmp_path / "alone")
-    assert max(one.done for one in steps if one.stage == "read") == len(report.files)
+    assert max(step.done for step in steps if step.stage == "read") == len(report.files)
 
 
 def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
@@ -94,18 +98,18 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
         (failed,) = report.failed
         assert failed.path.endswith("03.md")
         assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
-        assert [one.status for one in report.files].count("read") == 39
+        assert [file.status for file in report.files].count("read") == 39
         assert capfd.readouterr().err.count("a broken font") == 2  # two deaths, no innocent's
-        said = [one.getMessage() for one in caplog.records if one.name == "py.warnings"]
-        assert ["UserWarning: a broken font, by ****" in one for one in said] == [True]
+        said = [record.getMessage() for record in caplog.records if record.name == "py.warnings"]
+        assert ["UserWarning: a broken font, by ****" in warning for warning in said] == [True]
         assert note.exists()
         good = [path for path in paths if path.name != "03.md"]
         with pytest.warns(UserWarning, match="a broken font"):
             expected = ingest(good, parsers, alone, models=models)
         assert expected.columns[0].chunks > 300  # of which 200 were written by a worker that died
         assert without_seconds(report)["columns"] == without_seconds(expected)["columns"]
-        assert [one.columns for one in report.files if not one.error] == [
-            one.columns for one in expected.files
+        assert [file.columns for file in report.files if not file.error] == [
+            file.columns for file in expected.files
         ]
 
 

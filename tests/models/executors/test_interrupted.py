@@ -26,8 +26,8 @@ def descendants(parent: int) -> list[int]:
             continue
         parents[int(place.parent.name)] = int(facts[1])
     found = [parent]
-    for one in found:
-        found += [child for child, its_parent in parents.items() if its_parent == one]
+    for item in found:
+        found += [child for child, its_parent in parents.items() if its_parent == item]
     return found
 
 
@@ -42,8 +42,8 @@ def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     docs, said, temporary = tmp_path / "docs", tmp_path / "said", tmp_path / "t"
-    for one in (docs, said, temporary):
-        one.mkdir()
+    for child in (docs, said, temporary):
+        child.mkdir()
     for number in range(3):
         (docs / f"{number}.md").write_text(f"# Machine {number}\n\nIt is heavy.", "utf-8")
     (docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
@@ -59,14 +59,16 @@ def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(
     started = descendants(run.pid)
     assert len(started) > 1
     # Whether a terminal tells all of a group or somebody this process alone: nobody else hears it.
-    assert [one for one in started if os.getpgid(one) == run.pid and hears_ctrl_c(one)] == [run.pid]
+    assert [child for child in started if os.getpgid(child) == run.pid and hears_ctrl_c(child)] == [
+        run.pid
+    ]
     os.killpg(run.pid, signal.SIGINT)
     _, errors = run.communicate()
     assert run.returncode == 130
     assert "again" in " ".join(errors.splitlines()[-2:])  # broken into two where it is long
     assert "Traceback" not in errors
-    for one in started:
-        wait_until_gone(one)
+    for child in started:
+        wait_until_gone(child)
     assert not is_running(run.pid)
     assert [*temporary.iterdir()] == []
     (docs / "zz.md").write_text("# Zz\n\nGo on", "utf-8")

@@ -51,17 +51,17 @@ def test_a_run_on_ray_gives_what_a_run_alone_gives_but_for_what_ends_its_workers
         assert (bad.status, bad.path) == ("failed", str(poison))
         assert "the worker died twice" in str(bad.error)
         assert len(running.place.said("died")) >= 2
-        logged = [one.getMessage() for one in caplog.records]
-        assert {one for one in logged if one.startswith("cut")} == {"cut with ****"}
+        logged = [record.getMessage() for record in caplog.records]
+        assert {line for line in logged if line.startswith("cut")} == {"cut with ****"}
         assert without_seconds(replace(report, files=tuple(rows))) == without_seconds(expected)
         for column in expected.columns:
             assert points_of(store, column.collection) == points_of(alone, column.collection)
     # Workers know the key, and nobody else gets to know it.
     digest = hashlib.sha256(KEY.encode()).hexdigest()
-    assert {one.split()[0] for one in running.place.said("saw")} == {digest}
-    written = [one for one in running.place.cluster.rglob("*") if one.is_file()]
+    assert {line.split()[0] for line in running.place.said("saw")} == {digest}
+    written = [path for path in running.place.cluster.rglob("*") if path.is_file()]
     assert len(written) > 20
-    assert [one for one in written if KEY.encode() in one.read_bytes()] == []
+    assert [path for path in written if KEY.encode() in path.read_bytes()] == []
 
 
 def test_the_ray_pipeline_of_llamaindex_gives_the_nodes_of_our_parsers(

@@ -94,7 +94,7 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_requ
     assert points_of(store, collection) == points_of(alone, collection)
 
     # The key went to the server and nowhere else.
-    kept = [one.read_bytes() for one in (tmp_path / "store").rglob("*") if one.is_file()]
-    assert any(one.name == "written.sqlite" for one in (tmp_path / "store").iterdir())
-    assert not any(KEY.encode() in one for one in kept)
+    kept = [path.read_bytes() for path in (tmp_path / "store").rglob("*") if path.is_file()]
+    assert any(path.name == "written.sqlite" for path in (tmp_path / "store").iterdir())
+    assert not any(KEY.encode() in content for content in kept)
     assert KEY not in f"{caplog.text}{report}"

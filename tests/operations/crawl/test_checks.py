@@ -74,7 +74,7 @@ def test_a_missing_chunk_shows_as_lost_headings_code_and_text() -> None:
 def test_a_lost_heading_is_found_at_every_level(level: int) -> None:
     page = split(f"# Tea\n\n{WORDS * 8}\n\n{'#' * level} Lost\n\n{WORDS * 8}")
     page = replace(page, nodes=[node for node in page.nodes if "Lost" not in node.text])
-    [finding] = [one for one in check_page(page) if one.kind == "lost-heading"]
+    [finding] = [finding for finding in check_page(page) if finding.kind == "lost-heading"]
     assert finding.detail == f"{'#' * level} Lost"
     figures = figures_of(page)
     assert figures.headings == Counter(["H1", f"H{level}"])

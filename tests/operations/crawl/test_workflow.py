@@ -204,9 +204,11 @@ def test_a_chunk_whose_place_is_unknown_is_misplaced_and_nothing_else_is_said_of
     crawl: Path, output: Path
 ) -> None:
     report = documentation.run(crawl, output, parser=Headed())
-    unplaced = [one for one in report.findings if one.kind == "misplaced"]
-    assert len(unplaced) == report.statistics.chunks
-    assert {one.detail for one in unplaced} == {"its offsets in the page are not known"}
+    not_located = [finding for finding in report.findings if finding.kind == "misplaced"]
+    assert len(not_located) == report.statistics.chunks
+    assert {question.detail for question in not_located} == {
+        "its offsets in the page are not known"
+    }
     assert report.statistics.coverage == 0
 
 

@@ -16,7 +16,7 @@ def read(
     path: str, *ids: str, corpus: str = "tea", content: str = "c"
 ) -> tuple[FileRow, list[DocumentRow]]:
     file = FileRow(corpus, path, 10, 77, content, "r", "read", len(ids))
-    return file, [document(path, one, corpus) for one in ids]
+    return file, [document(path, document_id, corpus) for document_id in ids]
 
 
 def unread(
@@ -73,8 +73,8 @@ def test_files_that_could_not_be_read_are_those_of_one_corpus_or_of_all(ledger: 
         ledger.record(*unread("/a", corpus=corpus))
         ledger.record(*read("/b", "b", corpus=corpus))
 
-    assert [(one.corpus, one.path) for one in ledger.unread("tea")] == [("tea", "/a")]
-    assert [one.corpus for one in ledger.unread()] == ["coffee", "tea"]
+    assert [(file.corpus, file.path) for file in ledger.unread("tea")] == [("tea", "/a")]
+    assert [unread_file.corpus for unread_file in ledger.unread()] == ["coffee", "tea"]
 
 
 def test_a_file_is_forgotten_with_the_last_of_its_documents(ledger: Ledger) -> None:
@@ -129,9 +129,9 @@ def test_a_file_has_failed_since_it_did_so_first(ledger: Ledger, clock: SimpleNa
 
 
 def test_what_is_forgotten_is_gone_and_nothing_else(ledger: Ledger) -> None:
-    for one in "abc":
-        ledger.record(*read(f"/{one}", one))
-    ledger.settle([StoredDocument("c", one, "v") for one in "abc"])
+    for letter in "abc":
+        ledger.record(*read(f"/{letter}", letter))
+    ledger.settle([StoredDocument("c", letter, "v") for letter in "abc"])
 
     ledger.forget_documents("tea", ["a"])
     ledger.forget_files("tea", ["/b"])

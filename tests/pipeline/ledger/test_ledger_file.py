@@ -190,7 +190,7 @@ os.kill(os.getpid(), signal.SIGKILL)
     subprocess.run([sys.executable, "-c", code], check=False)
 
     with Ledger(place) as again:
-        assert {one: (row.version, row.chunks) for one, row in again.stored("one").items()} == {
+        assert {key: (row.version, row.chunks) for key, row in again.stored("one").items()} == {
             "a": ("", 3),
             "b": ("", 0),
         }
@@ -222,12 +222,12 @@ def test_processes_that_open_a_new_ledger_in_the_same_moment_wait_for_each_other
             )
             for _ in range(4)
         ]
-        asked = [one.stdin for one in opens if one.stdin is not None]
-        said = [one.stdout for one in opens if one.stdout is not None]
+        asked = [process.stdin for process in opens if process.stdin is not None]
+        said = [process.stdout for process in opens if process.stdout is not None]
         for number in range(10):
-            for one in asked:
-                one.write(f"{tmp_path / str(number)}.sqlite\n")
-            assert [one.readline() for one in said] == ["opened\n"] * 4
+            for process in asked:
+                process.write(f"{tmp_path / str(number)}.sqlite\n")
+            assert [process.readline() for process in said] == ["opened\n"] * 4
 
 
 _WITHOUT_ROOM = """

@@ -42,7 +42,7 @@ def test_what_is_opened_is_not_whole_and_keeps_its_numbers(ledger: Ledger) -> No
 
     stored = ledger.stored("c")
     assert (stored["a"].version, stored["a"].stored_at, stored["a"].chunks) == ("", 100.0, 2)
-    assert {one: of.version for one, of in stored.items()} == {"a": "", "kept": "v", "new": ""}
+    assert {key: of.version for key, of in stored.items()} == {"a": "", "kept": "v", "new": ""}
     assert ledger.stored("c", ["new", "unheard of"]) == {"new": StoredDocument("c", "new", "")}
 
 
@@ -60,7 +60,7 @@ def test_only_what_must_outlive_a_power_cut_waits_for_the_disk(ledger: Ledger) -
     ledger._connection.set_trace_callback(said.append)
 
     def waits() -> list[str]:
-        found = [one for one in said if one.startswith(("PRAGMA", "COMMIT"))]
+        found = [line for line in said if line.startswith(("PRAGMA", "COMMIT"))]
         said.clear()
         return found
 
@@ -111,10 +111,12 @@ def test_what_the_store_says_replaces_all_rows_but_why_documents_failed(ledger: 
     ledger.settle([StoredDocument("other", "a", "v", chunks=9)])
     ledger.fail("c", {"failed": "refused", "b": "too long"})
 
-    ledger.adopt("c", (row(one, 1, version) for one, version in (("b", ""), ("d", "w"))))
+    ledger.adopt(
+        "c", (row(document_id, 1, version) for document_id, version in (("b", ""), ("d", "w")))
+    )
 
     found = ledger.stored("c")
-    assert {one: (of.version, of.chunks, of.error) for one, of in found.items()} == {
+    assert {key: (of.version, of.chunks, of.error) for key, of in found.items()} == {
         "failed": ("", 0, "refused"),
         "b": ("", 1, "too long"),
         "d": ("w", 1, None),
@@ -144,9 +146,9 @@ def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) ->
 
     def write(number: int, ledger: Ledger) -> None:
         barrier.wait()
-        for one in range(20):
-            ledger.open("c", f"{number}.{one}")
-            ledger.settle([row(f"{number}.{one}", 1)])
+        for document_id in range(20):
+            ledger.open("c", f"{number}.{document_id}")
+            ledger.settle([row(f"{number}.{document_id}", 1)])
 
     with Ledger(place) as first, Ledger(place) as second, ThreadPoolExecutor(8) as pool:
         list(pool.map(write, range(8), [first, second] * 4))

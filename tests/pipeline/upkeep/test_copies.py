@@ -26,7 +26,7 @@ def copy_all(source: Inventory, target: Inventory, *, prune: bool = False) -> No
 
 
 def documents_of(there: Inventory) -> list[str]:
-    return [one.name for one in there.documents("tests", there.collections("tests"))]
+    return [document.name for document in there.documents("tests", there.collections("tests"))]
 
 
 def test_what_only_the_target_has_stays_until_it_is_pruned(
@@ -37,7 +37,11 @@ def test_what_only_the_target_has_stays_until_it_is_pruned(
         copy_all(known, target)
         assert documents_of(target) == ["a.md", "b.md", "only-there.md"]
     assert target.store.count(FIXED) == 5
-    chosen = [one for one in known.documents("tests", known.collections()) if one.name == "a.md"]
+    chosen = [
+        document
+        for document in known.documents("tests", known.collections())
+        if document.name == "a.md"
+    ]
     removed(known, "tests", chosen, known.collections())
     copy_all(known, target, prune=True)
     assert documents_of(target) == ["b.md"]
@@ -49,7 +53,7 @@ def test_a_ledger_of_the_target_forgets_what_is_about_to_be_written(
     (fixed, heading) = known.collections("tests")
     copy_all(known, target)
     list(copied(target.store, known, [fixed]))
-    assert [one.name for one in known.ledger.collections()] == [heading.info.name]
+    assert [collection.name for collection in known.ledger.collections()] == [heading.info.name]
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(

@@ -84,21 +84,21 @@ def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collectio
 ) -> None:
     count = store.count
     monkeypatch.setattr(store, "count", lambda name, *more: count(name, *more) - (name == HEADING))
-    [torn] = [one for one in examine() if one.kind == "torn"]
+    [torn] = [finding for finding in examine() if finding.kind == "torn"]
     assert "1 of 5 chunks have no embedding" in torn.what
     assert f"`rag-nodes clear --parser {HEADING} --yes`" in torn.remedy
 
 
 def test_a_whole_family_is_sound(examine: Examine, store: Store) -> None:
     store.add(HEADING, list(family()))
-    assert {one.kind for one in examine()} == {"ledger"}
+    assert {finding.kind for finding in examine()} == {"ledger"}
 
 
 def test_nodes_that_no_ingest_wrote_are_not_judged(examine: Examine, store: Store) -> None:
     (own,) = nodes_of("own.md", 1)
     own.metadata = {}
     store.add(HEADING, [own])
-    assert {one.kind for one in examine()} == {"ledger"}
+    assert {finding.kind for finding in examine()} == {"ledger"}
 
 
 def one_more_is_stored(store: Store, _: Ledger) -> None:
@@ -166,7 +166,7 @@ def test_a_folder_of_another_program_is_told_and_neither_opened_nor_touched(tmp_
     found = only(list(examined(str(tmp_path), never, lambda _: None)))
     assert (found.kind, found.is_wrong) == ("foreign", True)
     assert "name another folder for the store" in found.remedy
-    assert [one.name for one in tmp_path.iterdir()] == ["meta.json"]
+    assert [path.name for path in tmp_path.iterdir()] == ["meta.json"]
 
 
 def test_a_collection_that_cannot_be_read_is_named(tmp_path: Path) -> None:
@@ -190,8 +190,8 @@ def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
         about.write_text("{", encoding="utf-8")
     with open_store(folder) as again:
         found = list(examined(str(folder), lambda: again, lambda _: ledger.path))
-    assert [one.kind for one in found] == ["unreadable", "torn", "ledger"]
-    assert {one.name for one in ledger.collections()} == {FIXED, HEADING}
+    assert [finding.kind for finding in found] == ["unreadable", "torn", "ledger"]
+    assert {collection.name for collection in ledger.collections()} == {FIXED, HEADING}
 
 
 def test_a_shard_that_cannot_be_opened_is_named_with_the_command_that_deletes_it(

@@ -14,7 +14,7 @@ from rag_nodes.store.edge.collection import Collection
 
 def listed(inventory: Inventory) -> dict[str, ListedDocument]:
     found = inventory.documents("tests", inventory.collections("tests"))
-    return {one.name: one for one in found}
+    return {collection.name: collection for collection in found}
 
 
 def test_a_collection_says_what_is_in_it_and_from_when(known: Inventory) -> None:
@@ -31,7 +31,7 @@ def test_without_a_ledger_the_store_is_asked_and_times_are_unknown(unknown: Inve
     (fixed, _) = map(unknown.status, unknown.collections("tests"))
     assert (fixed.parser, fixed.model, fixed.documents) == ("FixedParser", "fake-2", 2)
     assert (fixed.first_used, fixed.fingerprint) == (None, None)
-    assert {one.state for one in listed(unknown).values()} == {"stored"}
+    assert {file.state for file in listed(unknown).values()} == {"stored"}
     assert listed(unknown)["a.md"].source == "/docs/a.md"
     assert listed(unknown)["a.md"].chunks == {FIXED: 3, HEADING: 3}
 
@@ -53,7 +53,7 @@ def test_of_a_run_that_was_killed_the_store_is_asked_about_the_documents_in_hand
     ledger.open(HEADING, ["a.md", "new.md"])
     monkeypatch.setattr(type(known.store), "documents", None)
     found = listed(known)
-    assert [(one.name, one.state, one.chunks[HEADING]) for one in found.values()] == [
+    assert [(column.name, column.state, column.chunks[HEADING]) for column in found.values()] == [
         ("a.md", "incomplete", 2),
         ("b.md", "expired", 2),
     ]
@@ -87,7 +87,7 @@ def test_a_document_that_is_stored_by_one_parser_only_is_incomplete_by_its_own_c
 def test_corpora_are_kept_apart(known: Inventory) -> None:
     other = collection_name("others", "f1", "HeadingParser", "fake-2")
     known.store.add(other, nodes_of("z.md", 1))
-    assert [one.info.name for one in known.collections("others")] == [other]
+    assert [collection.info.name for collection in known.collections("others")] == [other]
     assert "z.md" not in listed(known)
 
 
@@ -117,8 +117,8 @@ def test_a_document_of_which_a_former_version_alone_is_stored_is_incomplete(
     read_anew(ledger, "a.md", "new hash")
     found = listed(known)["a.md"]
     assert (found.state, found.chunks) == ("incomplete", {FIXED: 3, HEADING: 3})
-    assert found.error == "a former version of it is stored; ingest it again"
-    assert [known.status(one).incomplete for one in known.collections()] == [1, 1]
+    assert found.error == "a previous version of it is stored; ingest it again"
+    assert [known.status(collection).incomplete for collection in known.collections()] == [1, 1]
 
 
 def test_a_document_that_was_read_and_of_which_nothing_is_stored_is_incomplete(
@@ -140,17 +140,17 @@ def test_a_document_that_its_file_has_no_more_stays_listed_until_it_is_removed(
 def test_on_a_full_disk_the_ledger_says_what_is_stored(
     known: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    whole = [known.status(one) for one in known.collections()]
+    whole = [known.status(collection) for collection in known.collections()]
     known.store.close()
     usage = shutil.disk_usage("/")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1 << 20))
     with open_store(known.store.location) as full:
         inventory = Inventory(full, known.ledger, clock=lambda: NOON)
-        for one, before in zip(inventory.collections(), whole, strict=True):
-            status = inventory.status(one)
+        for collection, before in zip(inventory.collections(), whole, strict=True):
+            status = inventory.status(collection)
             assert "free some space" in status.trouble
             assert (status.chunks, status.documents) == (before.chunks, before.documents)
         assert listed(inventory)["a.md"].chunks == {FIXED: 3, HEADING: 3}
         removed = cleared(inventory, inventory.collections()[:1])
-        assert [(one.documents, one.nodes) for one in removed] == [(2, 5)]
+        assert [(removal.documents, removal.nodes) for removal in removed] == [(2, 5)]
         assert full.engine.names() == [HEADING]

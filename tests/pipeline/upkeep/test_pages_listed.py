@@ -19,7 +19,7 @@ def test_pages_are_listed_by_file_and_page_and_go_with_the_name_of_the_file() ->
         ingest_documents(pages, {"fixed": get_parser("fixed")}, store)
         inventory = Inventory(store, ledger)
         listed = inventory.documents("default", inventory.collections("default"))
-        assert [(one.name, one.source) for one in listed] == [
+        assert [(collection.name, collection.source) for collection in listed] == [
             ("tea.pdf, page 1", "/a/tea.pdf"),
             ("tea.pdf, page ii", "/a/tea.pdf"),
         ]

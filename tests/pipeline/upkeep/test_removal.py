@@ -16,7 +16,8 @@ def named(inventory: Inventory, *words: str) -> list[ListedDocument]:
 def take_out(inventory: Inventory, *words: str) -> list[tuple[str, int, int]]:
     collections = inventory.collections("tests")
     return [
-        tuple(one) for one in removed(inventory, "tests", named(inventory, *words), collections)
+        tuple(removal)
+        for removal in removed(inventory, "tests", named(inventory, *words), collections)
     ]
 
 
@@ -25,7 +26,7 @@ def test_a_document_is_found_by_id_path_or_name(
     known: Inventory, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pathlib.Path.resolve", lambda path: f"/docs/{path.name}")
-    assert [one.id for one in named(known, word)] == ["a.md"]
+    assert [question.id for question in named(known, word)] == ["a.md"]
 
 
 def test_it_goes_from_every_collection_and_from_the_ledger(
@@ -51,7 +52,7 @@ def test_a_name_that_several_files_have_is_refused_with_all_of_them(known: Inven
         AmbiguousDocumentError, match=r"/docs/same\.md \(one\); /elsewhere/same\.md \(two\)"
     ):
         named(known, "same.md")
-    assert [one.id for one in named(known, "/elsewhere/same.md")] == ["two"]
+    assert [question.id for question in named(known, "/elsewhere/same.md")] == ["two"]
 
 
 def test_what_is_not_there_is_an_error_with_the_command_that_lists(known: Inventory) -> None:
@@ -95,14 +96,14 @@ def test_clearing_counts_no_documents_of_which_nothing_is_stored(
     failed = first._replace(document_id="failed.md", chunks=0, parents=0, error="the disk is full")
     ledger.settle([failed])
     assert known.status(fixed).documents == 2
-    assert [tuple(one) for one in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+    assert [tuple(removal) for removal in cleared(known, [fixed])] == [(FIXED, 2, 5)]
 
 
 def test_clearing_drops_collections_and_the_last_one_takes_the_files_along(
     known: Inventory, ledger: Ledger
 ) -> None:
     fixed, heading = known.collections("tests")
-    assert [tuple(one) for one in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+    assert [tuple(removal) for removal in cleared(known, [fixed])] == [(FIXED, 2, 5)]
     assert ledger.paths("tests") == ["/docs/a.md", "/docs/b.md"]
     cleared(known, [heading])
     assert known.store.collections() == []

@@ -28,9 +28,9 @@ def test_a_document_is_complete_only_with_all_of_both_levels(
     store.add(collection, [parent, *children])
     stored = store.stored(collection, "doc-1")
     assert is_complete(stored, "hash-1")
-    assert [one.is_parent for one in stored.values()].count(True) == 1
+    assert [point.is_parent for point in stored.values()].count(True) == 1
     for lost in ([parent], children[:1], children):
-        left = stored.keys() - {one.node_id for one in lost}
+        left = stored.keys() - {node.node_id for node in lost}
         assert not is_complete({node_id: stored[node_id] for node_id in left}, "hash-1")
     store.delete(collection, [parent.node_id])
     assert store.fetch(collection, [parent.node_id]) == {}

@@ -73,7 +73,9 @@ def test_alpha_leads_from_the_order_of_the_words_to_the_dense_one(
     assert ranked(vectors, alpha=0.000001).ids == words
     usual, half = ranked(vectors), ranked(vectors, alpha=0.5)
     assert (half.ids, half.similarities) == (usual.ids, pytest.approx(usual.similarities))
-    assert len({tuple(ranked(vectors, alpha=one).ids or ()) for one in (0, 0.3, 0.5, 0.7, 1)}) > 3
+    assert (
+        len({tuple(ranked(vectors, alpha=value).ids or ()) for value in (0, 0.3, 0.5, 0.7, 1)}) > 3
+    )
 
 
 def test_every_store_gives_the_same_nodes_and_scores_in_every_mode(
@@ -82,7 +84,7 @@ def test_every_store_gives_the_same_nodes_and_scores_in_every_mode(
     modes: list[dict[str, Any]] = [
         {"mode": mode} for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.TEXT_SEARCH, MODE.MMR)
     ]
-    modes += [{"alpha": one} for one in (None, 0, 0.25, 0.5, 0.9, 1)]
+    modes += [{"alpha": value} for value in (None, 0, 0.25, 0.5, 0.9, 1)]
     with open_store(tmp_path) as here, open_store(server_url) as there:
         for store in (here, there):
             store.vector_store("c").add(many)
@@ -106,7 +108,7 @@ async def test_arguments_by_keyword_go_before_those_of_the_query(
     assert (await vectors.aquery(query, alpha=0)).ids == ranked(vectors, alpha=0).ids
     assert query.alpha == 0.5
     near, diverse = (
-        vectors.query(question(mode=MODE.MMR), mmr_threshold=one).ids for one in (1.0, 0.05)
+        vectors.query(question(mode=MODE.MMR), mmr_threshold=value).ids for value in (1.0, 0.05)
     )
     assert near == ranked(vectors, mode=MODE.DEFAULT).ids != diverse
     assert diverse == ranked(vectors, mode=MODE.MMR, mmr_threshold=0.05).ids
@@ -114,7 +116,7 @@ async def test_arguments_by_keyword_go_before_those_of_the_query(
     options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "similarity_top_k": 5}
     engine = made.as_query_engine(llm=MockLLM(), **options, alpha=0.0)
     words = ranked(vectors, alpha=0).ids
-    assert [one.node.node_id for one in engine.query("zebra lion").source_nodes] == words
+    assert [hit.node.node_id for hit in engine.query("zebra lion").source_nodes] == words
 
 
 @OURS

@@ -235,7 +235,7 @@ def test_an_index_is_built_asked_and_changed(vectors: BasePydanticVectorStore) -
     made.insert_nodes([TextNode(text="three")])
     again = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
     found = again.as_retriever(similarity_top_k=9).retrieve("which?")
-    assert {one.node.get_content() for one in found} == {"one", "two", "three"}
+    assert {hit.node.get_content() for hit in found} == {"one", "two", "three"}
 
 
 @OURS

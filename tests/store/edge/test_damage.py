@@ -84,14 +84,16 @@ def copied(store: Path, to: Path) -> Path:
 
 def of_each_kind(shard: Path) -> list[Path]:
     """Files of a shard, one of each kind: segments have the same ones."""
-    every = [one for one in sorted(shard.rglob("*")) if one.is_file()]
-    return list({"/".join(one.relative_to(shard).parts[2:]) or one: one for one in every}.values())
+    every = [path for path in sorted(shard.rglob("*")) if path.is_file()]
+    return list(
+        {"/".join(path.relative_to(shard).parts[2:]) or path: path for path in every}.values()
+    )
 
 
 def found(folder: Path) -> list[tuple[str, list[float]]]:
     with open_store(folder) as store, store.engine.step("c"):
         points = store.engine.collection("c").select(None, None, vectors=True)  # type: ignore[union-attr]
-        return sorted((one.node_id, list(one.vector)) for one in points)
+        return sorted((point.node_id, list(point.vector)) for point in points)
 
 
 def removed(file: Path, size: int) -> None:
@@ -137,7 +139,7 @@ def test_random_bytes_in_files_that_have_no_checksum_end_no_process(
     closed: Path, tmp_path: Path
 ) -> None:
     shard = closed / "collections" / "c" / "shard"
-    large = [one for one in of_each_kind(shard) if one.stat().st_size > LARGE]
+    large = [path for path in of_each_kind(shard) if path.stat().st_size > LARGE]
     assert len(large) > 1
     copies = []
     for number, file in enumerate(large):

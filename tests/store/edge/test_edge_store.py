@@ -196,7 +196,7 @@ def test_memory_leaves_no_file_behind(
         [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
     )
     assert int(done.stdout) >= 1
-    assert not [one for one in tmp_path.iterdir() if one.name.startswith("rag-nodes-")]
+    assert not [path for path in tmp_path.iterdir() if path.name.startswith("rag-nodes-")]
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     with open_store() as store:
         store.add("c", [make_node("x", [1.0] * 17)])
@@ -211,5 +211,5 @@ def test_numbers_of_any_kind_are_a_vector(tmp_path: Path, make_node: MakeNode) -
         store.put("c", points)
         collection = store.engine.collection("c")
         assert collection is not None
-        read = collection.read([one.node_id for one in points], vectors=True)
-    assert [one.vector for one in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3
+        read = collection.read([point.node_id for point in points], vectors=True)
+    assert [point.vector for point in read] == [pytest.approx([1 / 3, 2 / 3, 2 / 3])] * 3

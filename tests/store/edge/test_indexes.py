@@ -97,7 +97,7 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
     assert indexed(chunks.client) == USUAL.keys() | {"team", "of", keys.PAGE_START}
     assert set(found.ids or ()) == {nodes[n].node_id for n in (1, 3, 5, 7)}
     seven = MetadataFilters(filters=[MetadataFilter(key="team", value=7)])
-    assert {one.node_id for one in chunks.get_nodes(filters=seven)} == {
+    assert {node.node_id for node in chunks.get_nodes(filters=seven)} == {
         nodes[n].node_id for n in (0, 2, 4, 6)
     }
     chunks.close()
@@ -109,7 +109,7 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
 ) -> None:
     values = [1, 1.5, 2, -3, 0.0, "a", "b", "1", "2025-01-01", "2025-06-01T10:00:00Z"]
     others: list[object] = [["a", "b"], [1, 2.5], ["2024-01-01", "a"], True, False, [], None]
-    nodes = [make_node(f"{n}", X, **{key: one}) for n, one in enumerate([*values, *others])]
+    nodes = [make_node(f"{n}", X, **{key: value}) for n, value in enumerate([*values, *others])]
     nodes.append(make_node("none", X))
     asked = [
         MetadataFilter(key=key, value=value, operator=operator)
@@ -123,15 +123,15 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
     assert key in indexed(large.client)
     monkeypatch.setattr(collections_, "INDEXED", 10**9)
     plain.add(nodes)
-    for one in asked:
+    for condition in asked:
         found = []
         for store in (plain, large):
             try:
-                hits = store.get_nodes(filters=MetadataFilters(filters=[one]))
+                hits = store.get_nodes(filters=MetadataFilters(filters=[condition]))
                 found.append({node.node_id for node in hits})
             except ConfigurationError as error:
                 found.append(str(error))
-        assert found[0] == found[1], one
+        assert found[0] == found[1], condition
     # Without an index of headings parts of words would be found.
     assert (key in indexed(plain.client)) == (key == keys.BREADCRUMB)
     plain.close()

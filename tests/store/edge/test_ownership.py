@@ -22,10 +22,10 @@ WAYS = ["open_store", "RagNodesVectorStore", "a look from outside"]
 def content(folder: Path) -> dict[str, str]:
     """Every file with a hash of its bytes, and every folder."""
     return {
-        str(one.relative_to(folder)): hashlib.sha256(one.read_bytes()).hexdigest()
-        if one.is_file()
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        if path.is_file()
         else ""
-        for one in folder.rglob("*")
+        for path in folder.rglob("*")
     }
 
 

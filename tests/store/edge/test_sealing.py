@@ -91,8 +91,8 @@ def make_nodes(make_node: MakeNode, drawn: random.Random) -> Callable[[range], l
 
 def sealed(folder: Path) -> int:
     """Parts that are."""
-    notes = [json.loads(one.read_bytes()) for one in folder.rglob("segment.json")]
-    kinds = [one["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for one in notes]
+    notes = [json.loads(path.read_bytes()) for path in folder.rglob("segment.json")]
+    kinds = [note["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for note in notes]
     return kinds.count("Mmap")
 
 
@@ -106,7 +106,7 @@ def answers(store: Store, drawn: random.Random) -> list[dict[str, Scored]]:
         hits = store.search(
             "c", Query(vector=vector, text=text, mode=mode, limit=999, filter=scope)
         )
-        found.append({one.node.text: Scored(one.similarity, one.keyword_score) for one in hits})
+        found.append({hit.node.text: Scored(hit.similarity, hit.keyword_score) for hit in hits})
     return found
 
 
@@ -115,17 +115,17 @@ def stored(store: Store) -> list[Point]:
     engine = store.engine
     with engine.step("c"):
         points = engine.collection("c").select(None, None, vectors=True)
-        return sorted(points, key=lambda one: one.node_id)
+        return sorted(points, key=lambda node: node.node_id)
 
 
 def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:
     """Whether the same points hold the same."""
     return len(some) == len(others) and all(
-        one.node_id == other.node_id
-        and one.payload == other.payload
-        and one.vector == pytest.approx(other.vector)
-        and sorted(zip(*one.words, strict=True)) == sorted(zip(*other.words, strict=True))
-        for one, other in zip(some, others, strict=True)
+        node.node_id == other.node_id
+        and node.payload == other.payload
+        and node.vector == pytest.approx(other.vector)
+        and sorted(zip(*node.words, strict=True)) == sorted(zip(*other.words, strict=True))
+        for node, other in zip(some, others, strict=True)
     )
 
 
@@ -135,7 +135,7 @@ def test_collections_in_memory_are_sealed_by_what_all_of_them_wrote(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(memory, "_shards", {})  # none that was made before segments got small
-    each = {f"c{one}": make_nodes(range(25)) for one in range(6)}
+    each = {f"c{number}": make_nodes(range(25)) for number in range(6)}
     stores = [open_store() for _ in range(2)]
     for number, (name, nodes) in enumerate(each.items()):
         stores[number % 2].add(name, nodes)
@@ -166,25 +166,25 @@ def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
     with open_store() as unsealed:
         for kind, nodes in steps:
             with open_store(tmp_path) as store:
-                for one in (unsealed, store):
+                for hit in (unsealed, store):
                     if kind == "add":
                         for first in range(0, len(nodes), 10):
-                            one.add("c", nodes[first : first + 10])
+                            hit.add("c", nodes[first : first + 10])
                     else:
-                        one.delete("c", [node.node_id for node in nodes])
+                        hit.delete("c", [node.node_id for node in nodes])
         with open_store(tmp_path) as store:
             assert sealed(tmp_path) >= 3
             assert store.count("c") == unsealed.count("c") == 240
             assert are_alike(stored(store), stored(unsealed))
             seed = 7
             found_by_both = (
-                answers(one, random.Random(seed))  # noqa: S311 -- no secret
-                for one in (store, unsealed)
+                answers(store_, random.Random(seed))  # noqa: S311 -- no secret
+                for store_ in (store, unsealed)
             )
             for found, expected in zip(*found_by_both, strict=True):
                 assert found == {
-                    text: Scored(pytest.approx(one.similarity), pytest.approx(one.keywords))
-                    for text, one in expected.items()
+                    text: Scored(pytest.approx(hit.similarity), pytest.approx(hit.keywords))
+                    for text, hit in expected.items()
                 }
 
 
@@ -216,7 +216,9 @@ def test_a_process_that_is_killed_while_it_seals_loses_nothing(
                     break
             running.send_signal(signal.SIGKILL)
             said = [*(running.stdout or ())]
-        acknowledged = max((int(one) for one in said if one.strip().isdecimal()), default=following)
+        acknowledged = max(
+            (int(line) for line in said if line.strip().isdecimal()), default=following
+        )
         with open_store(tmp_path) as store:
             found = {point.payload["n"] for point in stored(store)}
         assert found >= set(range(1, acknowledged + 1))

@@ -269,7 +269,9 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
             "name": one.name,
             "configuration": headline_of(one.name, one.parser),
             "stored": " · ".join(stored),
-            "recovery": recovery_in_words(statistics.unplaced, statistics.chunks, always=foreign),
+            "recovery": recovery_in_words(
+                statistics.not_located, statistics.chunks, always=foreign
+            ),
             "warning": statistics.error,
             "stopped": growing_text(turn.stopped[one.name], quoted=False)
             if one.name in turn.stopped
@@ -365,7 +367,7 @@ def _places(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
 
 def _effort(one: Column, answer: Answer) -> str:
     notes = [f"{answer.left_out} left out"] if answer.left_out else []
-    notes += ["last chunk cut"] if answer.cut else []
+    notes += ["last chunk truncated"] if answer.context_truncated else []
     if lacking := answer.unsearched:
         notes.append(f"{count(lacking, 'chunk')} without keyword vector not searched")
     left = f" ({', '.join(notes)})" if notes else ""

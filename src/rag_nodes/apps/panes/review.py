@@ -251,7 +251,7 @@ def taken(said: str, found: Dataset | None = None) -> Markup | str:
         return ""
     reasons: Counter[str] = Counter(dict(found.left_out) if found else {})
     examples: dict[str, str] = {}
-    for unplaced in found.unplaced if found else ():
+    for unplaced in found.not_located if found else ():
         reasons[unplaced.reason] += 1
         examples.setdefault(unplaced.reason, unplaced.text or unplaced.quote)
     refused = [

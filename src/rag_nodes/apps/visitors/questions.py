@@ -111,12 +111,12 @@ class Questions:
         """
         with self._lock:
             before = self._dataset
-            if before is None or not (before.questions or before.unplaced):
+            if before is None or not (before.questions or before.not_located):
                 return self._keep(dataset)
             questions = _together(before.questions, dataset.questions)
             asked = {one.text for one in questions}
-            lost = [one for one in before.unplaced if one.text not in asked]
-            unplaced = tuple(dict.fromkeys([*lost, *dataset.unplaced]))
+            lost = [one for one in before.not_located if one.text not in asked]
+            unplaced = tuple(dict.fromkeys([*lost, *dataset.not_located]))
             name = before.name if before.name == dataset.name else _NAME
             return self._keep(Dataset(name, before.documents, questions, unplaced))
 

@@ -59,7 +59,7 @@ _STAGES = ("embed", "retrieve", "answer")
 """Stages whose times add up; others are parts of them."""
 _FRAME, _NAME, _RAGGED = 3, 32, 12
 """Characters that a column loses to its border, of a file's name that fit beside the numbers, and
-that two lines lose because words are not cut."""
+that two lines lose because words are not broken."""
 
 
 def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[RenderableType]:
@@ -175,7 +175,7 @@ def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType]
         for error in dict.fromkeys((column.error, statistics.error))
         if error
     ]
-    lost = recovery_in_words(statistics.unplaced, statistics.chunks)
+    lost = recovery_in_words(statistics.not_located, statistics.chunks)
     if lost:
         said.append(plain(one_line(lost), "yellow"))
     if answer is None:
@@ -231,12 +231,12 @@ def _remarks(answer: Answer) -> Iterator[RenderableType]:
     """Yield remarks: more was searched, something did not fit, the cost."""
     said = [answer.widening]
     if answer.truncated:
-        said.append("the answer is cut off: the LLM reached --max-output-tokens")
+        said.append("the answer is incomplete: the LLM reached --max-output-tokens")
     if answer.left_out:
         tokens = counted(answer.left_out_tokens, "token")
         said.append(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit")
-    if answer.cut:
-        said.append("the last chunk that is read is cut at the budget")
+    if answer.context_truncated:
+        said.append("the last chunk was truncated to fit the token budget")
     if answer.tokens_in:
         about = "about " if answer.tokens_estimated else ""
         tokens = f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written"

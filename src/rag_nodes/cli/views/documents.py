@@ -59,7 +59,7 @@ if TYPE_CHECKING:
 
 _MOST_HEADINGS, _MOST_FINDINGS = 200, 20
 """On a screen; all of them are in the JSON, and in the report file."""
-_PAGE_WIDTH = 48
+_PAGE_CHARACTERS = 48
 _NUMBERS_WIDTH = 37
 """Characters that the columns before the heading take, offsets apart."""
 
@@ -228,7 +228,7 @@ def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[Ren
             report.findings[:_MOST_FINDINGS],
             {
                 "Finding": "kind",
-                "Page": lambda chunk: ending(chunk.page, _PAGE_WIDTH),
+                "Page": lambda chunk: ending(chunk.page, _PAGE_CHARACTERS),
                 "Chunk": lambda chunk: (chunk.chunk_id or "-")[:8],
                 "Detail": "detail",
             },

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _WIDEST = 6
 """Rows that have room side by side."""
-_COLOURS = {"holds": "green", "fell": "red", "cannot tell": "yellow", "not compared": "yellow"}
+_COLOURS = {"holds": "green", "fell": "red", "inconclusive": "yellow", "not compared": "yellow"}
 """Colours of the outcomes of gates."""
 _MOST, _EXAMPLES = 60, 12
 """Concerns and drafts on a screen; all of them are in the JSON."""
@@ -59,11 +59,11 @@ def evaluation_view(
         yield from _judged(report.judgement)
     yield plain(_procedure(report), "dim")
     # By drafts one sentence for all columns, as all say the same.
-    untold = [gate for gate in gates if report.untold and gate.outcome == "cannot tell"]
-    if untold:
-        names = ", ".join(one_line(name) for name in dict.fromkeys(row.row for row in untold))
-        yield plain(f"{names}: cannot tell: {report.untold}", _COLOURS["cannot tell"])
-    others = {gate.words: gate.outcome for gate in gates if gate not in untold}
+    unclear = [gate for gate in gates if report.inconclusive and gate.outcome == "inconclusive"]
+    if unclear:
+        names = ", ".join(one_line(name) for name in dict.fromkeys(row.row for row in unclear))
+        yield plain(f"{names}: inconclusive: {report.inconclusive}", _COLOURS["inconclusive"])
+    others = {gate.words: gate.outcome for gate in gates if gate not in unclear}
     yield from (plain(one_line(words), _COLOURS[outcome]) for words, outcome in others.items())
 
 
@@ -72,7 +72,7 @@ def _numbers(report: EvaluationReport) -> Table:
     by_sentences = any(row.granularity == "sentences" for row in report.rows)
 
     def decides(row: Row) -> bool:
-        """Whether the row was read as those that are compared, and not at another size only."""
+        """True if the row was read as the compared ones, and not at another size only."""
         return not row.error and not (by_sentences and row.role != "own")
 
     def share(measure: str) -> Column:

@@ -82,7 +82,7 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
     for column in report.columns:
         if column.error:
             yield plain(f"{column.parser}: {column.error}", "red")
-        if said := recovery_in_words(column.unplaced, column.chunks):
+        if said := recovery_in_words(column.not_located, column.chunks):
             yield plain(f"{column.parser}: {said}", "yellow")
     for reason in report.unhashable:
         again = "so every ingest processes its documents again."
@@ -95,12 +95,13 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
         tokens = counted(report.saved_tokens, "token")
         share = floor(report.embedding_cache_hit_rate * 100)  # 100 % are all
         yield plain(f"Already embedded: {share}% ({tokens}{cost} saved).", "dim")
-    for former in report.superseded:
-        chunks = f"{counted(former.chunks, 'chunk')} of {counted(former.documents, 'document')}"
+    for collection in report.superseded:
+        chunks = counted(collection.chunks, "chunk")
+        documents = counted(collection.documents, "document")
         yield plain(
             "The parser's options or the model are new, and so is the collection. The superseded "
-            f"one stays, with {chunks}; delete it with: "
-            f"`rag-nodes clear --parser {former.name} --yes`",
+            f"one stays, with {chunks} of {documents}; delete it with: "
+            f"`rag-nodes clear --parser {collection.name} --yes`",
             "yellow",
         )
 
@@ -191,7 +192,7 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
     if more := len(to_tell) - len(shown):
         said = Counter(file.status for file in to_tell[MOST_FILES:])
         states = ", ".join(f"{number:,} {status}" for status, number in said.items())
-        yield plain(f"and {more:,} more to be told of ({states}): --json has all", "yellow")
+        yield plain(f"and {more:,} more with messages ({states}): --json has all", "yellow")
 
 
 def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:

@@ -47,7 +47,7 @@ _STYLES: Mapping[DocumentState, str] = {
     "gone": "yellow",
 }
 """Colour of each state of a document."""
-_NAME_WIDTH = 60
+_NAME_CHARACTERS = 60
 _MOST_DUPLICATES = 10
 """Files stored more than once that `status` names."""
 
@@ -122,7 +122,7 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
     if shown:
         columns: dict[str, Column] = {
             "Document": lambda document: shortened(
-                document.name.removesuffix(f" ({document.source})"), _NAME_WIDTH
+                document.name.removesuffix(f" ({document.source})"), _NAME_CHARACTERS
             ),
             "From": _origin,
             "Pages": "pages",
@@ -135,8 +135,8 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
         yield plain(f"Chunks: in {len(collections)} collections together", "dim")
     elif shown and len(collections) > 1:
         several = Counter(collections.values())
-        told = (name if several[parser] > 1 else parser for name, parser in collections.items())
-        yield plain(f"Chunks: {' · '.join(told)}", "dim")
+        names = (name if several[parser] > 1 else parser for name, parser in collections.items())
+        yield plain(f"Chunks: {' · '.join(names)}", "dim")
     for document in shown:
         if document.error:
             said = one_line(document.error.removeprefix(f"{document.path}: "))
@@ -192,7 +192,7 @@ def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[Renderabl
     for collection in found.collections:
         points = f"  {counted(collection.points, 'point')}"
         yield plain(collection.collection, "bold")
-        gone = f", {collection.deleted:,} former ones deleted" if collection.deleted else ""
+        gone = f", {collection.deleted:,} previous ones deleted" if collection.deleted else ""
         sent = f"{collection.sent:,} sent, {collection.unchanged:,} there already{gone}"
         yield plain(f"{points}: {sent}, in {seconds(collection.seconds)}")
         yield plain("  both sides are equal", "dim")

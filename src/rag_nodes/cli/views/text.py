@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 Column: TypeAlias = str | Callable[[Any], object]
 """Content of a column of a table."""
 _KILO = 1000
+"""Bytes of a kilobyte, and so on for larger units."""
 _LEAST_NAME = 12
 """Characters in which a part of a name can be read."""
 MOST_PARSERS = 4
@@ -108,7 +109,7 @@ def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
 class FittingTable(Table):
     """A table that is a block for each row where its columns do not fit beside each other.
 
-    Rich would drop names and cut numbers, which then say something else.
+    Rich would drop names and truncate numbers, which then say something else.
     """
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:

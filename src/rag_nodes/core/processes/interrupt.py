@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 Made = TypeVar("Made")
-"""What comes of some work."""
+"""Result of some work."""
 
 
 class Interrupt:
@@ -168,7 +168,7 @@ class Leases:
             os.register_at_fork(after_in_child=self._forget)
 
     def _forget(self) -> None:
-        """Start anew in a forked process: what works is in threads of its parent."""
+        """Start again in a forked process: what works is in threads of its parent."""
         self._taken = 0
         self._changed = threading.Condition()
 

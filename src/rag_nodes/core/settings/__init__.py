@@ -76,9 +76,9 @@ __all__ = [
 ]
 
 OPENAI_API_BASE = "https://api.openai.com/v1"
-"""Where requests go when no other base address is set."""
+"""Base address of requests if no other is set."""
 
-_MEGABYTE = 1024 * 1024
+_MEGABYTE_BYTES = 1024 * 1024
 
 
 def _stripped(value: object) -> object:
@@ -202,7 +202,7 @@ class Settings(BaseSettings):
     medium_similarity: float = Field(0.75, ge=-1, le=1)
     """Cosine above which a chunk is shown as a fair match."""
     system_prompt: str = DEFAULT_SYSTEM_PROMPT
-    """What the LLM is told before everything else; blank to send no system message."""
+    """System prompt of the LLM; blank to send no system message."""
     prompt: str = DEFAULT_PROMPT
     """Template for the LLM with {context} and {question}; literal braces are doubled."""
     _answers: AnswerSettings = PrivateAttr()
@@ -283,8 +283,8 @@ class Settings(BaseSettings):
         """Return how a file is read, as arguments of `rag_nodes.readers.Limits`."""
         return {
             "seconds": self.read_seconds,
-            "memory_bytes": self.read_memory_mb * _MEGABYTE,
-            "file_bytes": self.read_file_mb * _MEGABYTE,
+            "memory_bytes": self.read_memory_mb * _MEGABYTE_BYTES,
+            "file_bytes": self.read_file_mb * _MEGABYTE_BYTES,
             "pages": self.read_pages,
             "characters": self.read_characters,
             "encoding": self.encoding,

@@ -50,7 +50,7 @@ example [Source 2].
 - Answer in the language of the question, briefly, in Markdown: a numbered list where the question \
 asks for steps, a table where it asks to compare, code in fences.
 """
-"""What an LLM is told before it reads anything; `system_prompt` replaces it."""
+"""Default system prompt; `system_prompt` replaces it."""
 DEFAULT_PROMPT = """\
 <<<EXCERPTS
 {context}
@@ -58,7 +58,7 @@ EXCERPTS>>>
 
 Question: {question}
 """
-"""What an LLM reads; `prompt` replaces it."""
+"""Default prompt with context and question; `prompt` replaces it."""
 _Dollars = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
 
@@ -83,9 +83,9 @@ class AnswerSettings(BaseModel):
     mode: Literal["hybrid", "dense", "sparse"] | None = None
     """By meaning and words, by meaning only, or by words only; None for what suits."""
     fusion: Literal["score", "rank"] = "score"
-    """How a hybrid search joins its two rankings."""
+    """Method by which a hybrid search joins its two rankings."""
     expand: Literal["auto", "none", "neighbours"] = "auto"
-    """What is read around what was found; "auto" for the windows and parents a parser made."""
+    """Text read around retrieved chunks; "auto" for the windows and parents a parser made."""
     step_words: tuple[str, ...] | None = None
     """Phrases that ask for steps; None for the built-in lists of ten languages."""
     step_factor: float | None = Field(None, ge=1, allow_inf_nan=False)
@@ -95,7 +95,7 @@ class AnswerSettings(BaseModel):
     prices: dict[str, tuple[_Dollars, _Dollars]] = Field(default_factory=dict)
     """US dollars per million tokens read and written, by model."""
     cache_ttl_hours: float = Field(24.0, ge=0, allow_inf_nan=False)
-    """How long a question's embedding is remembered."""
+    """Time for which a question's embedding is remembered."""
 
     def chosen(self) -> dict[str, Any]:
         """Plain data for `QueryOptions`: everything that is not left to the library."""

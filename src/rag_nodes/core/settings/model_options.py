@@ -17,7 +17,7 @@ MODEL_OPTIONS = ("embedding_options", "llm_options")
 OPTION_TABLES = (*MODEL_OPTIONS, "store_options")
 """All settings that hold options by name."""
 FASTEMBED = "fastembed:"
-"""What the name of a model begins with that fastembed runs in this process."""
+"""Prefix of the names of models that fastembed runs in this process."""
 _NAMED = {"embedding": ("auto", "lexical", "openai"), "llm": ("auto", "extractive", "openai")}
 
 
@@ -32,7 +32,7 @@ def check_choice(value: str, setting: str) -> str:
         return value
     names = [*_NAMED[setting], *([f"{FASTEMBED}<model>"] if setting == "embedding" else [])]
     raise ValueError(
-        f"{value!r} is none of {', '.join(names)}, nor the import path of a class of LlamaIndex, "
+        f"'{value}' is none of {', '.join(names)}, nor the import path of a class of LlamaIndex, "
         f"module:Class, whose options stand in {setting}_options"
     )
 

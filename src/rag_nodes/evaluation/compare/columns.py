@@ -51,7 +51,7 @@ class ColumnEngines:
         parsers: what splits, by name.
         names: of what is compared, in order.
         found: of these, what finds as it stands, by name.
-        placing: the documents in which its chunks are placed.
+        placing: the documents in which its chunks are located.
         loaded: how documents and parsers ended.
         statistics: what each parser made of the documents.
     """
@@ -156,18 +156,18 @@ class ColumnEngines:
     def _found_column(
         self, name: str, answer: Answer | None, error: str | None, seconds: dict[str, float]
     ) -> Column:
-        """A column that finds as it stands: what it is, and what its chunks say cut them."""
+        """A column that finds as it stands: what it is, and what its chunks say split them."""
         nodes = [hit.node for hit in answer.hits] if answer else []
         cut_by, _, fingerprint = next(
             (str(node.metadata[PARSER]) for node in nodes if PARSER in node.metadata), ""
         ).partition(":")
-        unplaced = sum(not is_placed(node) for node in nodes) if self.placing.documents else 0
+        not_located = sum(not is_placed(node) for node in nodes) if self.placing.documents else 0
         kind = type(self.found[name]).__name__
         return Column(
             name=name,
             title=f"{name} ({cut_by})" if cut_by else name,
             parser={"class": cut_by or kind, "fingerprint": fingerprint, "found_by": kind},
-            statistics=ParserOutcome(name, "", chunks=len(nodes), unplaced=unplaced),
+            statistics=ParserOutcome(name, "", chunks=len(nodes), not_located=not_located),
             answer=answer,
             error=error,
             seconds={**(answer.seconds if answer else {}), **seconds},
@@ -231,7 +231,7 @@ def _parsers_of(
         other = names.setdefault((parser.class_name(), parser.fingerprint), name)
         if other != name:
             raise ConfigurationError(
-                f"parsers {other!r} and {name!r} have the same configuration; "
+                f"parsers '{other}' and '{name}' have the same configuration; "
                 "change an option of one, or leave one out"
             )
         parsers[name] = parser

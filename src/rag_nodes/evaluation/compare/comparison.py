@@ -37,7 +37,7 @@ class Comparison(ColumnEngines):
 
     A column is a name and something that finds. Each parser splits the documents into a collection
     of its own in memory, so nothing mixes. What finds already is asked as it stands, and what it
-    finds is placed in the documents; a query engine of LlamaIndex answers by itself, with our
+    finds is located in the documents; a query engine of LlamaIndex gives its own answers, with our
     citations. Each question is embedded once; all columns but those engines get the same token
     budget of context, so larger chunks do not win by size.
 

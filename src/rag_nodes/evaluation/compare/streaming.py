@@ -107,7 +107,7 @@ class ComparisonStream:
         """
         if name not in self._texts:
             known = ", ".join(self._texts)
-            raise ConfigurationError(f"no parser {name!r} in this comparison; there are: {known}")
+            raise ConfigurationError(f"no parser '{name}' in this comparison; there are: {known}")
         with self._lock:
             self._put(name, Cancelled("".join(self._texts[name])))
 

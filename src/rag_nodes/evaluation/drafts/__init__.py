@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 __all__ = ["COUNT", "draft_questions", "fewer", "write_questions"]
 
 COUNT = 40
-"""Questions that are drafted unless told otherwise."""
+"""Questions that are drafted by default."""
 _MANY = 3
 """Documents with all words of a heading, from which it says too little of which is meant."""
 _LONGEST, _LEAST_CONTENT = 160, 2

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 PROBE = "probe"
 """Kind of a question that is keywords of a passage."""
 AnswerLength = Literal["sentence", "paragraph", "page"]
-"""How long what people look for mostly is."""
+"""Typical length of the answers that people look for."""
 ANSWER_LENGTHS: tuple[AnswerLength, ...] = get_args(AnswerLength)
 CHARACTERS: Mapping[AnswerLength, int] = {"sentence": 200, "paragraph": 700, "page": 2500}
 """Characters of a passage of each length."""
@@ -58,10 +58,11 @@ _NOT_RUNNING = re.compile(
 LEAST_WORDS = 4
 """Words of a quote that can answer."""
 _MOST_PLACES = 4
-"""Places that answer the same; more of them are furniture of the documents and no answer."""
+"""Places that answer the same; more of them are boilerplate of the documents and no answer."""
 _LEAST_LETTERS = 0.6
 """Share of letters from which characters are prose."""
 _GOLDEN = 0.6180339887498949
+"""Golden ratio less 1: multiples of it, modulo 1, spread evenly."""
 _WORD = regex.compile(
     r"[\p{Han}\p{Katakana}\u30fc]{2,8}|[\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}]{3,12}|\p{Hangul}{2,}"
     r"|[[\p{L}\p{N}]--[\p{Han}\p{Hiragana}\p{Katakana}]][\p{L}\p{M}\p{N}'’_\-]*",  # noqa: RUF001
@@ -248,7 +249,7 @@ class Rarity:
                 self.holders[word].add(number)
 
     def weight(self, word: str) -> float:
-        """Of a word: nothing where all texts have it."""
+        """Weight of a word: 0 if all texts have it."""
         return log(self._count / max(1, len(self.holders.get(word, ()))))
 
 
@@ -281,6 +282,6 @@ def copies(place: Place, texts: Sequence[str]) -> list[Place]:
 
 
 def drafted(text: str, quote: str, gold: tuple[Answer, ...], kind: str) -> Question:
-    """A draft, with an id that follows from what is asked and what answers it."""
+    """A draft, with an id that follows from question and answer."""
     digest = blake2b(f"{text}\n{quote}".encode("utf-8", "surrogatepass"), digest_size=5)
     return Question(f"draft-{digest.hexdigest()}", text, gold, kind=kind, draft=True)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from rag_nodes.text.spans import Span
 
 LEAST_WINS = 6
-"""Questions won, and none lost, from which luck gives as much in under 5 % of tries."""
+"""Smallest number of questions for which that many wins and no loss are significant (p < 0.05)."""
 _TOLD_AFTER = (10, 20, 50)
 
 
@@ -83,7 +83,7 @@ def following(questions: Sequence[Question], position: int) -> str:
 def told(accepted: int) -> str:
     """Describe what this number of questions can decide, at a few numbers; "" in between.
 
-    Who looked after each answer, and stopped where one setting leads, would be fooled by luck.
+    Who looked after each answer, and stopped where one setting leads, would be fooled by chance.
     """
     if accepted not in _TOLD_AFTER:
         return ""

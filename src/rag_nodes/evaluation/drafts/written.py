@@ -13,7 +13,7 @@ from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validat
 
 from rag_nodes.core.errors import ConfigurationError, DatasetError, ModelError
 from rag_nodes.core.several import several
-from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced
+from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 from rag_nodes.evaluation.drafts.probes import (
     CHARACTERS,
     LEAST_WORDS,
@@ -86,7 +86,7 @@ _SOURCE = 1_000
 _OTHERS = 4
 """Passages closest to a question that must not answer it."""
 _ROUNDS = 3
-"""How often passages are replaced whose drafts were not believed."""
+"""Times that passages are replaced whose drafts were rejected."""
 _Form = TypeVar("_Form", bound=BaseModel)
 
 
@@ -137,7 +137,7 @@ def write_questions(
         kept: where answers are kept as they arrive and looked up before asking.
 
     Returns:
-        A dataset of drafts; `unplaced` has those that were not believed, and why.
+        A dataset of drafts; `not_located` has those that were not believed, and why.
 
     Raises:
         ConfigurationError: the model cannot write, or nothing is asked for.
@@ -181,7 +181,7 @@ class _Writer:
         seed: int,
     ) -> None:
         self.written: dict[tuple[Place, str], Question] = {}
-        self.refused: list[Unplaced] = []
+        self.refused: list[NotLocated] = []
         self.failure = ""
         self._documents, self._answers, self._seed = documents, answers, seed
         self._asker, self._model, self._kept = Asker(llm), llm.metadata.model_name, kept
@@ -211,7 +211,7 @@ class _Writer:
             except _RefusedError as reason:
                 text, quote = (draft.question, draft.quote) if draft else ("", "")
                 name, quote = f"refused-{len(self.refused) + 1}", quote or self._text(place)[:80]
-                self.refused.append(Unplaced(name, text, quote, str(reason)))
+                self.refused.append(NotLocated(name, text, quote, str(reason)))
 
     async def _keep(self, draft: WrittenDraft, place: Place) -> None:
         """Keep a draft whose answer the model finds in its passage, and in nothing else."""

@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 
 class AnsweringEngine:
-    """A query engine of LlamaIndex that answers by itself, with our citations.
+    """A query engine of LlamaIndex with answers of its own, with our citations.
 
-    Its source nodes are placed in the documents and numbered in their order, as its own
+    Its source nodes are located in the documents and numbered in their order, as its own
     `CitationQueryEngine` does. Cited are those that the answer names; where it names none, all.
 
     Args:
         engine: any query engine.
-        placing: where its source nodes are placed.
+        placing: where its source nodes are located.
     """
 
     def __init__(self, engine: BaseQueryEngine, placing: Placing) -> None:
@@ -102,7 +102,7 @@ class AnsweringEngine:
 
 
 def _pieces(response: RESPONSE_TYPE) -> Iterable[str]:
-    """The text of a response, as it comes."""
+    """Yield the text of a response while it arrives."""
     if isinstance(response, StreamingResponse) and response.response_gen is not None:
         return response.response_gen
     return [str(response)]

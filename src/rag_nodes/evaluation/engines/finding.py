@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.queries import Query
 
 _DEEPER = 4
-"""How many times as many chunks are asked for where a filter left too few."""
+"""Factor by which more chunks are requested if a filter left too few."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +80,11 @@ class _Nothing(Engine):
 
 
 class FoundStore(Store, ABC):
-    """Chunks that something else finds, placed in the documents; nothing can be written.
+    """Chunks that something else finds, located in the documents; nothing can be written.
 
     Args:
         what: it is, for people.
-        placing: where chunks are placed.
+        placing: where chunks are located.
 
     Attributes:
         embeds: whether it is asked by the embedding of a question, which has to be made for it.
@@ -226,12 +226,12 @@ class _Collection(FoundStore):
         return self._given.store.count_unindexed(self._given.name, where)
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
-        """The stored nodes with these ids, placed."""
+        """The stored nodes with these ids, located."""
         found = self._given.store.fetch(self._given.name, node_ids)
         return {name: self._placing.placed(node) for name, node in found.items()}
 
     def nodes(self) -> list[TextNode]:
-        """All chunks of the documents, placed; of a collection that knows none of them, all.
+        """All chunks of the documents, located; of a collection that knows none of them, all.
 
         Documents it does not know may be there under other ids: then their chunks are those of
         other documents that have a place.
@@ -251,7 +251,7 @@ class _Collection(FoundStore):
 
 
 def finds(given: object) -> bool:
-    """Return True if an object finds chunks by itself, so that no documents are ingested for it."""
+    """Return True if an object finds chunks alone, so that no documents are ingested for it."""
     kinds = (BaseRetriever, BaseIndex, BasePydanticVectorStore, BaseQueryEngine, StoredCollection)
     return isinstance(given, kinds)
 
@@ -261,7 +261,7 @@ def found_store(given: object, placing: Placing) -> FoundStore:
 
     Args:
         given: a retriever, index, vector store or query engine of LlamaIndex, or a collection.
-        placing: where its chunks are placed.
+        placing: where its chunks are located.
 
     Raises:
         ConfigurationError: it is none of these, or a vector store without texts.
@@ -278,7 +278,7 @@ def found_store(given: object, placing: Placing) -> FoundStore:
 
 
 def hits_of(found: Sequence[NodeWithScore], placing: Placing) -> list[Hit]:
-    """Retrieved nodes as hits, placed, in their order; scores of any scale become 0 to 1."""
+    """Retrieved nodes as hits, located, in their order; scores of any scale become 0 to 1."""
     raw = [
         Hit(placing.placed(node.node), rank, 1 - (rank - 1) / len(found), rerank_score=node.score)
         for rank, node in enumerate(found, start=1)

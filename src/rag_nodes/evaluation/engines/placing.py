@@ -1,4 +1,4 @@
-"""Nodes that anybody found, placed in the documents they were cut from."""
+"""Nodes that anybody found, located in the documents they were split from."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEAST = 20
 """Visible characters of a chunk that is looked for in documents which nothing else connects with
 it."""
 _NUMBERED = re.compile(r"\ASource \d+:\n")
-"""What LlamaIndex's `CitationQueryEngine` puts in front of the texts it reads."""
+"""Prefix that LlamaIndex's `CitationQueryEngine` puts in front of the texts it reads."""
 _PAGES = (keys.PAGE_LABEL, keys.SOURCE)
 """Metadata in which readers put the number of a page that is a document."""
 _OFFSETS = (keys.HEADINGS_INSIDE, keys.WINDOW_PLACE, keys.PAGE_BREAKS)
@@ -59,7 +59,7 @@ class Placing:
     as another program may have extracted them: see `LetterIndex`.
 
     Args:
-        documents: in which nodes are placed, several or a single one; without any, nodes stay as
+        documents: in which nodes are located, several or a single one; without any, nodes stay as
             they are.
     """
 
@@ -217,7 +217,7 @@ class Placing:
 
 
 def _rejoined(family: Iterable[BaseNode]) -> tuple[list[Piece], list[IndexedSpan]]:
-    """Return the texts that nodes in order were cut from, as far as they tell, and where in them.
+    """Return the texts that nodes in order were split from, as far as they tell, and where in them.
 
     What stands in several nodes, such as an overlap, is there once.
     """

@@ -46,7 +46,7 @@ def load_dataset(path: str | Path, documents: Document | Sequence[Document] = ()
             along.
 
     Returns:
-        The dataset; `unplaced` lists what nothing can be measured with.
+        The dataset; `not_located` lists what nothing can be measured with.
 
     Raises:
         DatasetError: the file cannot be read, its format is unknown, or it has no documents.
@@ -95,9 +95,9 @@ def read_labels(path: str | Path) -> Labels:
 
 @contextmanager
 def _misplaced(path: Path) -> Iterator[None]:
-    """Say of a file that what is in it is not where its format has it.
+    """Report values that are missing or misplaced in a file as an error of that file.
 
-    Only the plain data of a file are looked at inside: an error elsewhere is none of the file's.
+    Only code that reads the plain data of a file runs inside, so that no other error is caught.
     """
     try:
         yield
@@ -105,8 +105,9 @@ def _misplaced(path: Path) -> Iterator[None]:
         raise
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise DatasetError(
-            f"{path} lacks something, or has it where it does not belong ({error!r}); compare it "
-            "with the description of its format"
+            f"{path} cannot be read as a question file: its values are not where its format has "
+            "them. Expected are the columns or keys question and quote, and optionally file, page "
+            "and kind"
         ) from error
 
 

@@ -1,7 +1,7 @@
 """Data sets that bring their texts along: SQuAD and BEIR.
 
 A text in pieces becomes one document with blank lines between them, so that there is something to
-cut: the paragraphs of an article, the passages of one title.
+split: the paragraphs of an article, the passages of one title.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def _squad(paragraphs: Iterable[tuple[str, str, list[Any]]]) -> Labels:
             asked += 1
             answers = _annotated(qa.get("answers") or (), starts[name, context])
             if answers:
-                # Some files number their questions anew in every article.
+                # Some files number their questions again in every article.
                 own = str(qa["id"]) if str(qa["id"]) not in seen else f"{qa['id']}/{len(seen) + 1}"
                 seen.add(own)
                 row = {"id": own, "question": qa["question"], "document": name}

@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 SHEETS = (".csv", ".tsv", ".xlsx")
 SUFFIXES = (".json", ".jsonl", *SHEETS)
-"""What a file of questions may end with."""
+"""Suffixes of files of questions."""
 _HALF = "\\ud"
-"""How the escape of half a surrogate pair begins."""
+"""Start of the escape of half a surrogate pair."""
 _LONGEST = 10_000_000
 """Characters of one cell: a quoted section may be long."""
 _LARGEST = 100_000_000
@@ -103,7 +103,7 @@ def _sheet(text: str, path: Path) -> list[dict[str, str]]:
     if last != [_END]:
         begin = " ".join(last[-1].split())[:40]
         raise DatasetError(
-            f"{path} has a quotation mark that is not closed, before {begin!r}; close it, and "
+            f"{path} has a quotation mark that is not closed, before '{begin}'; close it, and "
             'write "" for one within a cell'
         )
     return _by_column(lines)

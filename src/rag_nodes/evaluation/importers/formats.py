@@ -72,7 +72,7 @@ class Labels:
 
 
 _TRUTH = "ground_truths ground_truth reference_contexts reference"
-"""What RAGAS calls the right answer, beside which `answer` is what a system said."""
+"""Names of the right answer in RAGAS, whose `answer` is the reply of a system."""
 _RAGAS = {
     "user_input": "reference_contexts reference",
     "question evolution_type": f"contexts {_TRUTH}",
@@ -104,7 +104,7 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "text": "text content quote answer page_content",
     }.items()
 }
-"""What a column may be called, the first there is being meant; case and blanks do not count."""
+"""Names of each column, of which the first that exists is used; case and blanks do not count."""
 _LISTS = ("questions", "samples")
 """Under what name a file may hold its list of questions."""
 _PAGES = re.compile(
@@ -114,15 +114,15 @@ _PAGES = re.compile(
 _MOST_PAGES = 100_000
 """Pages beyond which a number is no page."""
 _HOP = re.compile("<[0-9]{1,2}-hop>\\s*")
-"""What RAGAS writes before each context of a question that needs several."""
+"""Prefix that RAGAS writes before each context of a question that needs several."""
 _NO_ROW = "something else than a question with its columns"
 _DRAFT = frozenset({"true", "yes", "1", "x", "draft", "wahr", "ja"})
 _ACCEPTED = frozenset({"", "false", "no", "0", "falsch", "nein", "none"})
-"""What stands in the column of drafts of a question that nobody, and that somebody has accepted."""
+"""Values in the column of drafts for a draft, and for an accepted question."""
 
 
 def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False) -> Labels | None:
-    """The questions of a list of rows; None where no row has a question and what answers it.
+    """The questions of a list of rows; None if no row has a question and an answer.
 
     Args:
         plain: content of a JSON file, or the rows of a sheet.
@@ -257,7 +257,7 @@ def _is_draft(mark: object, where: str) -> bool:
     said = str(mark).strip().lower()
     if said not in _DRAFT | _ACCEPTED:
         # Taken for an accepted question, a draft would choose.
-        raise DatasetError(f"{where} has {mark!r} as mark of a draft; write true or false")
+        raise DatasetError(f"{where} has '{mark}' as mark of a draft; write true or false")
     return said in _DRAFT
 
 

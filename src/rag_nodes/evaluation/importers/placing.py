@@ -18,7 +18,7 @@ from rag_nodes.core.errors import MissingExtraError
 from rag_nodes.core.metadata import PAGE_LABEL, page_number
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.several import several
-from rag_nodes.evaluation.dataset import Dataset, Question, Unplaced, reachable, trimmed_passage
+from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question, reachable, trimmed_passage
 from rag_nodes.evaluation.importers.names import DocumentNames, ending
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.parsers.foreign.placing import Visible
@@ -36,7 +36,7 @@ _MOST_PLACES = 5
 _MOST_LOOKED_AT = 1000
 """Places of one quote, or of the first part of it, among which the right one is looked for."""
 _ELLIPSIS = re.compile(r"(?:[\[(]\s*)?(?:…|\.\s?\.\s?\.)[.…]*(?:\s*[\])])?")
-"""What stands where somebody left words of a quote out. It begins with no blank: a search that may
+"""Mark of words that are left out of a quote. It begins with no blank: a search that may
 begin at each of many takes the square of their time."""
 _LEAST_PART = 3
 """Visible characters of a part of a quote between two ellipses."""
@@ -49,7 +49,7 @@ _WITHIN_WORD = regex.compile(
     regex.V1,
 )
 """Two characters between which no word ends; scripts without spaces do not say."""
-_SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\'\'\'\'""""""------ ')  # noqa: RUF001 -- what is told apart by nobody
+_SAME = str.maketrans("‘’‚‛“”„‟«»‐‑‒–—―\u00a0", '\'\'\'\'""""""------ ')  # noqa: RUF001 -- characters that nobody distinguishes
 """Marks that programs replace as they like."""
 _NOT_QUOTED = "no answer is quoted; quote the words that answer it"
 
@@ -59,8 +59,8 @@ class _UnknownError(Exception):
 
 
 _Chain = tuple[bool, int, list[Span]]
-"""Whether no part of a quote is on its pages, the characters they take, and where they stand: the
-smallest of several is meant."""
+"""Sort key of places: whether no part of the quote is on its pages, their characters, and where
+they stand. The smallest of several is meant."""
 
 
 class _Place(NamedTuple):
@@ -85,7 +85,7 @@ def place(labels: Labels, documents: Document | Sequence[Document], name: str) -
     """
     given: Sequence[Document] = several(documents)
     library = _Library(given)
-    questions, unplaced = [], []
+    questions, not_located = [], []
     interrupt = current_interrupt()
     for question in labels.questions:
         interrupt.check("looking up the answers")
@@ -95,9 +95,9 @@ def place(labels: Labels, documents: Document | Sequence[Document], name: str) -
             quote = next((quote.text for answer in question.gold for quote in answer), "")
             line = " ".join(quote.split())
             shown = line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 -- of a terminal
-            unplaced.append(Unplaced(question.id, question.text, shown, str(reason)))
+            not_located.append(NotLocated(question.id, question.text, shown, str(reason)))
     left_out = dict(labels.left_out)
-    return Dataset(name, tuple(given), tuple(questions), tuple(unplaced), left_out=left_out)
+    return Dataset(name, tuple(given), tuple(questions), tuple(not_located), left_out=left_out)
 
 
 class _Library:
@@ -158,7 +158,7 @@ class _Library:
         return [self._meant(found, quote)]
 
     def _meant(self, found: list[_Place], quote: Quote) -> list[_Place]:
-        """Of all places of a quote those that its label means."""
+        """Return those places of a quote that its label means."""
         if quote.pages:
             at = ((candidate, self._books[candidate.passage.document]) for candidate in found)
             on = [
@@ -170,8 +170,8 @@ class _Library:
         files = self._names.files(candidate.passage.document for candidate in found)
         if quote.document and len(files) > 1:
             raise _UnknownError(
-                f"it stands in {len(files)} files called {quote.document!r}; write the folder "
-                f"before the name, such as {ending(files[0])!r}"
+                f"it stands in {len(files)} files called '{quote.document}'; write the folder "
+                f"before the name, such as '{ending(files[0])}'"
             )
         if len(found) > _MOST_PLACES:
             raise _UnknownError(
@@ -192,7 +192,7 @@ class _Library:
             return [self._books[document] for document in found]
         known = self._names.shown()
         raise _UnknownError(
-            f"no document is called {name!r}; write one of the names there are ({known}), or none"
+            f"no document is called '{name}'; write one of the names there are ({known}), or none"
         )
 
 

@@ -167,7 +167,7 @@ def _cell_of(report: EvaluationReport, outcome: Outcome, question: ReportQuestio
 
 
 def _pieces(outcome: Outcome, question: ReportQuestion) -> Iterator[TextPiece]:
-    """The text around the first passage of the gold, cut where chunks begin and gold changes."""
+    """The text around the first passage of the gold, split where chunks begin and gold changes."""
     around = question.around
     first, text, document = around.start, around.text, around.document
     last = first + len(text)

@@ -1,7 +1,7 @@
 """One function for many units: in this process, in several, or on Ray.
 
 All keep the same protocol. Those with other processes share one loop, which decides what is done
-again and who is blamed where a process dies. Nothing here knows what is done.
+again and who is retried in isolation where a process dies. Nothing here knows what is done.
 """
 
 from __future__ import annotations

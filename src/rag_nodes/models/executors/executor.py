@@ -1,6 +1,7 @@
 """Executors: units in, results out; in this process, or in others by one loop.
 
-The loop decides what is done again, and who is blamed for a death. Nothing here knows what is done.
+The loop decides what is done again, and which units of a crashed
+worker are retried in isolation. Nothing here knows what is done.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ UnitT = TypeVar("UnitT")
 ResultT = TypeVar("ResultT")
 
 _CPU_MAX = Path("/sys/fs/cgroup/cpu.max")
-"""Where a container says how many cores' worth of time it has."""
+"""File in which a container has its share of the cores."""
 TELL: ContextVar[Callable[[int | None], None]] = ContextVar("tell", default=lambda _: None)
 """Hears of each part of a unit before it is begun."""
 
@@ -132,7 +133,7 @@ class Death(NamedTuple):
 
 @dataclass(slots=True)
 class _Flight:
-    """A unit, and how many processes it took with it; one that did or may have is a suspect."""
+    """A unit, and the number of processes that it crashed; suspected units run in isolation."""
 
     unit: Any
     deaths: int = 0
@@ -140,7 +141,7 @@ class _Flight:
 
 
 class Dispatcher(Executor):
-    """Keeps workers busy, and has suspects done alone, so that nobody else is blamed."""
+    """Dispatches units to workers and retries units from a crashed worker in isolation."""
 
     def __init__(self, workers: int | None = None) -> None:
         if workers is not None and workers < 1:

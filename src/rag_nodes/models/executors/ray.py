@@ -30,7 +30,7 @@ _PORT_DIGITS = 5
 _PROBE = 5.0
 """Seconds a cluster has to answer; Ray itself would try for minutes."""
 _HTTP2_PREFACE = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
-"""How a client of gRPC, which Ray's processes speak, says hello (RFC 9113, 3.4)."""
+"""Greeting of a client of gRPC, which Ray's processes speak (RFC 9113, 3.4)."""
 _SETTINGS = b"\x04"
 """The type of the frame it is greeted with, the fourth byte of nine."""
 _REMEDY = "start one with `ray start --head`, or use worker processes of this machine"
@@ -196,7 +196,7 @@ def _probe(address: str) -> None:
     port = number_in(digits, _PORT_DIGITS)
     if not host or "/" in host or port is None:
         raise ConfigurationError(
-            f"{address!r} is no address of a Ray cluster; give host:port of its head, such as "
+            f"'{address}' is no address of a Ray cluster; give host:port of its head, such as "
             "10.0.0.5:6379, on a machine that `ray start` has made part of it"
         )
     try:
@@ -206,7 +206,7 @@ def _probe(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise EngineError(f"no Ray cluster answers at {address} ({error}); {_REMEDY}") from error
     if greeting[3:4] != _SETTINGS:
-        raise EngineError(f"what answers at {address} is no Ray cluster; {_REMEDY}")
+        raise EngineError(f"the server at {address} is no Ray cluster; {_REMEDY}")
 
 
 def _words(error: BaseException) -> str:

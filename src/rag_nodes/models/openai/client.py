@@ -220,7 +220,7 @@ class ServerModel(BaseModel):
         api_base: str | None = None,
         **values: Any,
     ) -> None:
-        # What LlamaIndex is not told, it looks for in the environment. All repeating is done by
+        # LlamaIndex looks for missing options in the environment. All repeating is done by
         # the client.
         told = {"api_key": _NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
         super().__init__(**{**values, **told})
@@ -234,7 +234,7 @@ class ServerModel(BaseModel):
         return self.model_copy()  # which shares the client
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Made anew of its options, key and headers; callbacks stay in this process."""
+        """Rebuilt from its options, key and headers; callbacks stay in this process."""
         options = {name: it for name, it in vars(self).items() if name != "callback_manager"}
         return partial(type(self), **options, http_client=self._http_client), ()
 

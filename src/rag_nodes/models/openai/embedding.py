@@ -38,7 +38,7 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
 
     embed_batch_size: int = Field(default=BATCH_TEXTS, gt=0, le=2048)
     _dimension: int | None = PrivateAttr(default=None)
-    """Of the first vector, where none was asked for."""
+    """Length of the first vector, if none was requested."""
 
     def __init__(
         self,

@@ -71,7 +71,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
     ) -> None:
         if not is_chatcomp_api_supported(model):
             raise ConfigurationError(
-                f"model {model!r} does not chat; choose another, such as gpt-5"
+                f"model '{model}' does not chat; choose another, such as gpt-5"
             )
         at_openai = api_base in (None, OPENAI_API_BASE)
         known = {
@@ -137,7 +137,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
                     yield answer
         if reason is None and (text or acts):
             raise ModelResponseError(
-                f"{self._here}: the answer was cut off after {len(text)} characters; try again"
+                f"{self._here}: the answer is incomplete after {len(text)} characters; try again"
             )
         if not text.strip() and not acts:
             raise self._nothing(reason)

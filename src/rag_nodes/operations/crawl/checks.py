@@ -31,6 +31,7 @@ FindingKind = Literal[
     "too-small",
 ]
 _MAX_QUOTE = 80
+"""Characters of a quote in a finding."""
 
 
 class PageFinding(NamedTuple):

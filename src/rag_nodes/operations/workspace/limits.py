@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST_QUESTIONS = 1000
 """Questions one visitor may keep: the memory is everybody's."""
 MOST_PASSAGES = 20
-"""Passages of an answer, and answers to a question; of more there is no telling what answers it."""
+"""Passages of an answer, and answers to a question; of more, none is sure to be the answer."""
 MOST_QUOTES = 5_000
 """Quotes of all questions together."""
 MOST_QUOTE = 5_000
@@ -31,7 +31,7 @@ MOST_BYTES = 10_000_000
 MOST_ANSWERS = 20_000
 """Questions times rows: each answer of a row takes some 4 KB until the run has ended."""
 MOST_CHARACTERS = 20_000_000
-"""Characters of all documents times rows: all of them are cut, embedded and searched."""
+"""Characters of all documents times rows: all of them are split, embedded and searched."""
 FILE_SECONDS = 30.0
 """Seconds that reading a file may take at most; large ones get more."""
 MAX_KEPT_BYTES = 20 * 1024**2
@@ -134,7 +134,7 @@ def check_documents(documents: Sequence[Document], rows: int = 1) -> None:
     characters = sum(len(document.text) for document in documents)
     if rows * characters > MOST_CHARACTERS:
         raise DatasetTooLargeError(
-            f"{characters:,} characters in {rows:,} rows are {rows * characters:,} to cut and "
+            f"{characters:,} characters in {rows:,} rows are {rows * characters:,} to split and "
             f"search, over the {MOST_CHARACTERS:,} of one visitor; take fewer sizes, parsers or "
             f"documents, {_ELSEWHERE}"
         )

@@ -1,6 +1,6 @@
 """One user's documents, store and comparison, and at most one thing that runs on them.
 
-What reads and cuts files is imported when there is one: a question to a store has none.
+What reads and splits files is imported when there is one: a question to a store has none.
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ class Session:
         most: int,
         files: Mapping[str, bytes] | None = None,
     ) -> None:
-        """Add documents; the next question cuts them.
+        """Add documents; the next question splits them.
 
         Args:
             documents: what was read.

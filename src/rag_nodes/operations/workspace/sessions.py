@@ -127,7 +127,7 @@ class Sessions(Generic[Mine]):
         _close_all([session for _, session in entries])
 
     def sweep(self) -> None:
-        """Free what is idle for too long; happens by itself, also when nobody comes any more."""
+        """Free what is idle for too long, automatically, also when nobody comes any more."""
         now = self._clock()
         with self._lock:
             ended = self._expired(now)
@@ -143,7 +143,7 @@ class Sessions(Generic[Mine]):
         return [self._sessions.pop(key)[1] for key in old]
 
     def _ends_at(self, key: str) -> float:
-        """When a session ends that nobody uses any more."""
+        """Time after which an unused session ends."""
         used, session = self._sessions[key]
         return used + (self._idle_seconds if session.in_use else min(_EMPTY, self._idle_seconds))
 

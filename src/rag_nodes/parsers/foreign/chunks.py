@@ -29,7 +29,7 @@ class ForeignChunk:
     """One chunk as a foreign splitter gave it; its text need not be in the document.
 
     A `claim` is where the splitter itself says it is, a `window` what is to be read in its place,
-    and `parent` the position of the piece it was cut from, None where that is the document.
+    and `parent` the position of the piece it was split from, None where that is the document.
     """
 
     text: str

@@ -33,17 +33,17 @@ from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
 _NOT_PICKLED = frozenset({"callback_manager", "id_func"})
-"""What decides nothing of the output, and is of this process."""
+"""Attributes that do not affect the output and belong to this process."""
 
 
 class ForeignNodeParser(SpanNodeParser):
-    r"""Cuts with a splitter of LlamaIndex, LangChain, chonkie or your own.
+    r"""Splits with a splitter of LlamaIndex, LangChain, chonkie or your own.
 
     The splitter sees the text of a document and decides what a chunk is. Where that chunk is, is
     found out here: a node that has a place is an exact slice of its document, with offsets, pages
     and headings. A chunk that stands nowhere in the document, because the splitter changed its
-    words, or in several places that cannot be told apart, stays a node with the text it was given,
-    without offsets, pages and headings, and `start_char_idx` is None.
+    words, or in several places that cannot be distinguished, stays a node with the text it was
+    given, without offsets, pages and headings, and `start_char_idx` is None.
 
     Parents and children, and windows of sentences, are taken over; other metadata that the splitter
     sets are not.
@@ -155,10 +155,10 @@ class ForeignNodeParser(SpanNodeParser):
         ]
         placed = iter(self._build(origin, source, cuts))
         lost = [piece for piece, span in zip(pieces, places, strict=True) if span is None]
-        unplaced = iter(self._unplaced(origin, source, lost))
-        return pieces, [next(placed if span else unplaced) for span in places]
+        not_located = iter(self._not_located(origin, source, lost))
+        return pieces, [next(placed if span else not_located) for span in places]
 
-    def _unplaced(
+    def _not_located(
         self, origin: Origin, source: SourceText, pieces: Sequence[ForeignChunk]
     ) -> list[TextNode]:
         """Nodes of a text that is made of them alone, as they are not in the document."""
@@ -170,7 +170,7 @@ class ForeignNodeParser(SpanNodeParser):
         own = self._source(text, title=source.title, text_format=source.text_format)
         nodes = self._build(replace(origin, base=None, pages=None), own, cuts)
         for node in nodes:
-            node.id_ = _id("unplaced", node)
+            node.id_ = _id("not located", node)
         return nodes
 
     def _numbered(self, levels: Sequence[list[TextNode]]) -> list[BaseNode]:

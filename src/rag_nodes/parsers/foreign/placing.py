@@ -1,7 +1,7 @@
 """Location of a foreign splitter's chunks in a document: certain, or none.
 
 Whatever a splitter does to blank space, the visible characters of a chunk stand in the document as
-they are. So the search is one among visible characters. A chunk is placed where it follows the one
+they are. So the search is one among visible characters. A chunk is located where it follows the one
 before it without a gap or overlaps it, if there is one such place only. Where text was left out
 before it, it must be long and stand once in what comes next. All else has no place.
 """
@@ -22,7 +22,7 @@ _LEAST = 20
 _REACH = 50_000
 """Visible characters that a splitter leaves out at most between two chunks."""
 _LOOKS = 50
-"""How often, on average, a character of the document may be looked at: cost stays linear."""
+"""Average number of times that a character of the document may be looked at: cost stays linear."""
 _LAST_BLANK = 0x3000
 """The highest code point of blank space."""
 
@@ -30,7 +30,7 @@ _LAST_BLANK = 0x3000
 def place(text: Visible, pieces: Sequence[ForeignChunk], overlap: int | None) -> list[Span | None]:
     """The span of each piece; None where it has no place that is certain.
 
-    Pieces of the same parent, which come after it, are placed within it, in order: none starts or
+    Pieces of the same parent, which come after it, are located within it, in order: none starts or
     ends before the one before it does. Neighbours share at most `overlap` characters, if that is
     known.
     """
@@ -102,7 +102,7 @@ class Visible:
 
 
 class _Walk:
-    """One pass over pieces that were cut from the same region of visible characters, in order."""
+    """One pass over pieces that were split from the same region of visible characters, in order."""
 
     def __init__(self, text: Visible, region: Span, overlap: int | None, pieces: int) -> None:
         self._text = text

@@ -23,24 +23,25 @@ from rag_nodes.parsers.topics.breaks import Breaks
 from rag_nodes.text.spans import Span
 
 _DEEPEST = 6
+"""Levels of headings in Markdown and HTML."""
 _MOST_SIZES = 4
 """Sizes that code may take which is kept whole."""
 _LEXICAL = "lexical"
 
 
 class HeadingHierarchyNodeParser(SpanNodeParser):
-    r"""Cuts a Markdown document at its headings, H1 to H6.
+    r"""Splits a Markdown document at its headings, H1 to H6.
 
     A section shorter than `min_chunk_size` joins a neighbour, a heading without text joins the
-    section under it, and a section longer than `chunk_size` is cut between blocks, then sentences
+    section under it, and a section longer than `chunk_size` is split between blocks, then sentences
     or lines, and its parts numbered. No node under `min_chunk_size` is left that fits into
     one together with the node before or after it: it joins the one of its own section, else the
     one under more of the same headings, else the one before. A node of several sections stands
     under the one that is two thirds of it, else under the headings they share, and is no numbered
     part of any (`headings_inside` names the others).
 
-    Code within the size is never cut; code over it stands alone, marked `oversized`,
-    unless it is over `max_block_tokens` too: then it is cut between its lines, and each piece
+    Code within the size is never split; code over it stands alone, marked `oversized`,
+    unless it is over `max_block_tokens` too: then it is split between its lines, and each piece
     marked `split_block`. A part that continues a block of code names its language.
 
     Every node knows the headings above it (`heading_path`), which are embedded with its text as
@@ -68,7 +69,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         oversize: what happens to code over the size: "keep" it whole, or "split" it.
         max_block_tokens: tokens of code from which on it is split all the same. None: four times
             the size, but no more than an embedding model takes (7000) where the size allows it.
-        long_sections: how a long section is cut: after as many "sentences" as fit, or "semantic",
+        long_sections: how a long section is split: after as many "sentences" as fit, or "semantic",
             where their meaning moves apart, as SemanticNodeParser does.
         embedding: with "semantic", the name of the model that compares sentences: "lexical"
             (offline) or "openai:<model>".
@@ -124,12 +125,12 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         if most is not None and most < self.chunk_size:
             raise ConfigurationError(
                 f"max_block_tokens ({most}) must not be under chunk_size ({self.chunk_size}): "
-                "code within the size is never cut"
+                "code within the size is never split"
             )
         if self.long_sections != "semantic" and self.embedding != _LEXICAL:
             raise ConfigurationError(
-                f"embedding={self.embedding!r} has no effect with "
-                f"long_sections={self.long_sections!r}; leave it out or choose 'semantic'"
+                f"embedding='{self.embedding}' has no effect with "
+                f"long_sections='{self.long_sections}'; leave it out or choose 'semantic'"
             )
 
     @property
@@ -141,7 +142,7 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
         return self.max_block_tokens or max(usual, self.chunk_size)
 
     def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
-        """Sections, merged where short, cut where long."""
+        """Sections, merged where short, split where long."""
         packer, size, least = source.packer, self.chunk_size, self.min_chunk_size
         outline = Outline(packer, title=source.title, max_level=self.max_level, least=least)
         groups = list(outline.groups(size, least))

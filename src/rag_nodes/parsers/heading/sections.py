@@ -85,7 +85,7 @@ class Outline:
         """Return True if a section joins the group from `first`; `bare`: headings without text."""
         new = self.sections[section]
         if not self._fits(first, section, most):
-            # Headings without text go with the first part of a section that is cut anyway.
+            # Headings without text go with the first part of a section that is split anyway.
             return bare and new.has_body and not self._fits(section, section, most)
         if bare or self._fits(first, section - 1, least - 1):
             return True

@@ -22,7 +22,7 @@ from rag_nodes.text.spans import Span, trimmed
 
 
 class Stretch(NamedTuple):
-    """Blocks of a section that are cut in one way; code over the size is one with its headings."""
+    """Blocks of a section that are split alike; code over the size is one with its headings."""
 
     start: int
     end: int
@@ -31,7 +31,7 @@ class Stretch(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Splitter:
-    """Cuts stretches of a text into parts; code up to `ceiling` tokens stays whole."""
+    """Splits stretches of a text into parts; code up to `ceiling` tokens stays whole."""
 
     packer: Packer
     size: int
@@ -96,7 +96,7 @@ class Splitter:
             start, after = best_start(packer, self.shared(part), end, self.size), end
 
     def _end(self, start: int, after: int, stop: int) -> int:
-        """The best end within the size, before code that it would cut; `after` if there is none."""
+        """The best end within the size, before code that it would split, else `after`."""
         packer = self.packer
         while stop > after:
             end = packer.end_of_piece(start, after, stop, self.size)
@@ -120,7 +120,7 @@ class Splitter:
         return packer.cluster_end(start, self.size)
 
     def _code_around(self, offset: int) -> Block | None:
-        """The code that a cut at `offset` would fall into."""
+        """The code that a split at `offset` would fall into."""
         block = self.packer.block_at(offset)
         return block if block.kind is Kind.CODE and block.start < offset < block.end else None
 
@@ -169,7 +169,7 @@ _WINDOW = 1000
 def breaks_of(
     splitter: Splitter, stretches: Iterable[Stretch], least: int
 ) -> dict[Stretch, Breaks]:
-    """For each stretch to be cut by meaning, its sentences; parts under `least` join another.
+    """For each stretch to be split by meaning, its sentences; parts under `least` join another.
 
     Code over the size, and what fits anyway, is not among them.
     """

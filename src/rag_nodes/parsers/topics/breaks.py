@@ -21,13 +21,13 @@ _AUTHORS_BREAK = 3.0
 _NO_BREAK = -1.0
 """Stands for the gap after a heading; a cosine distance is never negative."""
 _NOT_COMPARED = -0.5
-"""Stands for a gap beyond what is embedded: wherever a measured one can be cut, that is."""
+"""Stands for a gap beyond what is embedded: wherever a measured one can be split, that is."""
 PERCENTILE = 75.0
 """Percentile of distances over which a gap is a break, unless another is asked for."""
 
 
 class Breaks:
-    """Cuts a text at the gaps over a percentile of all distances between its units.
+    """Splits a text at the gaps over a percentile of all distances between its units.
 
     Pieces hold at most `most` tokens. Vectors of the units arrive in windows; units for which none
     arrived are grouped by size alone. A piece of fewer than `least` tokens joins a neighbour where
@@ -98,7 +98,7 @@ class Breaks:
             first = last + 1
 
     def _split(self, first: int, last: int, gaps: NDArray[np.float64]) -> Iterator[Piece]:
-        """A long piece, cut at the widest gap within reach, again and again."""
+        """A long piece, split at the widest gap within reach, again and again."""
         units = self.units
         while first < last and not units.fits(first, last, self.most):
             furthest = min(units.last_within(first, self.most), last - 1)

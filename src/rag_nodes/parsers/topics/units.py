@@ -27,8 +27,8 @@ class TopicUnits:
     """The units of a text in order; together they hold every visible character.
 
     A unit is a sentence, a line of a list, or a whole heading, table or block of code. A sentence
-    over `limit` tokens is cut into its lines, what else is over it between lines, then words. Only
-    the first `embedded` units are to be embedded, all of them where that is None; `blocks` are
+    over `limit` tokens is split into its lines, what else is over it between lines, then words.
+    Only the first `embedded` units are to be embedded, all of them where that is None; `blocks` are
     those of the text unless it is a part of them that is meant.
     """
 
@@ -102,7 +102,7 @@ def _natural(packer: Packer, blocks: Sequence[Block]) -> Bounds:
 
 
 def _within(packer: Packer, units: Bounds, over: Collection[int], limit: int) -> Bounds:
-    """The units; those that are `over` and indeed do not fit are cut."""
+    """The units; those that are `over` and indeed do not fit are split."""
     pieces = Bounds([], [])
     for index, span in enumerate(map(Span, *units)):
         fits = index not in over or packer.count(*span) <= limit

@@ -1,7 +1,7 @@
 """A memory of what a store holds and of the files it came from: one SQLite file beside the store.
 
 It spares an ingest the opening of files that did not change, and answers what is stored, from when
-and how large. The store is the truth: a ledger that is lost or behind is made anew from it.
+and how large. The store is the truth: a ledger that is lost or behind is made again from it.
 """
 
 from rag_nodes.pipeline.ledger.database import FILE_NAME, ledger_path

@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 FILE_NAME = "ledger.sqlite"
 """File name of the ledger in the folder of an embedded store."""
-VERSION = 8
+VERSION = 9
 """Version of the tables; a ledger of another version is refused."""
 _APPLICATION = int.from_bytes(b"ragn")
 """Tells our files from other SQLite databases."""
 _BUSY_SECONDS = 30.0
 """For which another process may be writing; every write of ours takes milliseconds."""
 _PAUSE = 0.01
-"""Seconds between two attempts at what SQLite does not wait for by itself."""
+"""Seconds between two attempts at requests for which SQLite does not wait."""
 _HEADER = b"SQLite format 3\0"
 
 _COUNT = "SELECT count(*) FROM sqlite_schema"
@@ -55,7 +55,7 @@ CREATE TABLE collections (
 CREATE TABLE stored (
     collection TEXT NOT NULL, document_id TEXT NOT NULL, version TEXT NOT NULL,
     chunks INTEGER NOT NULL, parents INTEGER NOT NULL, tokens INTEGER NOT NULL,
-    largest INTEGER NOT NULL, unplaced INTEGER NOT NULL, error TEXT, stored_at REAL,
+    largest INTEGER NOT NULL, not_located INTEGER NOT NULL, error TEXT, stored_at REAL,
     failed_at REAL, path TEXT NOT NULL,
     PRIMARY KEY (collection, document_id)
 ) WITHOUT ROWID;
@@ -71,7 +71,7 @@ def ledger_path(location: str, given: str | Path | None = None) -> Path | None:
 
     Args:
         location: of the store, see `Store.location`.
-        given: where it was asked to be; None for its usual place.
+        given: where it was asked to be; None for its default place.
 
     Returns:
         In the folder of an embedded store; for a server a file in the user's state folder, by its
@@ -139,8 +139,8 @@ class LedgerDatabase:
         Within another one it is a part of that.
 
         Args:
-            synchronous: "FULL" has it on the disk at the end, so that it outlives a power cut, and
-                not only a kill, by which "NORMAL" loses nothing either.
+            synchronous: "FULL" has it on the disk at the end, so that it outlives a power failure,
+                and not only a kill, by which "NORMAL" loses nothing either.
         """
         with self._lock, translated(self.path):
             if self._connection.in_transaction:
@@ -232,7 +232,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise LedgerError(
             f"{path}: another release of rag_nodes wrote this ledger (version {version}, and this "
             f"one reads {VERSION}); move it away, with {path.name}-wal beside it, and ingest "
-            "again, which makes it anew from the store; or name another file"
+            "again, which makes it again from the store; or name another file"
         )
 
 

@@ -80,7 +80,7 @@ _SETTLE = """
 INSERT INTO stored VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, '')
 ON CONFLICT (collection, document_id) DO UPDATE SET
     version = excluded.version, chunks = excluded.chunks, parents = excluded.parents,
-    tokens = excluded.tokens, largest = excluded.largest, unplaced = excluded.unplaced,
+    tokens = excluded.tokens, largest = excluded.largest, not_located = excluded.not_located,
     error = excluded.error, stored_at = excluded.stored_at, failed_at = excluded.failed_at
 """
 _OPEN = """
@@ -211,7 +211,7 @@ class Ledger(LedgerDatabase):
         rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(several(lost)))
         return [(document_id, path, source) for document_id, path, source in rows]
 
-    def twins(self, corpus: str, content_hash: str) -> list[str]:
+    def duplicates(self, corpus: str, content_hash: str) -> list[str]:
         """The ids of the documents of files with the same bytes."""
         return [document_id for (document_id,) in self._read(_TWINS, corpus, content_hash)]
 

@@ -104,7 +104,7 @@ class StoredDocument(NamedTuple):
     `version` is that which is stored whole, see `version_of`; "" where none is, and from before the
     first write until the store confirmed the last one: numbers are then true of before. `chunks`
     can be found, `parents` are above them, `tokens` are of all chunks and `largest` of one, in the
-    parser's encoding; the place of `unplaced` in the document is not known. `error` says on one
+    parser's encoding; the place of `not_located` in the document is not known. `error` says on one
     line and without keys why the version that was read last is not stored whole, None where that is
     not known, or it is. Times are seconds since 1970.
     """
@@ -116,7 +116,7 @@ class StoredDocument(NamedTuple):
     parents: int = 0
     tokens: int = 0
     largest: int = 0
-    unplaced: int = 0
+    not_located: int = 0
     error: str | None = None
     stored_at: float | None = None
     failed_at: float | None = None
@@ -124,7 +124,7 @@ class StoredDocument(NamedTuple):
     @property
     def counts(self) -> Counts:
         """Sizes of the chunks."""
-        return Counts(self.chunks, self.parents, self.tokens, self.largest, self.unplaced)
+        return Counts(self.chunks, self.parents, self.tokens, self.largest, self.not_located)
 
     @property
     def nodes(self) -> int:

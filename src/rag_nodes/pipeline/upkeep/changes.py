@@ -136,7 +136,7 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
         ]
         more = f"; and {len(named) - _CANDIDATES} more" if len(named) > _CANDIDATES else ""
         raise AmbiguousDocumentError(
-            f"{word}: {len(named)} documents of corpus {corpus!r} have this name; name one by its "
+            f"{word}: {len(named)} documents of corpus '{corpus}' have this name; name one by its "
             f"path or id: {'; '.join(shown)}{more}"
         )
     inside = [
@@ -147,7 +147,7 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
     if named or inside:
         return named or inside
     raise DocumentMissingError(
-        f"{word}: no document of corpus {corpus!r} is this; {command('list', corpus)} shows those "
+        f"{word}: no document of corpus '{corpus}' is this; {command('list', corpus)} shows those "
         "there are"
     )
 

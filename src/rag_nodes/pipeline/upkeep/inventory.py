@@ -346,5 +346,5 @@ def _lack(lacking: Collection[StoredDocument]) -> str:
     if not lacking:
         return "nothing of it is stored"
     if all(row.version for row in lacking):
-        return "a former version of it is stored"
+        return "a previous version of it is stored"
     return "not all of its chunks are stored"

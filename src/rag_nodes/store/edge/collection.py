@@ -43,7 +43,7 @@ that names it: for each index the engine reads every payload again, now and when
 _PAGE = 1_000
 """Points read in one call."""
 CHECKPOINT = 2_000
-"""Points after which what was written is put on the disk itself: they outlive a power cut. What
+"""Points after which what was written is put on the disk itself: they outlive a power failure. What
 ends the process alone loses nothing that was acknowledged. What is full is sealed then."""
 
 
@@ -73,12 +73,12 @@ class Collection(EngineCollection):
         tenant: Tenant | None = None,
     ) -> None:
         self.shard, self.layout, self._name, self._disk = shard, layout, name, disk
-        self.where = f"{location}: collection {name!r}"
+        self.where = f"{location}: collection '{name}'"
         self._tenant = tenant
         self._unflushed = 0
         self._indexed: frozenset[str] = frozenset()
         self._is_large = False
-        # Given with every question: by itself the engine counts deleted points as well.
+        # Given with every question: by default the engine counts deleted points as well.
         corpus = edge.IdfParams(corpus=self._scope() or edge.Filter())
         self._terms = Terms(
             edge,
@@ -233,7 +233,7 @@ class Collection(EngineCollection):
             own = UUID(int=int(node_id)) if node_id.isdecimal() else UUID(node_id)
         except ValueError as error:
             raise ConfigurationError(
-                f"{self.where}: node id {node_id!r} is no UUID, and Qdrant takes nothing else; "
+                f"{self.where}: node id '{node_id}' is no UUID, and Qdrant takes nothing else; "
                 "give your nodes ids such as str(uuid.uuid4())"
             ) from error
         if self._tenant:

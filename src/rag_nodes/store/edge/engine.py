@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 FORMAT = 1
-"""Of the folder; raised when an older release could not read it."""
+"""Version of the folder's format; raised when an older release could not read it."""
 _NEW, _GONE = folder.UNFINISHED
 _folders: dict[Path, FolderEdge] = {}
 _folders_lock = threading.Lock()
@@ -60,7 +60,7 @@ class Edge(Engine):
             except (RagNodesError, ValueError, TypeError, KeyError, AttributeError):
                 raise
             except BaseException as error:
-                where = f"{self.location}: collection {collection!r}"
+                where = f"{self.location}: collection '{collection}'"
                 # What it gives up on is no `Exception`.
                 if type(error).__name__ == "PanicException":
                     raise StoreDamagedError(

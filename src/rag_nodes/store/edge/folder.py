@@ -2,7 +2,7 @@
 
 Each collection is a folder of its own in `collections`: a shard of the engine, and beside it what
 the collection is, its marks, and a manifest. The engine does not look at its files: it takes a
-vector file that was cut for a shorter one, and deletes a part whose `version.info` is missing. So
+vector file that was split for a shorter one, and deletes a part whose `version.info` is missing. So
 when a shard is closed, names and sizes of its files are written down, and checksums of those that
 are not large. The manifest is removed when the shard is opened: a process that is killed leaves
 none, and then there is nothing to compare with.
@@ -40,20 +40,20 @@ CHECKED = 1 << 20
 """Bytes up to which a file has a checksum: those that the engine steers by have. Of larger ones,
 with texts, words and vectors, the size is compared: to read them takes longer than a search."""
 _PART = re.compile(r"segments/[0-9a-f-]{36}/")
-"""Where the engine looks for parts; other files may lie about."""
+"""Folder in which the engine looks for parts; other files may lie about."""
 _NOBODYS = {
     *(".lock", ".gitignore", ".gitkeep", ".keep", ".DS_Store"),
     *("Thumbs.db", "desktop.ini", "lost+found", "store.new"),
 }
-"""What an empty folder may hold: what was left of opening it (a lock, a marker that was not written
-to its end), and what systems put everywhere."""
+"""Files that an empty folder may hold: those left from opening it (a lock, an incomplete marker),
+and those that systems put everywhere."""
 _OF_SYSTEM = re.compile(r"\(os error (\d+)\)")
-"""How the engine tells what the system said."""
+"""Prefix with which the engine reports an error of the system."""
 _NO_DAMAGE = {
     *(errno.EPERM, errno.EACCES, errno.EROFS, errno.EIO),
     *(errno.ENOMEM, errno.EMFILE, errno.ENFILE, errno.ENOSPC),
 }
-"""What the system may say of files that are whole."""
+"""Errors of the system that do not mean damaged files."""
 _NAMED = 3
 """Entries of a folder that a message names."""
 
@@ -146,7 +146,7 @@ def _is_collection(folder: Path) -> bool:
 
 
 def replace_json(file: Path, data: Any) -> None:
-    """Have a file hold some data, on the disk itself: the former, or the new, never a part."""
+    """Have a file hold some data, on the disk itself: the previous, or the new, never a part."""
     new = file.with_suffix(".new")
     with new.open("w", encoding="utf-8") as opened:
         json.dump(data, opened, indent=1)
@@ -172,7 +172,7 @@ def describe(folder: Path, name: str, layout: Layout) -> None:
 def _read_about(folder: Path) -> tuple[str, Layout]:
     about = json.loads((folder / ABOUT).read_bytes())
     if about["sparse"] not in {SPARSE, None}:
-        raise ValueError(f"its words are {about['sparse']!r}, and this release ranks {SPARSE!r}")
+        raise ValueError(f"its words are '{about['sparse']}', and this release ranks '{SPARSE}'")
     ignored = tuple(map(str, about.get("named", ())))  # of an earlier release
     layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], ignored)
     if not (folder / SHARD / CONFIG).is_file():

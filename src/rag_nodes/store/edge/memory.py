@@ -77,7 +77,7 @@ class SharedCollection(Collection):
         """Nothing: what ends with the process need not wait for the disk."""
 
     def _wrote(self, points: int) -> None:
-        """Seal what is full, by what all collections wrote: each by itself may stay small."""
+        """Seal what is full, by what all collections wrote: each alone may stay small."""
         self.shared.written += points
         if self.shared.written >= collection.CHECKPOINT:
             self.shared.written = 0
@@ -91,7 +91,7 @@ class SharedCollection(Collection):
         self._marks = {writer: epoch for writer, epoch in known.items() if epoch is not None}
 
     def disk_size(self) -> None:
-        """Nothing that can be told from what others take."""
+        """Unknown: memory is shared with other collections."""
 
     def _made(self, point: Point) -> Any:
         return super()._made(point._replace(payload={**point.payload, **self._own}))

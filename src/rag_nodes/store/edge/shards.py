@@ -6,7 +6,7 @@ goes in is looked at first.
 
 It maps vectors and payloads from files, but of the segment that it writes to it holds words, ids
 and indexed keys in memory, 2 KB for a chunk and more. A segment of some size is therefore sealed:
-written once more as one that can only lose points, of which everything is mapped, and the next is
+written again as one that can only lose points, of which everything is mapped, and the next is
 begun. Whoever writes holds one such segment in memory, however much is stored.
 """
 
@@ -37,7 +37,7 @@ _LEAST = 2_000
 _NEVER = 10**9
 """Kilobytes that no segment has."""
 _LOST = 0.5
-"""Share of deleted points from which a segment is written once more without them. Documents that
+"""Share of deleted points from which a segment is written again without them. Documents that
 change follow each other as they were written, so their old points are of one segment: with less,
 that one would be written again and again."""
 LEAST_FREE = 256 << 20
@@ -59,7 +59,7 @@ INDEX_KINDS: Mapping[str, Any] = {
     "integer": edge.IntegerIndexParams(memory=_MAPPED),
     "text": edge.TextIndexParams(memory=_MAPPED),
 }
-"""What an index of a key is told, by the kind of its values."""
+"""Parameters of the index of a key, by the kind of its values."""
 
 
 def made(folder: Path, layout: Layout, *, temporary: bool = False) -> Any:

@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from rag_nodes.store.opening import ServerOptions
 
 PROBE_SECONDS = 5
-"""How long opening a server waits for a sign of life."""
+"""Time for which opening a server waits for a reply."""
 FIRST_WAIT = 0.25
 """Seconds before the first repetition, at most; each further one waits twice as long."""
 LONGEST_WAIT = 8.0
@@ -48,9 +48,10 @@ LONGEST_ASKED = 60.0
 """Seconds that a server may ask to wait for."""
 REFUSED = (401, 403)
 """Statuses of a key that may not do it."""
+# Statuses of HTTP.
 NOT_FOUND = 404
-_FULL = 429
-_LATE = 504
+_FULL = 429  # too many requests
+_LATE = 504  # gateway timeout
 _FAULTS = range(500, 600)
 _OF_GRPC = {
     StatusCode.UNAUTHENTICATED: 401,
@@ -94,7 +95,7 @@ def connected(url: str, api_key: str | None, options: ServerOptions) -> QdrantCl
     # `_check_key` has said what is to be said about it.
     warnings.filterwarnings("ignore", message="Api key is used with an insecure connection")
     with translated(url):
-        # Where nobody listens, whoever mistyped the URL is told at once.
+        # Where nobody listens, whoever mistyped the URL learns it at once.
         with closing(made(PROBE_SECONDS)) as probe:
             Repeating(probe, options.retries, TimeoutException, ConnectError).get_collections()
         return made(options.timeout)
@@ -219,7 +220,7 @@ def _no_answer(error: Exception, where: str) -> StoreError:
         return _late(where, type(error).__name__)
     if isinstance(error, ValidationError):
         return StoreUnreachableError(
-            f"{where}: what answers there does not speak as a Qdrant server does; check the "
+            f"{where}: the server there does not answer as a Qdrant server does; check the "
             "address, and that server and qdrant-client are of about the same version"
         )
     return StoreUnreachableError(

@@ -84,7 +84,7 @@ class Served(Engine):
                 raise
             self._known.pop(name, None)
             return None
-        where = f"{self.location}: collection {name!r}"
+        where = f"{self.location}: collection '{name}'"
         found = ServedCollection(self._asked, name, where, info)
         self._known[name] = found
         return found
@@ -221,7 +221,7 @@ class ServedCollection(EngineCollection):
     def _every(self, chosen: Any) -> int:
         """Return about how many chunks meet a condition.
 
-        Without one it is remembered, as it changes what is usual by little.
+        Without one it is remembered, as it changes the average little.
         """
         present = TERMS.filter(TERMS.having(self.layout.dense), chosen)
         if chosen is not None:
@@ -247,7 +247,7 @@ class ServedCollection(EngineCollection):
         """Have the server index keys that filters name, unless it does; asked once.
 
         Collections that another program made lack some. A key that may only read cannot add
-        them, and the server decides by itself whether it filters without.
+        them, and the server decides whether it filters without.
         """
         lacking = {
             key: "keyword" if kind == "any" else kind

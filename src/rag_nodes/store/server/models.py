@@ -90,7 +90,7 @@ def layout_of(params: Any, where: str) -> Layout:
     if not known or (len(vectors) > 1 and known[0] not in (DENSE, UNNAMED)):
         raise ConfigurationError(
             f"{where} has {len(vectors)} kinds of vectors ({', '.join(vectors) or 'none'}), none "
-            f"of them {DENSE!r}; ingest the documents into a collection of ours"
+            f"of them '{DENSE}'; ingest the documents into a collection of ours"
         )
     found = vectors[known[0]]
     if not _is_cosine(found):

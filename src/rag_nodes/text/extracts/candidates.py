@@ -30,7 +30,7 @@ _NOISE = re.compile(
 )
 _INDENT = re.compile(r" {0,3}")
 _INNER_INDENT = re.compile(r"[\s>]*")
-"""What may stand before a fence, and before one in a list or quote."""
+"""Marks that may stand before a fence, and before one in a list or quote."""
 _NEVER_QUOTED = frozenset({Kind.RULE, Kind.FRONT_MATTER})
 _MAX_SCANS = 4
 """Fences without a partner that are looked behind; more are hardly chance."""
@@ -114,7 +114,7 @@ def _pieces(text: str) -> Iterator[tuple[int, int, bool]]:
 def _blocks(text: str) -> Iterator[Block]:
     """Blocks of which something may be quoted.
 
-    A fence without a partner hides nothing: the cut of a chunk may have taken the other.
+    A fence without a partner hides nothing: the split of a chunk may have taken the other.
     """
     text = text.replace("\r\n", " \n").replace("\r", "\n")  # every offset stays as it is
     text_format = format_of(text)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _MIN_SCORE = 0.2
 """Share of the question's weight below which a sentence answers nothing."""
 _MIN_RATIO = 0.45
-"""Of the first extract's score: what later ones need at least."""
+"""Share of the first extract's score that later ones need."""
 _LOOSE_MATCH = 0.7
 """Weight of a word with the same stem or beginning, such as `reads` for `reading`."""
 _MIN_BEGINNING = 4
@@ -36,13 +36,13 @@ _MIN_WEIGHT = 1.0
 _REPEATED = 0.8
 """Weight of question words that an earlier extract covers already."""
 _RANK_PRIOR = 0.5
-"""How much the first passage's sentences gain over those of the last."""
+"""Gain of the first passage's sentences over those of the last."""
 _PHRASE = 0.5
-"""How much a sentence gains that has all neighbouring words of the question side by side."""
+"""Gain of a sentence that has all neighbouring words of the question side by side."""
 _SHORT = 6
 """Words up to which a sentence is only the same as another when all of it is."""
 _LENGTH_PENALTY = 0.1
-"""How much a sentence of twice the average length is held back."""
+"""Penalty of a sentence of twice the average length."""
 
 _QUOTED = 3
 """Sentences that a summary of a text's own words has at most."""
@@ -66,7 +66,7 @@ def extract(
 ) -> list[Extract]:
     """The best sentences of the passages, best first.
 
-    Headings, rules, code and page furniture are passed over; a sentence that several passages
+    Headings, rules, code and page boilerplate are passed over; a sentence that several passages
     hold counts once; one that opens with a pronoun brings the sentence before it along.
 
     Args:
@@ -120,7 +120,7 @@ def own_summary(text: str, heading: str, max_tokens: int) -> str:
     Args:
         text: not blank.
         heading: what it is about, "" when unknown.
-        max_tokens: tokens the summary may hold; at least one sentence is cut to them.
+        max_tokens: tokens the summary may hold; at least one sentence is truncated to them.
     """
     index = TokenIndex(text)
     chosen: list[tuple[int, int]] = []
@@ -228,7 +228,7 @@ def _chosen(
 def _is_said(candidate: CandidateSentence, chosen: list[tuple[CandidateSentence, float]]) -> bool:
     """Return True if a chosen sentence holds this one, or the other way round.
 
-    Chunks that overlap repeat sentences, and those that cut anywhere repeat them in part, down to
+    Chunks that overlap repeat sentences, and those that split anywhere repeat them in part, down to
     half a word at either end, which is why the outermost words do not count.
     """
     return any(

@@ -140,7 +140,7 @@ class Repeats:
         yield from before.values()
 
     def _part(self, number: int, twin: int, span: Span) -> Span | None:
-        """Return the part of a twin that repeats what a span holds of a unit; None if unknown."""
+        """Return the part of a duplicate that repeats a span of a unit; None if unknown."""
         unit, other = self._units[number], self._units[twin]
         if _holds(span, unit.held):
             return other.held

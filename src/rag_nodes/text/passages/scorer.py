@@ -3,7 +3,7 @@
 Multi-scale BM25: each sentence is scored by the question's words in windows around it, from the
 sentence alone to all that may be read, so that no width has to be chosen. The best sentences grow
 into passages. The weight of a word in a window is that of BM25 (Robertson and Zaragoza, "The
-Probabilistic Relevance Framework", 2009). How rare a word is counts anew at each width, among the
+Probabilistic Relevance Framework", 2009). How rare a word is counts again at each width, among the
 candidates only: one that fills every wide window says nothing there, and the narrow ones decide.
 """
 
@@ -70,7 +70,7 @@ class MultiWidthScorer:
         return found
 
     def _windows(self, width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Of each unit the first and behind the last unit whose middle is in its window."""
+        """Return the first unit of each unit's window, and the one behind the last."""
         numbers = np.arange(len(self._ends))
         if width == 0:
             return numbers, numbers + 1

@@ -82,9 +82,9 @@ def _joined(pieces: Sequence[TextRun]) -> Iterator[TextRun]:
 
 
 LONGEST = 400
-"""Letters from which a sentence is cut: speech without marks, or a script without them, is none."""
+"""Letters from which a sentence is split: speech or a script without marks has none."""
 PART = 200
-"""Letters of the parts it is cut in, about."""
+"""Letters of the parts it is split in, about."""
 SHORTEST_LINES = 100
 """Letters that lines of code, lists and tables have at least together: a brace is no thought."""
 _DENSE = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}"
@@ -96,7 +96,7 @@ _ENDS = (
     regex.compile(rf"[\p{{Po}}\p{{Pe}}\p{{Pf}}\p{{Pd}}]++(?:\s++|(?=[{_DENSE}]))"),
     regex.compile(r"\s++"),
 )
-"""What a text is best cut behind: a line, a phrase, a word."""
+"""Best ends of a part of a text: those of a line, a phrase, a word."""
 
 
 def units_in(packer: Packer) -> Iterator[Span]:
@@ -177,7 +177,7 @@ def _parts(text: str, unit: Span) -> Iterator[Span]:
 
 
 def _cut(text: str, ideal: int, reach: int, floor: int) -> int:
-    """The best place to cut near an offset; never inside what is seen as one character."""
+    """The best place to split near an offset; never inside what is seen as one character."""
     low = max(floor, ideal - reach)
     for ends in _ENDS:
         found = [match.end() for match in ends.finditer(text, low, ideal + reach)]
@@ -259,7 +259,7 @@ class _Beside:
 
 
 def units_of(question: str, runs: Sequence[TextRun]) -> Units:
-    """Cut runs into units and count the question's words in each."""
+    """Split runs into units and count the question's words in each."""
     asked = list(dict.fromkeys(content_words(question)))
     languages = _languages(runs)
     terms = {language: _Terms(asked, language) for language in set(languages.values())}

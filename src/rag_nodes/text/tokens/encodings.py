@@ -54,12 +54,12 @@ def encodable(text: str) -> str:
 
 
 _ORIGIN = "https://openaipublic.blob.core.windows.net/encodings/"
-"""Where vocabularies come from; tiktoken names its copies after that."""
+"""Address of the vocabularies; tiktoken names its copies after it."""
 _SHA256 = {
     "cl100k_base": "223921b76ee99bde995b7ff738513eef100fb51d18c93597a113bcffe865b2a7",
     "o200k_base": "446a9538cb6c348e3516120d7c08b09f57c36495e2acfffe59a5bf8b0cfb1a2d",
 }
-"""Of the vocabularies of the encodings that gigatoken knows."""
+"""Checksums of the vocabularies of the encodings that gigatoken knows."""
 
 
 @lru_cache(maxsize=8)
@@ -88,14 +88,14 @@ def load_encoding(name: str) -> tiktoken.Encoding:
 
     if name not in tiktoken.list_encoding_names():
         known = ", ".join(sorted(tiktoken.list_encoding_names()))
-        raise ConfigurationError(f"unknown tokenizer {name!r}; choose one of: {known}")
+        raise ConfigurationError(f"unknown tokenizer '{name}'; choose one of: {known}")
     with _vocabulary_within_reach(name):
         try:
             return tiktoken.get_encoding(name)
         except Exception as error:
             raise ConfigurationError(
-                f"the vocabulary of tokenizer {name!r} is not on this machine and could not be "
-                f"fetched ({type(error).__name__}); use {DEFAULT_ENCODING!r}, which ships with "
+                f"the vocabulary of tokenizer '{name}' is not on this machine and could not be "
+                f"fetched ({type(error).__name__}); use '{DEFAULT_ENCODING}', which ships with "
                 f"LlamaIndex, or put the file into the folder named by {_FOLDER}"
             ) from error
 
@@ -104,8 +104,8 @@ class TiktokenEncoder:
     """Any encoding, by tiktoken; for any number of threads. Special tokens are plain text.
 
     `characters` says how many begin in each token: of those that a token holds in part, what it
-    begins counts, what it goes on with does not. Texts up to `quick` characters are encoded anew in
-    less time than it takes to look up their count.
+    begins counts, what it goes on with does not. Texts up to `quick` characters are encoded again
+    in less time than it takes to look up their count.
     """
 
     quick = 0

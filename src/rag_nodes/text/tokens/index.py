@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 _LETTER_BEFORE_MARK = re.compile(r"(?<=[^\W\d_])(?=[,.;:!?)\]}。、，！？；：…])")  # noqa: RUF001 -- CJK marks are meant
 _FRESH_SPACE = re.compile(r"(?<!\s) ")
-"""A space behind something visible: every pattern of tiktoken cuts here."""
+"""A space behind something visible: every pattern of tiktoken splits here."""
 _EDGE = 400
 """Characters searched for a place where tokens start afresh before encoding the whole span."""
 _EDGE_TOKENS = 4
 """Tokens by which a span's own count may differ from the text's at its ends."""
 _REMEMBERED = 256
-"""Counts kept, because the same few spans are asked for while a cut is chosen."""
+"""Counts kept, because the same few spans are asked for while a split is chosen."""
 
 
 class TokenEnds:

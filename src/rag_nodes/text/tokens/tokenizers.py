@@ -5,7 +5,7 @@
                                  one, or a model that is in the local Hugging Face cache
     chars                        one token for each character
     estimate                     one token for every three characters begun: for
-                                 models without a public vocabulary, and never chosen by itself
+                                 models without a public vocabulary, and never chosen automatically
 
 Nothing is downloaded. Special tokens in a text count as plain text, and those a model puts around
 it (`[CLS]`, `</s>`) are not counted: leave it room for them.
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 HUGGING_FACE = "hf:"
-"""What the name of a Hugging Face tokenizer starts with."""
+"""Prefix of the name of a Hugging Face tokenizer."""
 CHARACTERS = "chars"
 ESTIMATE = "estimate"
 _CHARACTERS_PER_TOKEN = {CHARACTERS: 1, ESTIMATE: 3}
@@ -79,7 +79,7 @@ def check_tokenizer(name: str) -> None:
     except ConfigurationError as error:
         if name.startswith(HUGGING_FACE):
             raise
-        more = f"{HUGGING_FACE}<model or path>, {CHARACTERS!r}, or {ESTIMATE!r} (inexact)"
+        more = f"{HUGGING_FACE}<model or path>, '{CHARACTERS}', or '{ESTIMATE}' (inexact)"
         raise ConfigurationError(f"{error}; or {more}") from error
 
 
@@ -149,7 +149,7 @@ class SliceIndex(TokenEnds):
 
 
 def _ends_by_block(text: str, tokenizer: HuggingFaceTokenizer) -> NDArray[np.int64]:
-    """Ends of tokens, with blocks cut at spaces so that memory stays flat."""
+    """Ends of tokens, with blocks split at spaces so that memory stays flat."""
     pieces = [np.empty(0, dtype=np.int64)]
     start = 0
     while start < len(text):
@@ -163,7 +163,7 @@ def _ends_by_block(text: str, tokenizer: HuggingFaceTokenizer) -> NDArray[np.int
 
 
 class HuggingFaceTokenizer:
-    """A tokenizer of the `tokenizers` library, without what a model would add or cut off.
+    """A tokenizer of the `tokenizers` library, without what a model would add or truncate.
 
     It is changed in place: it no longer truncates or pads, and special tokens are plain text.
     """
@@ -205,7 +205,7 @@ def load_hugging_face(name: str) -> HuggingFaceTokenizer:
     except Exception as error:
         # The library raises bare `Exception` for a file it cannot make sense of.
         raise ConfigurationError(
-            f"tokenizer {name!r}: {path} cannot be read ({error}); "
+            f"tokenizer '{name}': {path} cannot be read ({error}); "
             f"it must be a {_FILE} of the tokenizers library"
         ) from error
 
@@ -220,7 +220,7 @@ def _file_of(model: str) -> Path:
     cached = _cached_file(model)
     if cached is None:
         raise ConfigurationError(
-            f"tokenizer '{HUGGING_FACE}{model}': there is no file or folder {model!r} with a "
+            f"tokenizer '{HUGGING_FACE}{model}': there is no file or folder '{model}' with a "
             f"{_FILE}, and no model of that name in the local Hugging Face cache; fetch it with "
             f"`hf download {model} {_FILE}`, or name the path of a {_FILE}"
         )
