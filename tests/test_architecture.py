@@ -23,7 +23,7 @@ def test_the_page_has_a_row_for_every_room() -> None:
 
 
 @pytest.mark.parametrize("path", SLOW)
-def test_what_make_quick_leaves_out_is_there(path: str) -> None:
+def test_files_excluded_from_make_quick_exist(path: str) -> None:
     assert (HERE / path).exists()
 
 

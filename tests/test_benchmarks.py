@@ -22,7 +22,7 @@ def test_every_benchmark_finds_what_it_imports_of_the_library(script: Path) -> N
             exec(ast.unparse(found), {})  # noqa: S102 -- an import of ours
 
 
-def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_placed() -> None:
+def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_located() -> None:
     found = json.loads((FOLDER / "fresh_questions.json").read_text(encoding="utf-8"))
     questions = found["questions"]
     placed = (FOLDER / "fresh_documents.py").read_text(encoding="utf-8")

@@ -60,7 +60,7 @@ def test_an_interrupted_write_leaves_the_file_as_it_was(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_a_disk_that_is_full_at_the_end_is_told_and_costs_nothing_that_was_there(
+def test_a_disk_that_is_full_at_the_end_is_reported_and_costs_nothing_that_was_there(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _disk_is_full(monkeypatch, path)

@@ -196,13 +196,13 @@ def test_a_trace_says_where_an_exception_was_raised_without_its_text() -> None:
     assert CANARY not in trace
 
 
-def test_what_python_and_the_system_say_of_an_exception_is_told() -> None:
+def test_what_python_and_the_system_say_of_an_exception_is_reported() -> None:
     assert kind_of(ModuleNotFoundError(CANARY, name="absent")).endswith("No module named 'absent'")
     assert kind_of(OSError(28, CANARY)) == "OSError: No space left on device"
     assert kind_of(KeyError(CANARY)) == "KeyError"
 
 
-def test_a_refused_key_is_explained_for_the_surface_where_it_is_told() -> None:
+def test_a_refused_key_is_explained_for_the_surface_where_it_is_reported() -> None:
     class RefusedError(Exception):
         status_code = 401
 

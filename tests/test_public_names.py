@@ -82,7 +82,7 @@ def test_a_name_that_does_not_exist_is_an_attribute_error(name: str) -> None:
         getattr(rag_nodes, name)
 
 
-def test_what_llama_hub_is_told_exists() -> None:
+def test_classes_declared_for_llama_hub_exist() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     hub = project["tool"]["llamahub"]
     classes = hub["class_authors"]

@@ -198,7 +198,7 @@ def test_the_answer_settings_of_a_source_document_have_a_name() -> None:
     )
 
 
-def test_what_is_set_by_itself_wins_over_a_preset(
+def test_what_is_set_alone_wins_over_a_preset(
     no_configuration: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (no_configuration / "rag_nodes.toml").write_text(

@@ -67,7 +67,7 @@ def test_clearing_removes_the_turns_and_other_documents_do(
     assert not [name for name in visitor.regions if name.startswith("turn")]
 
 
-def test_after_a_restart_the_page_is_drawn_anew_and_says_what_was_lost(
+def test_after_a_restart_the_page_is_drawn_again_and_says_what_was_lost(
     visitor: Visitor, settings: Settings, red: Path
 ) -> None:
     visitor.load(red)

@@ -167,7 +167,7 @@ def test_a_line_of_the_table_opens_its_passage(visitor: Visitor) -> None:
     assert place_of(verdict, 999) is None
 
 
-def test_another_length_of_answers_decides_anew(visitor: Visitor) -> None:
+def test_another_length_of_answers_decides_again(visitor: Visitor) -> None:
     first = _ended(visitor).decider.verdict
     visitor.act("length", length="page")
     second = _ended(visitor).decider.verdict
@@ -176,7 +176,7 @@ def test_another_length_of_answers_decides_anew(visitor: Visitor) -> None:
     assert visitor.session.decider.verdict is first
 
 
-def test_another_context_decides_anew(visitor: Visitor) -> None:
+def test_another_context_decides_again(visitor: Visitor) -> None:
     _ended(visitor)
     visitor.act("context", value="chunks:5")
     visitor.settle()
@@ -213,7 +213,9 @@ def test_a_stopped_test_and_a_fault_say_so(
     assert "Stopped. Keeping the default settings." in visitor.text("decision")
 
 
-def test_the_details_of_another_comparison_are_drawn_anew(visitor: Visitor, tmp_path: Path) -> None:
+def test_the_details_of_another_comparison_are_drawn_again(
+    visitor: Visitor, tmp_path: Path
+) -> None:
     _ended(visitor)
     visitor.load(written(tmp_path / "other.md", "The other document is short."))
     assert "Nothing has been measured yet" in str(details_html(visitor.session))

@@ -112,7 +112,7 @@ def test_files_are_compared_in_memory_where_a_store_is_configured(
 
 
 @pytest.mark.usefixtures("evaluate")
-def test_a_file_that_cannot_be_read_is_told_beside_an_engine_alone(command: Command) -> None:
+def test_a_file_that_cannot_be_read_is_reported_beside_an_engine_alone(command: Command) -> None:
     Path("bad.pdf").write_text("no PDF")
     asked = ("compare", "manual.md", "bad.pdf", "--ask", "What starts the generator?")
     ended = command(*asked, "--column", "mine=my_engines:engine", "--json")

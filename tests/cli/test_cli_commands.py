@@ -295,7 +295,7 @@ def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
 # --- where no parser is named ---------------------------------------------------------------------
 
 
-def test_a_folder_that_is_ingested_without_a_parser_is_cut_and_asked_by_retrieval(
+def test_a_folder_that_is_ingested_without_a_parser_is_split_and_asked_by_retrieval(
     command: Command, tmp_path: Path
 ) -> None:
     crawl, kept = write_crawl(tmp_path / "crawl.json"), ("--store", tmp_path / "kept")

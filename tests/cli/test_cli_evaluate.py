@@ -122,7 +122,7 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     assert both.json["gates"][0]["gap"]["mean"] == pytest.approx(-0.5)
 
 
-def test_what_cannot_be_placed_or_read_is_named_and_the_rest_is_measured(
+def test_what_cannot_be_located_or_read_is_named_and_the_rest_is_measured(
     command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.pdf"

@@ -40,7 +40,7 @@ def test_a_share_is_all_only_where_all_was_saved(command: Command, folder: Path)
     assert "Already embedded: 99%" in command("ingest", folder, *KEPT).stdout
 
 
-def test_another_option_says_what_became_of_the_former_collection(
+def test_another_option_says_what_became_of_the_previous_collection(
     command: Command, folder: Path
 ) -> None:
     command("ingest", folder, *KEPT)

@@ -15,7 +15,7 @@ EMBEDDING = ("--embedding", "own_models:LettersEmbedding", "--embedding-option",
 LLM = ("--llm", "own_models:ParrotLLM", "--llm-option", "says=Nine litres [Source 1].")
 
 
-def test_models_named_by_their_path_cut_embed_and_answer_and_are_named_in_the_report(
+def test_models_named_by_their_path_split_embed_and_answer_and_are_named_in_the_report(
     command: Command, manual: Path
 ) -> None:
     asked = ("-a", "How much does the tank hold?", "-p", "fixed", "-p", "semantic")

@@ -108,7 +108,7 @@ def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: P
     assert [entry["text"] for entry in cut] == [node.text for node in again([read(FERRY)])]
 
 
-def test_how_to_use_the_choice_is_told_where_nothing_is_written(command: Command) -> None:
+def test_how_to_use_the_choice_is_reported_where_nothing_is_written(command: Command) -> None:
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive")
     ended = command(*asked, *QUICK[:-1], *CHUNKS)
     said = " ".join(ended.stderr.split())

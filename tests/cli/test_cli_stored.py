@@ -166,7 +166,7 @@ def test_list_says_whose_number_of_chunks_is_whose(
     assert "Chunks: FixedSizeNodeParser · default.HeadingHierarchyNodeParser." in told
 
 
-def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
+def test_a_previous_collection_goes_by_the_command_that_the_ingest_tells(
     command: Command, manual: Path, store: Path
 ) -> None:
     place = ("--store", store)
@@ -184,7 +184,7 @@ def test_a_former_collection_goes_by_the_command_that_the_ingest_tells(
     assert len(kept) == 3
 
 
-def test_clear_deletes_with_yes_alone_what_one_parser_cut_or_all(
+def test_clear_deletes_with_yes_alone_what_one_parser_split_or_all(
     command: Command, store: Path
 ) -> None:
     before = chunks(command, store)

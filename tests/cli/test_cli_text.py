@@ -126,7 +126,7 @@ def test_off_a_terminal_progress_is_a_line_now_and_then() -> None:
     ]
 
 
-def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
+def test_the_last_file_and_the_last_chunk_are_always_reported() -> None:
     assert told(
         Doing("Reading"),
         Progress("read", "a.md", 1, 2),
@@ -145,7 +145,7 @@ def test_the_last_file_and_the_last_chunk_are_always_told() -> None:
     ]
 
 
-def test_all_progress_is_told_by_one_rule() -> None:
+def test_all_progress_is_reported_by_one_rule() -> None:
     said = [words_of(step)[:2] for step in (
         DocsStep("pages", "https://docs.example/a", 3),
         DocsStep("summaries", "a-model", 2, 7),

@@ -123,7 +123,7 @@ def test_a_page_uses_no_word_that_the_field_has_a_better_one_for(page: Path) -> 
 
 
 @pytest.mark.parametrize("command", COMMANDS)
-def test_help_uses_none_either_and_cuts_nothing_at_80_columns(command: str) -> None:
+def test_help_uses_none_either_and_truncates_nothing_at_80_columns(command: str) -> None:
     plain = re.sub(r"[│╭╮╰╯─]", " ", help_of(command))
     assert banned_in(plain) == []
     assert "…" not in plain

@@ -104,7 +104,7 @@ def test_pieces_have_ids_numbers_and_neighbours_of_their_own() -> None:
     assert [piece.node_id for piece in again] == [piece.node_id for piece in pieces]
 
 
-def test_cuts_prefer_paragraphs_then_sentences_then_words() -> None:
+def test_splits_prefer_paragraphs_then_sentences_then_words() -> None:
     half = sentences(7)
     paragraphs = GUARD([TextNode(text=f"{half}\n\n{half}\n\n{half}")])
     assert [piece.text for piece in paragraphs] == [half] * 3
@@ -130,7 +130,7 @@ def test_a_parent_of_any_length_stays_whole_as_it_is_not_embedded() -> None:
     assert all(fits(piece) for piece in guarded[len(parents) :])
 
 
-def test_code_is_cut_at_line_ends() -> None:
+def test_code_is_split_at_line_ends() -> None:
     line = "value = compute(first, second)  # a line of code. Not a sentence"
     node = TextNode(text="\n".join([line] * 40), metadata={"blocks": ["code"]})
     node.excluded_embed_metadata_keys = ["blocks"]
@@ -183,7 +183,7 @@ def test_whatever_the_text_every_piece_fits_and_nothing_visible_is_lost(text: st
         assert "".join("".join(p.text.split()) for p in pieces) == "".join(text.split())
 
 
-def test_the_middle_of_code_is_cut_at_line_ends_where_the_fence_is_in_another_node() -> None:
+def test_the_middle_of_code_is_split_at_line_ends_where_the_fence_is_in_another_node() -> None:
     lines = [f"value_{n} = compute(value_{n}, of={n})  # First. Then second." for n in range(60)]
     text = "# A\n\n```py\n" + "\n".join(lines) + "\n```"
     parser = get_parser("heading", chunk_size=200, min_chunk_size=0, oversize="split")
@@ -194,7 +194,7 @@ def test_the_middle_of_code_is_cut_at_line_ends_where_the_fence_is_in_another_no
     assert {line for piece in pieces for line in piece.text.splitlines()} <= set(lines)
 
 
-def test_plain_text_is_cut_as_plain_text() -> None:
+def test_plain_text_is_split_as_plain_text() -> None:
     text = "```\n" + sentences(12) + "\n\n" + sentences(12)
     node = TextNode(text=text, metadata={"text_format": "plain"})
     node.excluded_embed_metadata_keys = ["text_format"]

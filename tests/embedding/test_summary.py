@@ -176,7 +176,7 @@ def test_as_many_requests_wait_in_threads_as_are_allowed() -> None:
     assert {node.metadata.get("summary") for node in nodes} == {"They met."}
 
 
-def test_a_summary_cut_off_by_the_limit_ends_with_a_whole_sentence() -> None:
+def test_a_summary_truncated_by_the_limit_ends_with_a_whole_sentence() -> None:
     model = Counting(answer="It holds nine litres. Fill it before the fir", ended_by="length")
     [node] = SectionSummary(llm=model)(chunks(1))
     assert node.metadata["summary"] == "It holds nine litres."

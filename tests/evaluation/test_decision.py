@@ -89,7 +89,7 @@ def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() 
     ) in found.words
 
 
-def test_what_few_documents_show_is_not_said_of_others() -> None:
+def test_few_documents_do_not_generalise() -> None:
     found = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
     assert found.grade == "these documents"
     assert (
@@ -98,7 +98,7 @@ def test_what_few_documents_show_is_not_said_of_others() -> None:
     )
 
 
-def test_what_is_not_significant_is_proposed_with_its_price_and_what_would_settle_it() -> None:
+def test_a_proposal_without_significance_names_its_cost_and_the_questions_needed() -> None:
     found = decided({"A": (33, 1), "B": (30, 1)}, standard="B")
     assert (found.take, found.grade) == ("A", "not shown")
     assert found.certainty == "Not decided yet: 2 of 2 settings may be best."
@@ -290,7 +290,7 @@ def test_the_proposal_has_the_largest_estimate_whatever_the_order_of_columns(
 
 @settings(max_examples=60)
 @given(tables, st.sampled_from(["A", "B", ""]), st.integers(-16, 16))
-def test_what_all_columns_find_more_of_changes_no_estimate(
+def test_questions_that_all_columns_answer_change_no_estimate(
     table: list[list[int]], standard: str, more: int
 ) -> None:
     values = by_name(table)
@@ -312,7 +312,7 @@ def test_a_copy_of_a_column_is_proposed_only_if_it_is_cheaper_and_no_default_is_
     assert proposed(rows, estimates(values, standard), standard).name == (standard or "B")
 
 
-def test_of_equal_estimates_the_default_goes_first_then_the_smallest() -> None:
+def test_equal_estimates_prefer_the_default_then_the_smallest() -> None:
     rows = rows_of({name: np.ones(2) for name in "ABC"}, {"A": 3, "B": 1, "C": 1})
     level = dict.fromkeys("ABC", 0.0)
     assert proposed(rows, level, "A").name == "A"
@@ -327,7 +327,7 @@ def test_a_report_none_of_whose_columns_was_measured_as_it_is_takes_none() -> No
 
 
 @pytest.mark.parametrize(("short", "same"), [(0.9, True), (0.1, False)])
-def test_where_short_and_long_probes_put_the_same_first_the_length_does_not_matter(
+def test_the_length_does_not_matter_if_short_and_long_probes_agree(
     short: float, same: bool
 ) -> None:
     rows = [

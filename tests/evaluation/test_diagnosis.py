@@ -100,7 +100,7 @@ def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
     assert reason(FIRST, CHUNKS, [SECOND, FIRST], budget=tokens - 1) == "too long"
 
 
-def test_an_answer_is_cut_where_one_of_its_passages_is() -> None:
+def test_an_answer_is_split_where_one_of_its_passages_is() -> None:
     found = missed((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
     assert found.reason == "split"
 
@@ -115,12 +115,12 @@ def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
     assert (miss.rank, miss.reason) == (3, "ranked low")
 
 
-def test_what_a_filter_kept_away_is_not_blamed_on_the_ranking() -> None:
+def test_a_miss_by_a_filter_is_no_miss_of_the_ranking() -> None:
     assert reason(words(22, 26), CHUNKS, [FIRST], options=FILTERED) == "filtered"
     assert reason(words(22, 26), CHUNKS, [FIRST]) == "ranked low"
 
 
-def test_where_sentences_are_read_boundaries_and_sizes_of_chunks_are_not_blamed() -> None:
+def test_boundaries_explain_no_miss_if_sentences_are_read() -> None:
     assert reason(words(17, 22), CHUNKS, [words(15, 19)], options=BY_SENTENCE) == "read in part"
     assert reason(words(17, 22), CHUNKS, [THIRD], options=BY_SENTENCE) == "ranked low"
     diluted = [FIRST, words(20, 199)]
@@ -133,6 +133,6 @@ def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
     assert found.chunks == (("d", *FIRST), ("d", *SECOND))
 
 
-def test_of_several_answers_the_one_is_explained_of_which_most_was_read() -> None:
+def test_diagnosis_uses_the_best_covered_answer() -> None:
     answers = (words(100, 104),), (words(18, 21),)
     assert missed(*answers, ranking=[FIRST, THIRD, SECOND]).reason == "split"

@@ -80,7 +80,7 @@ def test_no_gate_can_tell_by_drafts(by_drafts: EvaluationReport) -> None:
     assert all("cannot tell: drafts cannot choose" in result.words for result in results)
 
 
-def test_where_some_are_accepted_the_others_are_left_out_and_counted() -> None:
+def test_accepted_questions_leave_drafts_out_and_count_them() -> None:
     dataset = drafted(accepted=10)
     report, alone = (
         evaluate(questions, columns(), plan=BARE)

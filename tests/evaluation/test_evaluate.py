@@ -115,7 +115,7 @@ def test_progress_reaches_its_end(dataset: Dataset) -> None:
     assert steps[-1].seconds_left == 0
 
 
-def test_what_was_measured_and_with_what_is_written_down(report: EvaluationReport) -> None:
+def test_a_report_names_documents_models_and_settings(report: EvaluationReport) -> None:
     plain = json.loads(report.to_json())
     assert plain["settings"]["measure"] == "recall@60"
     assert plain["settings"]["versions"]["rag-nodes"]

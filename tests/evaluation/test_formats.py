@@ -168,7 +168,7 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
 
 
 @pytest.mark.parametrize("what", READ)
-def test_what_is_read(tmp_path: Path, what: str) -> None:
+def test_the_context_that_is_read(tmp_path: Path, what: str) -> None:
     name, content, documents, expected = READ[what]
     assert gold(load_dataset(write(tmp_path / name, content), documents)) == expected
 
@@ -187,7 +187,7 @@ def test_our_own_json_holds_passages_alternatives_kinds_and_scopes(tmp_path: Pat
     assert again == dataset
 
 
-def test_documents_of_one_name_are_told_apart_in_what_is_written_down(tmp_path: Path) -> None:
+def test_documents_of_one_name_are_distinguished_in_what_is_written_down(tmp_path: Path) -> None:
     twins = [
         Document(text=f"{GREEN} At pier {pier}.", id_=f"d{pier}",
                  metadata={"file_name": "readme.md", "source": f"/{pier}/readme.md"})
@@ -339,7 +339,7 @@ LISTED: dict[str, tuple[object, list[Document], str]] = {
 
 
 @pytest.mark.parametrize("what", LISTED)
-def test_what_cannot_be_placed_is_listed_with_the_reason(tmp_path: Path, what: str) -> None:
+def test_quotes_without_a_location_are_listed_with_the_reason(tmp_path: Path, what: str) -> None:
     content, documents, reason = LISTED[what]
     (not_located,) = load_dataset(write(tmp_path / "q.json", content), documents).not_located
     assert reason in not_located.reason
@@ -391,7 +391,7 @@ def test_an_error_of_the_program_is_not_said_to_be_one_of_the_file(
         load_dataset(None, [TEA])  # type: ignore[arg-type] # as a caller may by mistake
 
 
-def test_what_is_missing_beside_the_questions_is_named(tmp_path: Path) -> None:
+def test_missing_files_of_a_corpus_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="name the files they are about"):
         load_dataset(write(tmp_path / "q.json", asked("tea")))
     with pytest.raises(DatasetError, match=r"nowhere\.json"):

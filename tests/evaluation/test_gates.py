@@ -86,7 +86,7 @@ def lost(report: EvaluationReport, count: int) -> EvaluationReport:
         (20, "fell", "small fell by 31.7 (18.4 to 43.1): recall@60 over 63 questions"),
     ],
 )
-def test_losses_of_63_questions_hold_fall_or_cannot_be_told(
+def test_losses_of_63_questions_hold_fall_or_are_inconclusive(
     report: EvaluationReport, count: int, outcome: str, words: str
 ) -> None:
     (result,) = against_baseline(lost(report, count), lost(report, 0))

@@ -90,7 +90,7 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
 @pytest.mark.parametrize(
     ("kind", "said"), [("faithful", "The answer might be: yes"), ("correct", "4 or 5\nboth")]
 )
-def test_what_cannot_be_read_is_counted_and_is_no_score(
+def test_unreadable_replies_of_a_judge_are_counted_and_are_no_score(
     dataset: Dataset, kind: str, said: str
 ) -> None:
     found = judged(dataset, scripted(but(**{kind: lambda _: said})), 6)

@@ -55,7 +55,7 @@ def test_entries_that_are_no_questions_are_counted_in_the_report(tmp_path: Path)
     ) in report.said
 
 
-def test_where_nothing_is_left_out_nothing_is_said_of_it(tmp_path: Path) -> None:
+def test_nothing_is_reported_if_nothing_is_left_out(tmp_path: Path) -> None:
     report = measured([asked("high", "High water is at noon.")], tmp_path)
     assert not any("left out" in sentence for sentence in report.said)
 

@@ -79,7 +79,7 @@ def test_every_surface_begins_with_the_same_grade_in_a_sentence(report: Evaluati
         ("recall@{least}", "within {least} tokens of context; questions that differ and reasons "),
     ],
 )
-def test_the_page_says_at_how_many_tokens_was_measured_and_at_how_many_misses_are_told(
+def test_the_page_says_at_how_many_tokens_was_measured_and_at_how_many_misses_are_reported(
     report: EvaluationReport, measure: str, words: str
 ) -> None:
     known = {"main": report.settings.budget, "least": min(report.settings.budgets)}
@@ -118,7 +118,7 @@ def test_the_page_has_the_questions_that_differ_and_each_cell_leads_to_its_passa
     assert "finds 0" not in page
 
 
-def test_of_an_answer_found_in_part_the_passage_shows_which_part_was_read() -> None:
+def test_a_partly_found_answer_shows_the_part_that_was_read() -> None:
     columns = {
         "cut": get_parser("fixed", unit="tokens", chunk_size=12, chunk_overlap=0),
         "whole": get_parser("recursive", unit="tokens", chunk_size=60, chunk_overlap=0),
@@ -256,7 +256,7 @@ def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:
     assert ["o", "2", *(f"{100 * mean:.1f}" for mean in means)] in rows
 
 
-def test_what_an_index_takes_is_on_the_page_and_seconds_where_they_are_known(
+def test_the_page_shows_the_cost_of_an_index(
     report: EvaluationReport,
 ) -> None:
     cost = report.row("small").cost

@@ -88,7 +88,7 @@ def test_a_text_that_is_shorter_than_a_quote_does_not_hold_it() -> None:
     assert placed(longer, documents=(OTHER,)).questions == ()
 
 
-def test_of_documents_that_hold_something_like_a_quote_the_one_most_like_it_is_taken() -> None:
+def test_a_quote_is_located_in_the_most_similar_document() -> None:
     quote = Quote("The keeper lights the lamp of the tower at dusk.")
     less = Document(text="A keeper lit the lamps of the tower at dusk. More.", id_="less")
     more = Document(text="The keeper lights the lamp of a tower at dusk. More.", id_="more")

@@ -56,7 +56,7 @@ def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationRep
     assert "A search took " in found.said[2]
 
 
-def test_what_is_taken_cuts_and_is_searched_as_was_measured(
+def test_the_chosen_setting_splits_and_searches_as_measured(
     dataset: Dataset,
 ) -> None:
     plan = replace(SMALL, options=QueryOptions(granularity="chunks", mode="sparse"))
@@ -96,7 +96,7 @@ def test_no_column_takes_the_name_of_what_stands_or_the_place_of_another(
 
 
 @pytest.mark.parametrize("names", [("retrieval",), ("recursive", "retrieval")])
-def test_what_stands_is_at_other_sizes_the_preset_recursive(
+def test_the_default_preset_is_recursive_at_other_sizes(
     names: tuple[str, ...], dataset: Dataset
 ) -> None:
     given = {name: get_parser(name) for name in names}
@@ -143,7 +143,7 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
 
 
-def test_what_finds_as_it_stands_is_a_row_beside_the_sizes_of_others(dataset: Dataset) -> None:
+def test_a_foreign_retriever_is_a_row_beside_the_sizes_of_others(dataset: Dataset) -> None:
     index = VectorStoreIndex.from_documents(dataset.documents, embed_model=MockEmbedding(8))
     by_words = Searched(get_parser("heading"), QueryOptions(mode="sparse"), at_sizes=False)
     columns = {"mine": index, "words": by_words, "recursive": get_parser("recursive")}
@@ -170,7 +170,7 @@ def test_before_anything_is_measured_the_decision_says_so_and_names_the_default(
         (QueryOptions(granularity="chunks"), "chunks"),
     ],
 )
-def test_what_stands_is_read_as_the_plan_searches(options: QueryOptions, read: str) -> None:
+def test_the_default_preset_is_read_as_the_plan_searches(options: QueryOptions, read: str) -> None:
     decision = standing(EvaluationPlan(budgets=(300,), options=options))
     assert f"read by {read})" in decision.words
     query = decision.query

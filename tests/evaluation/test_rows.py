@@ -94,7 +94,7 @@ def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset:
     assert {*executor.rows} == {"small", "read"}
 
 
-def test_what_columns_read_is_judged_in_the_order_of_the_columns(dataset: Dataset) -> None:
+def test_contexts_are_judged_in_the_order_of_the_columns(dataset: Dataset) -> None:
     models = Models.of(embed_model="lexical", llm=scripted())
     reports = [
         evaluate(
@@ -161,7 +161,7 @@ def test_workers_share_what_was_paid_for_without_a_cache_of_the_user(dataset: Da
     assert max(Counter(PAID).values()) == 1
 
 
-def test_how_a_column_was_searched_is_asked_while_its_chunks_are_stored(
+def test_the_search_of_a_column_is_read_while_its_chunks_are_stored(
     dataset: Dataset, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def without_words(store: Store, collection: str) -> bool:
@@ -172,7 +172,7 @@ def test_how_a_column_was_searched_is_asked_while_its_chunks_are_stored(
     assert {row.mode for row in found.rows} == {"dense"}
 
 
-def test_what_no_other_process_can_make_is_measured_here_and_one_line_says_so(
+def test_columns_that_cannot_be_pickled_are_measured_in_this_process(
     dataset: Dataset, caplog: pytest.LogCaptureFixture
 ) -> None:
     class Local(MockEmbedding):

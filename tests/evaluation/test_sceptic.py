@@ -86,7 +86,7 @@ def test_a_column_that_retrieves_everything_has_no_advantage(dataset: Dataset) -
     assert found.contrasts[0].left == "small"
 
 
-def test_who_comes_first_changes_no_number(dataset: Dataset, report: EvaluationReport) -> None:
+def test_the_order_of_columns_changes_no_number(dataset: Dataset, report: EvaluationReport) -> None:
     """Neither the order of columns, nor that of questions."""
     turned = replace(dataset, questions=dataset.questions[::-1])
     found = evaluate(turned, dict(reversed(columns().items())), plan=BARE)

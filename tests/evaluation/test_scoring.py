@@ -73,7 +73,7 @@ WORTH: dict[str, tuple[Question, list[int], dict[str, float]]] = {
 
 
 @pytest.mark.parametrize("what", WORTH)
-def test_what_a_ranking_is_worth(what: str) -> None:
+def test_metrics_of_a_ranking(what: str) -> None:
     asked, ranking, expected = WORTH[what]
     found = scores_of(asked, *ranking)
     assert {name: found[name] for name in expected} == pytest.approx(expected)
@@ -86,7 +86,7 @@ def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
     assert found["recall@100"] == pytest.approx(17 / 18)
 
 
-def test_what_is_read_on_both_sides_of_what_was_read_before_counts() -> None:
+def test_text_on_both_sides_of_read_text_counts() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0], SENTENCES[3]))

@@ -149,12 +149,12 @@ def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
         (f"{HERE}:Reverse(calls=1)", "cannot be made"),
     ],
 )
-def test_what_is_no_reranker_is_refused(path: str, words: str) -> None:
+def test_an_object_that_is_no_reranker_is_refused(path: str, words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         reranker_at(path)
 
 
-def test_what_asks_by_itself_is_one_row_and_measured_as_it_answers() -> None:
+def test_a_query_engine_is_a_single_row_measured_by_its_answers() -> None:
     dataset: Dataset = corpus(1)
     index = VectorStoreIndex.from_documents(dataset.documents, embed_model=MockEmbedding(8))
     given = {"index": index, "small": get_parser("sentence")}

@@ -112,7 +112,7 @@ def test_a_case_has_its_numbers(name: str) -> None:
         ("three documents", False, False),
     ],
 )
-def test_what_is_shown_is_what_an_exact_sign_test_shows(
+def test_significance_agrees_with_an_exact_sign_test(
     name: str, *, shown: bool, can_show: bool
 ) -> None:
     flips, *_ = CASES[name]
@@ -189,7 +189,7 @@ def test_equal_columns_are_never_shown_to_differ(values: np.ndarray) -> None:
 
 
 @given(tables)
-def test_luck_reaches_farther_over_more_columns(values: np.ndarray) -> None:
+def test_the_critical_value_grows_with_the_number_of_columns(values: np.ndarray) -> None:
     pairs = pairs_of(values)
     assert (
         SignFlips(values, pairs[:1], draws=500).critical_value
@@ -229,7 +229,7 @@ def test_an_interval_says_what_the_swaps_say_and_holds_the_lead(
         assert interval.mean <= interval.high + 1e-9 <= 1 + 2e-9
 
 
-def test_of_eight_equal_columns_a_winner_is_named_in_few_reports() -> None:
+def test_eight_equal_columns_rarely_have_a_winner() -> None:
     generator = np.random.default_rng(5)
     pairs = list(combinations(range(8), 2))
     named = 0

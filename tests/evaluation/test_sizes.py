@@ -87,7 +87,7 @@ class SteppedNodeParser(RecursiveNodeParser):
 
 
 @pytest.mark.parametrize(("target", "nearest"), [(90, 50), (110, 150)])
-def test_of_all_sizes_that_were_tried_the_nearest_is_taken(target: int, nearest: int) -> None:
+def test_the_nearest_size_is_taken(target: int, nearest: int) -> None:
     found = matched(SteppedNodeParser(), DOCUMENTS, target)
     assert (found.mean, found.reached) == (nearest, False)
 

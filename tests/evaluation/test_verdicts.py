@@ -117,7 +117,7 @@ def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
     assert "A and B are too close to call; C and D are clearly worse in" in said(60, 58, 20, 10)
 
 
-def test_where_nothing_is_shown_nobody_is_the_best_and_the_leader_is_named() -> None:
+def test_without_significance_the_leader_is_named_and_no_winner() -> None:
     assert said(33, 30, 31) == (
         "No significant difference between 3 strategies; A is ahead with 55.0."
     )
@@ -137,14 +137,12 @@ def test_a_single_column_is_said_in_percent() -> None:
         (3, ["3 drafts that nobody has accepted were left out."]),
     ],
 )
-def test_what_was_asked_is_said_and_drafts_that_were_left_out(
-    drafts: int, words: list[str]
-) -> None:
+def test_the_report_counts_questions_and_omitted_drafts(drafts: int, words: list[str]) -> None:
     assert list(basis(60, 12, drafts)) == ["Based on 60 questions about 12 documents.", *words]
     assert next(basis(1, 1)) == "Based on 1 question about one document."
 
 
-def test_what_is_behind_is_said_beside_the_decision_if_several_others_may_be_best() -> None:
+def test_significantly_worse_rows_are_named_beside_the_decision() -> None:
     rows, contrasts = judged({"A": found(30), "B": found(30), "C": found(0)})
     assert list(beside(rows, [], contrasts)) == [best_of(rows, contrasts)]
     rows, contrasts = judged({"A": found(50), "B": found(30), "C": found(0)})
@@ -173,7 +171,7 @@ def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
          "-13) points: at equal size A is farther ahead.")),
     ],
 )  # fmt: skip
-def test_how_much_of_a_gap_is_size(
+def test_the_share_of_size_in_a_difference(
     own: tuple[int, int], equal: tuple[int, int], words: str
 ) -> None:
     values = dict(

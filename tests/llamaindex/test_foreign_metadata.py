@@ -42,7 +42,7 @@ EMBEDDING = get_embedding("lexical")
 
 
 @given(metadata)
-def test_what_others_store_under_names_of_ours_breaks_nothing(given: dict[str, Any]) -> None:
+def test_foreign_values_under_our_keys_break_nothing(given: dict[str, Any]) -> None:
     node = TextNode(text=TEXT, metadata=given)
     scored = [NodeWithScore(node=node, score=0.5)]
     assert SentencePostprocessor().postprocess_nodes(scored, QueryBundle(QUESTION))
@@ -55,7 +55,7 @@ def test_what_others_store_under_names_of_ours_breaks_nothing(given: dict[str, A
     assert answer.as_dict()["citations"]
 
 
-def test_what_can_be_understood_is_kept_and_all_else_is_left_alone() -> None:
+def test_readable_metadata_are_kept_and_others_left_alone() -> None:
     own = {"dept": ["hr"], "page": {"a": 1}, keys.TITLE: 5}
     theirs = {keys.HEADING_PATH: "A > B", keys.PAGE_START: "12", keys.PAGE_END: "iv"}
     node = TextNode(text="t", metadata={**own, **theirs})

@@ -40,7 +40,7 @@ def test_an_index_made_of_documents_holds_the_nodes_of_the_parser(name: str) -> 
 
 
 @EVERY_KIND
-def test_an_index_on_qdrant_finds_nodes_as_they_were_cut(name: str) -> None:
+def test_an_index_on_qdrant_finds_nodes_as_they_were_split(name: str) -> None:
     store = QdrantVectorStore(name, client=memory_client(), index_doc_id=False)
     context = StorageContext.from_defaults(vector_store=store)
     VectorStoreIndex.from_documents(

@@ -130,7 +130,7 @@ def test_17546_12869_every_node_knows_its_pages(name: str) -> None:
         assert node.metadata["page_end"] == (1 if end <= second else 2)
 
 
-def test_15151_15737_chinese_is_cut_between_its_sentences() -> None:
+def test_15151_15737_chinese_is_split_between_its_sentences() -> None:
     sentences = ["泵在夜间运行。", "过滤器每月清洗。", "红线带电。"]
     assert SentenceNodeParser(chunk_size=1, chunk_overlap=0).split_text("".join(sentences)) == (
         sentences

@@ -131,7 +131,7 @@ def test_metadata_and_neighbours_can_be_left_out(name: str) -> None:
 
 
 @EVERY
-def test_a_node_without_a_document_is_cut_like_one(name: str) -> None:
+def test_a_node_without_a_document_is_split_like_one(name: str) -> None:
     whole = TextNode(text=documents()[0].text, id_="alone", metadata={"author": "Mo"})
     nodes = text_nodes(small(name)([whole]))
     assert len(nodes) > 1
@@ -141,7 +141,7 @@ def test_a_node_without_a_document_is_cut_like_one(name: str) -> None:
 
 
 @EVERY
-def test_any_kind_of_node_with_a_text_is_cut_as_its_text(name: str) -> None:
+def test_any_kind_of_node_with_a_text_is_split_as_its_text(name: str) -> None:
     text = documents()[0].text
     expected = [node.text for node in text_nodes(small(name)([Document(text=text)]))]
     for given in (

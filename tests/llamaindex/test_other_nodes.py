@@ -65,7 +65,7 @@ NAMES = [*PRESETS, "foreign"]
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("given", NO_TEXT)
-async def test_what_has_no_text_becomes_one_node(name: str, given: str) -> None:
+async def test_a_document_without_text_becomes_a_single_node(name: str, given: str) -> None:
     for nodes in (parser(name)([NO_TEXT[given]]), await parser(name).acall([NO_TEXT[given]])):
         [node] = nodes
         assert isinstance(node, TextNode)

@@ -58,7 +58,7 @@ def test_the_nodes_of_stock_splitters_give_the_sentence_first_and_fill_the_budge
 
 
 @EVERY_KIND
-def test_of_our_parsers_they_are_exact_slices_that_share_nothing(name: str) -> None:
+def test_sentences_of_our_parsers_are_disjoint_exact_slices(name: str) -> None:
     nodes = small(name)([Document(text=TEXT, id_="pump")])
     index = VectorStoreIndex(leaf_nodes(nodes), embed_model=get_embedding("lexical"))
     found = read(index, store=index.docstore)
@@ -123,7 +123,7 @@ def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> 
         assert start is None or TEXT[start:end] == hit.text
 
 
-def test_where_no_word_of_the_question_is_met_nodes_stay_in_their_order_within_the_budget() -> None:
+def test_nodes_keep_their_order_if_no_word_matches() -> None:
     texts = ["Vier Ventile sind offen.", "Zwei Pumpen laufen.", "Ein Kessel ist kalt."]
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in texts]
     found = SentencePostprocessor(budget=12).postprocess_nodes(nodes, query_str="Which tanks?")
@@ -131,7 +131,7 @@ def test_where_no_word_of_the_question_is_met_nodes_stay_in_their_order_within_t
     assert texts[1].startswith(found[1].text)
 
 
-def test_what_is_no_text_stays_behind_the_sentences() -> None:
+def test_nodes_without_text_follow_the_sentences() -> None:
     image = NodeWithScore(node=ImageNode(image_path="a.png"), score=0.9)
     other = NodeWithScore(node=TextNode(text=ANSWER), score=0.5)
     kept = SentencePostprocessor().postprocess_nodes([image, other], query_str=QUESTION)

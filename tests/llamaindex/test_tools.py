@@ -142,7 +142,7 @@ def test_a_plan_answers_a_question_with_what_another_tool_found(
     assert ANSWER in llm.prompts[-1]
 
 
-def test_what_a_tool_loads_is_split_by_our_parser_and_searched() -> None:
+def test_documents_of_a_loader_are_split_by_our_parser_and_searched() -> None:
     def load() -> list[Document]:
         """Load the documents."""
         return DOCUMENTS

@@ -37,7 +37,7 @@ def test_it_is_thirty_lines() -> None:
 
 
 @pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
-def test_what_a_user_has_is_compared_measured_and_left_as_it_was(
+def test_an_existing_index_is_compared_and_left_unchanged(
     tmp_path: Path,
     server: OpenAIServer,
     monkeypatch: pytest.MonkeyPatch,

@@ -208,7 +208,7 @@ class BrokenLLM(ParrotLLM):
         raise KeyError(prompt[:5])
 
 
-def test_a_mistake_in_a_model_of_ones_own_is_told_by_its_class_without_an_address() -> None:
+def test_a_mistake_in_a_model_of_ones_own_is_reported_by_its_class_without_an_address() -> None:
     broken = BrokenEmbedding(fails=KeyError("weights"), api_key="canary-abc-123")
     with open_store() as store:
         [column] = ingest_documents([DOCUMENT], PARSERS, store, embed_model=broken).columns

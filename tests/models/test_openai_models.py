@@ -406,7 +406,7 @@ def test_a_refused_connection_is_reported_when_the_time_is_up(clock: FakeTime) -
 
 @every_way
 @pytest.mark.parametrize("address", ["http://host:port/v1", "http://0177.0.0.1/v1"])
-def test_an_address_that_cannot_be_read_is_told_with_the_option(ask: Ask, address: str) -> None:
+def test_an_address_that_cannot_be_read_is_reported_with_the_option(ask: Ask, address: str) -> None:
     values: dict[str, Any] = {"api_base": address, "api_key": KEY}
     with pytest.raises(ModelResponseError, match=f"{address}: .*check that api_base names"):
         ask(OpenAIServerEmbedding(**values), OpenAIServerLLM(**values))

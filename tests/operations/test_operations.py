@@ -294,7 +294,7 @@ def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
         model_for(ChunkRequest, "rest").model_validate({"file": "/etc/passwd"})
 
 
-def test_a_result_is_told_by_its_fields_and_times_in_utc() -> None:
+def test_a_result_is_reported_by_its_fields_and_times_in_utc() -> None:
     found = Listed(
         outcome=ExitCode.PARTIAL,
         corpus="tea",

@@ -74,7 +74,7 @@ def test_the_nodes_are_those_of_the_preset_that_was_taken() -> None:
 
 
 @pytest.mark.parametrize("text", [MANUAL * 20, PROSE * 20], ids=["manual", "prose"])
-def test_r7_a_page_of_a_website_is_cut_by_its_sections(text: str) -> None:
+def test_r7_a_page_of_a_website_is_split_by_its_sections(text: str) -> None:
     nodes = auto()([page(text)])
     expected = get_parser("heading", chunk_size=200)([page(text)])
     assert [node.get_content() for node in nodes] == [node.get_content() for node in expected]
@@ -129,7 +129,7 @@ def test_a_wrong_configuration_says_what_to_do(options: dict[str, Any], says: st
         auto(**options)
 
 
-def test_data_of_a_preset_that_cut_differently_is_refused() -> None:
+def test_data_of_a_preset_that_split_differently_is_refused() -> None:
     data = auto().to_dict()
     data["preset_versions"]["heading"] = 99
     with pytest.raises(ConfigurationError, match="ingest again"):

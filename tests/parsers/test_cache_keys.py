@@ -149,7 +149,9 @@ def test_the_key_knows_every_option_of_a_class(parser: type[SpanNodeParser]) -> 
     assert options_of(parser).keys() <= parser().to_dict().keys()
 
 
-def test_parsers_pickled_or_made_anew_cut_the_same_in_a_spawned_process_and_need_no_nltk() -> None:
+def test_parsers_pickled_or_made_again_split_the_same_in_a_spawned_process_and_need_no_nltk() -> (
+    None
+):
     text = "\n\n".join(f"## Part {n}\n\nSaid of part {n}. More of {n}." for n in range(40))
     document = Document(text=text, id_="d")
     parsers = {name: get_parser(name) for name in PRESETS}

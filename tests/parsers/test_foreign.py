@@ -161,7 +161,7 @@ def test_repeated_text_has_the_place_of_each_repetition() -> None:
     assert places(cut(splitter, text)) == [(0, 10), (12, 16), (18, 28), (30, 34), (36, 46)]
 
 
-def test_where_a_repeated_chunk_may_overlap_or_follow_it_has_no_place() -> None:
+def test_an_ambiguous_repeated_chunk_has_no_location() -> None:
     nodes = cut(Given(["no no", "no no"]), "no no no no")
     assert places(nodes) == [(0, 5), (None, None)]
     assert nodes[1].text == "no no"
@@ -318,7 +318,7 @@ def test_the_cost_of_chunks_that_have_no_place_grows_with_the_text_only(
     assert steps(4000) <= 2.2 * steps(2000)
 
 
-def test_what_looks_like_a_heading_in_a_chunk_without_a_place_is_none_of_the_document() -> None:
+def test_headings_of_a_chunk_without_location_are_not_those_of_the_document() -> None:
     splitter = Given(["# Words of the splitter\n\nAnd more of them."])
     (node,) = as_parser(splitter)(
         [Document(text="# Pump\n\nIt runs.", metadata={"title": "Manual"})]

@@ -62,7 +62,9 @@ def test_no_key_of_a_splitter_is_written_down() -> None:
         (None, "give it as splitter="),
     ],
 )
-def test_what_cannot_split_is_refused_with_what_to_give(splitter: object, message: str) -> None:
+def test_an_object_that_cannot_split_is_refused_with_a_remedy(
+    splitter: object, message: str
+) -> None:
     with pytest.raises(ConfigurationError, match=message):
         as_parser(splitter)
 

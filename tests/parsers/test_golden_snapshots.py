@@ -98,13 +98,13 @@ def flags_of(node: TextNode, number_of: dict[str, int]) -> list[str]:
 
 @pytest.mark.parametrize("file", FILES)
 @pytest.mark.parametrize("name", WRITTEN_DOWN)
-def test_every_settled_preset_cuts_the_example_corpus_as_written_down(
+def test_every_settled_preset_splits_the_example_corpus_as_written_down(
     name: str, file: str, snapshot: SnapshotAssertion
 ) -> None:
     assert rows_of(get_parser(name), document_of(file)) == snapshot
 
 
-def test_a_row_shows_a_cut_that_moved_by_one_character_and_text_that_changed() -> None:
+def test_a_row_shows_a_split_that_moved_by_one_character_and_text_that_changed() -> None:
     document = document_of("handbook.txt")
     rows = rows_of(get_parser("fixed"), document).splitlines()
     shorter = rows_of(get_parser("fixed", chunk_size=999), document).splitlines()

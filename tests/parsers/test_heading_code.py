@@ -27,7 +27,7 @@ def with_code(nodes: list[TextNode]) -> list[TextNode]:
     return [node for node in nodes if "code" in node.metadata.get(keys.BLOCKS, [])]
 
 
-def test_split_code_is_cut_at_line_ends_within_the_size() -> None:
+def test_split_code_is_split_at_line_ends_within_the_size() -> None:
     pieces = with_code(parse(f"# A\n\n{BODY}\n\n{CODE}\n\n{BODY}", oversize="split"))
     assert len(pieces) > 5
     assert all(count_tokens(piece.text) <= 150 for piece in pieces)
@@ -55,7 +55,7 @@ def test_a_closing_fence_is_never_alone(lines: int) -> None:
     assert parse(f"# A\n\n{code}", oversize="split", chunk_size=40)[-1].text != "```"
 
 
-def test_a_line_of_code_over_the_size_is_cut_between_words() -> None:
+def test_a_line_of_code_over_the_size_is_split_between_words() -> None:
     line = " ".join(f"word{n}" for n in range(300))
     pieces = with_code(parse(f"# A\n\n```\n{line}\n```", oversize="split"))
     assert all(count_tokens(piece.text) <= 150 for piece in pieces)
@@ -63,7 +63,7 @@ def test_a_line_of_code_over_the_size_is_cut_between_words() -> None:
     assert words == ["#", "A", "```", *line.split(), "```"]
 
 
-def test_code_within_the_size_is_cut_in_neither_way() -> None:
+def test_code_within_the_size_is_split_in_neither_way() -> None:
     code = "```\n" + "x = 1\n" * 20 + "```"
     for oversize in ("keep", "split"):
         nodes = parse(f"# A\n\n{BODY * 2}\n\n{code}\n\n{BODY}", oversize=oversize)
@@ -94,7 +94,7 @@ def test_parts_around_code_share_no_half_of_it() -> None:
 
 
 @pytest.mark.parametrize("oversize", ["keep", "split"])
-def test_s2_07_a_long_table_is_cut_between_rows_and_its_header_kept_in_the_metadata(
+def test_s2_07_a_long_table_is_split_between_rows_and_its_header_kept_in_the_metadata(
     oversize: str,
 ) -> None:
     rows = "\n".join(f"| item {n} | {n} |" for n in range(100))

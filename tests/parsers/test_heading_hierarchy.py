@@ -37,7 +37,7 @@ def test_s1_41_without_headings_the_first_sentence_or_the_title_stands_in() -> N
     assert paths(parse(text, title="Manual", chunk_size=200))[-1] == ["Manual"]
 
 
-def test_s1_43_a_long_section_is_cut_and_its_parts_numbered() -> None:
+def test_s1_43_a_long_section_is_split_and_its_parts_numbered() -> None:
     nodes = parse("# Long\n\n" + "\n\n".join([BODY] * 20), chunk_size=200)
     assert len(nodes) > 4
     assert [node.metadata[keys.PART] for node in nodes] == list(range(1, len(nodes) + 1))
@@ -45,7 +45,7 @@ def test_s1_43_a_long_section_is_cut_and_its_parts_numbered() -> None:
     assert paths(nodes) == [["Long"]] * len(nodes)
 
 
-def test_s1_44_code_is_never_cut_and_s1_45_stands_alone_when_it_is_too_long() -> None:
+def test_s1_44_code_is_never_split_and_s1_45_stands_alone_when_it_is_too_long() -> None:
     code = "```py\n" + "value = compute(value)\n\n# not a heading\n" * 50 + "```"
     nodes = parse(f"# A\n\n{BODY}\n\n{code}\n\n{BODY}", chunk_size=150)
     holding = [node for node in nodes if "```" in node.text]
@@ -57,7 +57,7 @@ def test_s1_44_code_is_never_cut_and_s1_45_stands_alone_when_it_is_too_long() ->
     )
 
 
-def test_code_that_crawlers_write_as_a_long_code_span_is_not_cut_either() -> None:
+def test_code_that_crawlers_write_as_a_long_code_span_is_not_split_either() -> None:
     code = "`\n" + "_10\nnpm install something --save\n" * 40 + "`"
     nodes = parse(f"# A\n\n{BODY}\n\n{code}", chunk_size=150)
     assert code in [node.text for node in nodes]

@@ -71,7 +71,7 @@ def test_no_node_is_below_the_least_size_where_a_neighbour_has_room(name: str, t
 @EVERY
 @example(text="# A\n\n" + "Word word. " * 15 + "\n\n# B\n\nTiny.\n\n# C\n\n" + "Word word. " * 15)
 @given(text=SECTIONS)
-def test_joining_cuts_no_code_keeps_to_the_size_and_names_headings_that_are_there(
+def test_joining_splits_no_code_keeps_to_the_size_and_names_headings_that_are_there(
     name: str, text: str
 ) -> None:
     options = OPTIONS[name]

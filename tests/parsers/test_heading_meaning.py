@@ -34,7 +34,7 @@ def parse(parser: HeadingHierarchyNodeParser, text: str) -> list[TextNode]:
     return parser([Document(text=text, id_="doc")])  # type: ignore[return-value]
 
 
-def test_a_long_section_is_cut_where_its_subject_changes() -> None:
+def test_a_long_section_is_split_where_its_subject_changes() -> None:
     after = " ".join(sentences("pump", 3))
     nodes = parse(parser_with(TopicEmbedding()), f"# A\n\n{story(8)}\n\n# B\n\n{after}")
     parts = [node for node in nodes if keys.PART in node.metadata]

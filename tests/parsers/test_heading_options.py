@@ -64,7 +64,7 @@ def test_a_whole_document_must_fit_into_one_node() -> None:
         HeadingHierarchyNodeParser(**{**WEB, "split_only_if_over": 4001})
 
 
-def test_s3_06_a_page_over_the_size_is_cut_into_nodes_between_the_bounds() -> None:
+def test_s3_06_a_page_over_the_size_is_split_into_nodes_between_the_bounds() -> None:
     sections = [f"## Section {n}\n\n{numbered_sentences(30)}" for n in range(30)]
     nodes = parse("# Page\n\n" + "\n\n".join(sections), **WEB)
     sizes = [count_tokens(node.text) for node in nodes]

@@ -31,7 +31,7 @@ def test_every_page_is_a_node() -> None:
     assert not any({keys.PART, keys.WHOLE_DOCUMENT} & node.metadata.keys() for node in nodes)
 
 
-def test_a_page_over_the_size_is_cut_between_sentences_and_its_parts_are_numbered() -> None:
+def test_a_page_over_the_size_is_split_between_sentences_and_its_parts_are_numbered() -> None:
     starts = [0, STARTS[1]]
     nodes = parse(PageNodeParser(chunk_size=100), TEXT, page_starts=starts)
     assert nodes[0].text == PAGES[0]
@@ -61,7 +61,7 @@ def test_a_document_without_pages_is_packed_as_one() -> None:
     assert PageNodeParser(chunk_size=100).split_text(TEXT) == [node.text for node in parts]
 
 
-def test_behind_another_parser_a_node_is_cut_at_the_pages_inside_it() -> None:
+def test_behind_another_parser_a_node_is_split_at_the_pages_inside_it() -> None:
     document = Document(text=TEXT, id_="doc", metadata={keys.PAGE_STARTS: STARTS})
     first = get_parser("token-overlap", chunk_size=170, chunk_overlap=0, whole_document_below=0)
     between = first([document])

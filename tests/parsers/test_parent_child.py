@@ -60,7 +60,7 @@ def test_both_ends_of_each_relation_agree() -> None:
         ]
 
 
-def test_a_preset_makes_the_same_cuts_alone_and_as_a_level() -> None:
+def test_a_preset_makes_the_same_splits_alone_and_as_a_level() -> None:
     nodes = parse(small_family(), TEXT)
     alone = get_parser("heading", chunk_size=120, min_chunk_size=0)([Document(text=TEXT)])
     assert [node.text for node in parents_of(nodes)] == [node.get_content() for node in alone]

@@ -55,7 +55,7 @@ def test_underlined_titles_are_the_headings_of_plain_text() -> None:
     ]
 
 
-def test_what_a_reader_says_about_the_format_outweighs_text_and_file_name() -> None:
+def test_the_format_of_a_reader_outweighs_text_and_file_name() -> None:
     text = "# One\n\nText.\n\n## Two\n\nMore text."
     for stated in ("markdown", "plain"):
         metadata = {keys.TEXT_FORMAT: stated, keys.FILE_NAME: "x.md"}

@@ -100,7 +100,7 @@ def test_an_unknown_preset_names_the_known_ones() -> None:
         get_parser("nope")
 
 
-def test_data_of_a_version_that_cut_differently_is_refused() -> None:
+def test_data_of_a_version_that_split_differently_is_refused() -> None:
     data = {**get_parser("fixed").to_dict(), "output_version": 99}
     with pytest.raises(ConfigurationError, match="ingest again"):
         type(get_parser("fixed")).from_dict(data)
@@ -108,7 +108,7 @@ def test_data_of_a_version_that_cut_differently_is_refused() -> None:
 
 @pytest.mark.parametrize("tokenizer", ["chars", "estimate", "o200k_base"])
 @pytest.mark.parametrize("name", ["fixed", "heading", "token-overlap", "semantic", "auto"])
-def test_every_tokenizer_by_name_cuts_exact_slices_within_its_own_size(
+def test_every_tokenizer_by_name_splits_exact_slices_within_its_own_size(
     name: str, tokenizer: str
 ) -> None:
     options = {"unit": "tokens", "chunk_overlap": 10} if name == "fixed" else {}
@@ -193,7 +193,7 @@ def test_p12_the_first_line_of_a_node_keeps_its_indentation(name: str, text: str
 
 
 @pytest.mark.parametrize("name", ["fixed", "recursive"])
-def test_p12_so_does_the_first_line_of_a_document_cut_by_characters(name: str) -> None:
+def test_p12_so_does_the_first_line_of_a_document_split_by_characters(name: str) -> None:
     assert get_parser(name).split_text("\n    x = 1\n    y = 2") == ["    x = 1\n    y = 2"]
 
 

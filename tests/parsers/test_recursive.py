@@ -24,7 +24,7 @@ def split(text: str, size: int, overlap: int = 0, **options: object) -> list[str
     return RecursiveNodeParser(chunk_size=size, chunk_overlap=overlap, **options).split_text(text)
 
 
-def test_s0_19_the_coarsest_separator_that_fits_is_cut_at() -> None:
+def test_s0_19_the_coarsest_separator_that_fits_is_split_at() -> None:
     text = "One line\nand two.\n\nThree. Four five. Six."
     assert split(text, 17) == ["One line\nand two.", "Three. Four five.", "Six."]
     assert split(text, 12) == ["One line", "and two.", "Three.", "Four five.", "Six."]
@@ -61,7 +61,7 @@ def test_neighbours_share_whole_pieces() -> None:
     assert split("aa bb cc dd ee ff", 8, 4) == ["aa bb cc", "cc dd ee", "ee ff"]
 
 
-def test_where_a_piece_is_more_than_the_overlap_its_own_pieces_are_shared() -> None:
+def test_pieces_larger_than_the_overlap_share_their_parts() -> None:
     text = "One two three.\n\nFour five six.\n\nSeven."
     assert split(text, 28, 10) == [
         "One two three.",
@@ -74,7 +74,7 @@ def test_the_overlap_gives_way_where_the_next_piece_needs_the_room() -> None:
     assert split("aa bb cccccc", 7, 4) == ["aa bb", "cccccc"]
 
 
-def test_a_text_without_separators_is_cut_anywhere_but_inside_a_cluster() -> None:
+def test_a_text_without_separators_is_split_anywhere_but_inside_a_cluster() -> None:
     family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
     assert split("abcdefgh", 3) == ["abc", "def", "gh"]
     assert split("abcdefgh", 3, 1) == ["abc", "cde", "efg", "gh"]
@@ -91,7 +91,7 @@ def test_the_last_resort_is_there_also_where_it_is_not_named() -> None:
     assert split("abcdef gh", 3, separators=[" "]) == ["abc", "def", "gh"]
 
 
-def test_a_separator_before_a_combining_mark_is_no_place_to_cut() -> None:
+def test_a_separator_before_a_combining_mark_is_no_place_to_split() -> None:
     assert split("ab-\u0301cd-ef", 7, separators=["-"]) == ["ab-\u0301cd-", "ef"]
 
 

@@ -81,7 +81,7 @@ def test_a_model_of_a_server_is_made_again_of_the_same_settings(
     assert (found.model_name, found.place) == (given.model_name, given.place)  # type: ignore[attr-defined]
 
 
-def test_what_a_server_is_asked_for_beside_the_texts_is_named(
+def test_requests_beside_the_texts_are_named(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setenv("RAG_NODES_API_KEY", "sk-x")

@@ -78,7 +78,7 @@ def cuts_inside_a_line(text: str, nodes: list[TextNode]) -> list[str]:
 
 @EVERY
 @given(text=LINES)
-def test_lines_without_full_stops_are_never_cut_inside(name: str, text: str) -> None:
+def test_lines_without_full_stops_are_never_split_inside(name: str, text: str) -> None:
     assert not cuts_inside_a_line(text, parse(name, text))
 
 
@@ -93,7 +93,7 @@ def test_neighbours_share_text_wherever_a_word_fits_into_the_overlap(name: str, 
 @pytest.mark.parametrize(
     "preset", [name for name in PRESETS if name not in ("fixed", "parent-child")]
 )
-def test_an_inventory_is_cut_between_its_lines_by_every_preset(preset: str) -> None:
+def test_an_inventory_is_split_between_its_lines_by_every_preset(preset: str) -> None:
     options = {"chunk_size": 500, "split_only_if_over": 500} if preset == "web" else {}
     parser = get_parser(preset, **options)
     nodes = parser([Document(text=INVENTORY, id_="doc")])

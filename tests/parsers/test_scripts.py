@@ -44,7 +44,7 @@ def test_p13_a_size_in_characters_is_about_as_many_tokens_in_every_script(
 
 @pytest.mark.parametrize("text", LATIN.values(), ids=LATIN)
 @pytest.mark.parametrize("name", SIZED_IN_CHARACTERS)
-def test_p13_latin_text_is_cut_at_the_sizes_of_the_source_documents(name: str, text: str) -> None:
+def test_p13_latin_text_is_split_at_the_sizes_of_the_source_documents(name: str, text: str) -> None:
     scaled = get_parser(name)([Document(text=text)])
     plain = get_parser(name, scale_by_script=False)([Document(text=text)])
     assert [node.get_content() for node in scaled] == [node.get_content() for node in plain]

@@ -62,7 +62,7 @@ def story(sentences: int = 6, topics: Sequence[str] = TOPICS) -> str:
     )
 
 
-def test_of_a_story_of_four_topics_each_is_a_node() -> None:
+def test_each_of_four_topics_is_a_node() -> None:
     parser = SemanticNodeParser(embed_model=TopicEmbedding(), min_chunk_size=0)
     chunks = parser.split_text(story())
     assert [next(t for t in TOPICS if t in chunk) for chunk in chunks] == list(TOPICS)
@@ -91,7 +91,7 @@ async def test_awaiting_embeds_once_too_and_gives_the_same_nodes(options: dict[s
 
 
 @EVERY
-def test_windows_do_not_change_any_cut(options: dict[str, Any]) -> None:
+def test_windows_do_not_change_any_split(options: dict[str, Any]) -> None:
     text = f"# Start\n\nYes. No. Ah.\n\n{story(20)}\n\n## Next\n\nOh.\n\n{story(3)}"
     cuts = [
         SemanticNodeParser(
@@ -148,7 +148,7 @@ def test_headings_on_top_of_each_other_stay_together_with_the_text() -> None:
     assert first.startswith("# Book\n\n## Part\n\n### Chapter\n\nThe pump number 0")
 
 
-def test_a_table_within_the_size_is_never_cut() -> None:
+def test_a_table_within_the_size_is_never_split() -> None:
     table = "| lamp | door |\n|---|---|\n" + "\n".join(f"| {n} | pump |" for n in range(9))
     text = f"{story()}\n\n{table}\n\n{story()}"
     chunks = SemanticNodeParser(embed_model=TopicEmbedding()).split_text(text)
@@ -173,7 +173,7 @@ def test_a_model_that_answers_wrongly_is_an_error_that_says_so(
 
 
 @pytest.mark.parametrize("vectors", [[[1.0], None], [None, None], [[1.0], ["1"]]], ids=str)
-def test_what_is_no_vector_is_an_error_that_says_so(vectors: Any) -> None:
+def test_an_invalid_vector_is_an_error(vectors: Any) -> None:
     with pytest.raises(DimensionError, match="no numbers"):
         unit_rows(vectors, 2)
 

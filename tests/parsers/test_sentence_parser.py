@@ -89,7 +89,7 @@ def test_however_many_sentences_that_leaves_the_bound_on_tokens_holds() -> None:
         {"unit": "characters", "chunk_size": 40},
     ],
 )
-def test_a_sentence_over_the_size_is_cut_between_words(options: dict[str, object]) -> None:
+def test_a_sentence_over_the_size_is_split_between_words(options: dict[str, object]) -> None:
     text = "Short one. " + "word " * 60 + "end. Short two."
     nodes = parse(SentenceNodeParser(**{"chunk_overlap": 0, **options}), text)
     assert len(nodes) > 4
@@ -97,7 +97,7 @@ def test_a_sentence_over_the_size_is_cut_between_words(options: dict[str, object
     assert " ".join(node.text for node in nodes) == text
 
 
-def test_a_word_over_the_size_is_cut_between_clusters() -> None:
+def test_a_word_over_the_size_is_split_between_clusters() -> None:
     family = "\N{MAN}\u200d\N{WOMAN}\u200d\N{GIRL}"
     parser = SentenceNodeParser(unit="characters", chunk_size=12, chunk_overlap=0)
     assert parser.split_text(family * 5) == [family * 2, family * 2, family]
@@ -250,7 +250,7 @@ def test_s2_24_a_window_is_a_slice_of_the_document_that_knows_its_pages_and_head
         assert place["heading_path"] == [["One"], ["Two"]][page - 1]
 
 
-def test_what_a_later_parser_cuts_out_of_a_node_has_not_its_window() -> None:
+def test_nodes_of_a_later_parser_have_no_window() -> None:
     nodes = get_parser("sentence-window")([Document(text=" ".join(SENTENCES))])
     for node in get_parser("fixed", chunk_size=10, chunk_overlap=0)(nodes):
         assert {WINDOW, ORIGINAL_TEXT, WINDOW_PLACE}.isdisjoint(node.metadata)

@@ -83,7 +83,7 @@ def test_s2_16_defect_6_page_and_offsets_are_set() -> None:
     assert all(keys.PAGE_STARTS not in node.metadata for node in nodes)
 
 
-def test_s2_07_a_table_is_cut_between_rows_and_its_header_goes_along() -> None:
+def test_s2_07_a_table_is_split_between_rows_and_its_header_goes_along() -> None:
     rows = "\n".join(f"| item {n} | a value of some length for row {n} |" for n in range(60))
     table = "| name | value |\n| --- | --- |\n" + rows
     nodes = parse("Intro.\n\n" + table, chunk_size=100, chunk_overlap=0)
@@ -95,13 +95,13 @@ def test_s2_07_a_table_is_cut_between_rows_and_its_header_goes_along() -> None:
         assert node.metadata[keys.TABLE_HEADER] == "| name | value |\n| --- | --- |"
 
 
-def test_s2_07_a_table_that_fits_is_not_cut() -> None:
+def test_s2_07_a_table_that_fits_is_not_split() -> None:
     table = "| name | value |\n| --- | --- |\n" + "| a | b |\n" * 10
     nodes = parse(SENTENCE * 6 + "\n\n" + table, chunk_size=100, chunk_overlap=20)
     assert any(node.text.endswith(table.strip()) for node in nodes)
 
 
-def test_s2_07_a_list_is_cut_between_items() -> None:
+def test_s2_07_a_list_is_split_between_items() -> None:
     items = "\n".join(f"- item {n} is about something of its own" for n in range(60))
     nodes = parse(items, chunk_size=80, chunk_overlap=0)
     assert len(nodes) > 3

@@ -60,7 +60,7 @@ def test_no_node_of_extracted_pages_starts_inside_a_sentence(name: str, size: in
 
 @NAMES
 @pytest.mark.parametrize("size", SIZES)
-def test_no_size_cuts_a_wrapped_sentence_that_fits(name: str, size: int) -> None:
+def test_no_size_splits_a_wrapped_sentence_that_fits(name: str, size: int) -> None:
     nodes = nodes_of(name, WRAPPED, size)
     assert any(ANSWER in " ".join(node.text.split()) for node in nodes)
 

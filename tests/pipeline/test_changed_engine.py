@@ -61,7 +61,7 @@ def test_an_engine_that_could_not_read_a_file_did_not_read_it(pdfs: FolderIngest
     assert pdfs.ingest(limits=PDFIUM).other_engine == 0
 
 
-def test_what_another_engine_reads_otherwise_is_embedded(
+def test_a_change_of_engine_embeds_changed_texts(
     pdfs: FolderIngests, embedding: CountingEmbedding
 ) -> None:
     with pymupdf.open() as document:

@@ -63,7 +63,7 @@ def test_reused_vectors_still_find_what_they_found(
     assert found() == before
 
 
-def test_a_pdf_that_was_paginated_anew_has_its_new_pages(store: Store, models: Models) -> None:
+def test_a_pdf_that_was_paginated_again_has_its_new_pages(store: Store, models: Models) -> None:
     parsers = {"fixed": get_parser("fixed", chunk_size=30, chunk_overlap=0)}
 
     def pages(starts: list[int]) -> list[int]:

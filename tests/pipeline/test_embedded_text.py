@@ -158,7 +158,7 @@ def test_a_summary_outlives_a_store_and_stands_beside_its_ledger(
     assert texts_in(tmp_path / "ledgers" / names[1]) == 3
 
 
-def test_a_file_that_was_moved_or_is_cut_by_another_parser_is_not_summarised_again(
+def test_a_file_that_was_moved_or_is_split_by_another_parser_is_not_summarised_again(
     paid: Models, tmp_path: Path
 ) -> None:
     file = tmp_path / "tea.md"

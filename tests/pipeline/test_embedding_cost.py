@@ -96,7 +96,7 @@ def test_an_unknown_price_is_said_and_offline_models_cost_nothing(
     assert (free.embedding_tokens, free.embedding_cost) == (0, 0.0)
 
 
-def test_what_a_parser_has_embedded_by_another_model_is_not_charged(
+def test_embeddings_of_the_parser_s_own_model_are_not_charged(
     store: Store, served: Models, prices: Prices
 ) -> None:
     document = Document(text=TEXT, id_="tank")
@@ -117,7 +117,7 @@ def test_what_a_parser_has_embedded_by_another_model_is_not_charged(
     assert embedded(served.embedding) > 0
 
 
-def test_where_two_count_the_inner_one_counts_and_nobody_does_outside() -> None:
+def test_the_inner_counter_counts_and_none_outside() -> None:
     model = MockEmbedding(embed_dim=3)
     counts, others = EmbeddedTokens(model), EmbeddedTokens(model)
     with others.counting(), counts.counting():

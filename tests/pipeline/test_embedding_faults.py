@@ -349,7 +349,7 @@ def test_a_server_that_lets_every_request_expire_refuses_no_chunk(
 
 @pytest.mark.parametrize("at_once", [1, 3])
 @pytest.mark.parametrize("refusals", [0, 1])
-def test_what_every_request_would_meet_is_asked_for_once(
+def test_a_fault_of_every_request_is_met_once(
     store: Store, openai_server: OpenAIServer, at_once: int, refusals: int
 ) -> None:
     openai_server.fail(TOO_LONG, times=refusals)  # so that the first chunk goes alone

@@ -135,7 +135,7 @@ def test_a_version_that_is_put_back_is_no_failure_any_more(
     assert [row.error for row in rows(corpus, "1.md")] == [None]
 
 
-def test_what_is_stored_in_part_is_asked_of_the_store_and_keeps_its_reason(
+def test_partly_stored_documents_keep_their_reason(
     corpus: FolderIngests, embedding: CountingEmbedding
 ) -> None:
     corpus.write("1.md", "# Tea\n\nTea is green.\n" * 30 + NEW)

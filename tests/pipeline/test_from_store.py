@@ -131,7 +131,7 @@ def test_the_dry_run_says_the_price_and_asks_nobody(
     assert (again.due, again.embedding_cost) == ({"fixed": 0}, 0)
 
 
-def test_of_two_contents_of_a_file_that_of_the_last_ingest_is_taken_and_stays(
+def test_the_content_of_the_last_ingest_stays(
     corpus: FolderIngests, models: Models, other: Models
 ) -> None:
     def texts(report: IngestReport) -> str:
@@ -152,7 +152,7 @@ def test_of_two_contents_of_a_file_that_of_the_last_ingest_is_taken_and_stays(
         assert "Tea 0" not in texts(report)
 
 
-def test_of_several_collections_that_with_the_whole_documents_is_taken(
+def test_the_collection_with_whole_documents_is_taken(
     corpus: FolderIngests, models: Models, other: Models
 ) -> None:
     corpus.ingest()

@@ -74,7 +74,7 @@ def leave_one_open(ledger: Ledger, collection: str) -> None:
 
 
 @pytest.mark.parametrize("change", [lose_a_row, add_a_row, lose_all, leave_one_open])
-def test_a_ledger_that_is_wrong_is_made_anew_from_the_store(
+def test_a_ledger_that_is_wrong_is_made_again_from_the_store(
     corpus: FolderIngests, embedding: CountingEmbedding, change: Callable[[Ledger, str], None]
 ) -> None:
     [column] = corpus.ingest().columns
@@ -93,7 +93,7 @@ def test_a_ledger_that_is_wrong_is_made_anew_from_the_store(
     assert agrees(corpus)
 
 
-def test_what_a_store_could_not_flush_is_not_said_to_be_stored(corpus: FolderIngests) -> None:
+def test_unflushed_points_are_not_reported_as_stored(corpus: FolderIngests) -> None:
     def full(*_: object) -> None:
         raise StoreError("the disk is full")
 
@@ -150,7 +150,7 @@ def test_two_ingests_at_the_same_time_leave_one_truth(corpus: FolderIngests) -> 
     assert len(stored) == reports[0].columns[0].chunks
 
 
-def test_of_two_writers_of_one_document_none_says_that_it_is_stored_where_it_is_not(
+def test_two_writers_of_a_document_never_report_missing_points(
     models: Models, tmp_path: Path
 ) -> None:
     """Each stores its version and deletes the other's: nothing is left."""

@@ -59,7 +59,7 @@ def test_a_store_that_was_moved_with_its_documents_has_each_of_them_once(
         assert ledger.moved() is None
 
 
-def test_what_was_not_moved_with_the_store_is_gone_and_pruned(moved: FolderIngests) -> None:
+def test_files_not_moved_with_the_store_are_pruned(moved: FolderIngests) -> None:
     (moved.folder / "1.md").unlink()
     report = moved.ingest()
     assert report.gone == 1

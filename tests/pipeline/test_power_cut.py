@@ -161,7 +161,7 @@ def corpora(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> 
     [(1, False), (1000, True)],
     ids=["flushed often, the ledger's last commits lost too", "flushed at the end"],
 )
-def test_a_power_cut_at_any_moment_is_mended_by_the_next_ingest(
+def test_a_power_failure_at_any_moment_is_mended_by_the_next_ingest(
     corpora: Corpora, monkeypatch: pytest.MonkeyPatch, checkpoint: int, keeps_commits: bool
 ) -> None:
     monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", checkpoint)
@@ -213,7 +213,7 @@ class Saved:
             shutil.copy(path, self._place.parent)
 
 
-def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
+def test_flushed_points_survive_a_power_failure(
     corpora: Corpora, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("rag_nodes.pipeline.run.CHECKPOINT", 1)
@@ -231,7 +231,7 @@ def test_what_was_flushed_before_a_power_cut_is_not_embedded_again(
     assert not [text for text in embedding.texts if text in flushed]
 
 
-def test_what_was_pruned_does_not_come_back_with_a_power_cut(corpora: Corpora) -> None:
+def test_pruned_points_stay_gone_after_a_power_failure(corpora: Corpora) -> None:
     corpus = corpora("pruned")
     corpus.again()
     (corpus.folder / "1.md").unlink()
@@ -243,7 +243,7 @@ def test_what_was_pruned_does_not_come_back_with_a_power_cut(corpora: Corpora) -
     assert corpus.disk.points() == wanted
 
 
-def test_chunks_of_a_document_that_is_blank_now_do_not_come_back_with_a_power_cut(
+def test_chunks_of_a_document_that_is_blank_now_do_not_come_back_with_a_power_failure(
     tmp_path: Path, models: Models
 ) -> None:
     disk = Disk()

@@ -51,9 +51,7 @@ def test_a_dry_run_counts_what_is_gone_and_takes_nothing_out(corpus: FolderInges
 
 
 @pytest.mark.parametrize("linked", ["sub/a.md", "sub"])
-def test_what_is_behind_a_link_now_is_gone_as_links_out_of_a_folder_are_not_read(
-    corpus: FolderIngests, linked: str
-) -> None:
+def test_files_behind_outside_links_count_as_gone(corpus: FolderIngests, linked: str) -> None:
     (corpus.folder / "sub").mkdir()
     corpus.write("sub/a.md", "# Tea\n\nGreen tea is not black.")
     corpus.ingest()
@@ -86,7 +84,7 @@ def killed(corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch) -> FolderInge
     return corpus
 
 
-def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
+def test_leftovers_of_a_killed_ingest_are_pruned_with_their_file(
     killed: FolderIngests,
 ) -> None:
     (killed.folder / "2.md").unlink()
@@ -98,7 +96,7 @@ def test_what_a_killed_ingest_had_stored_of_a_file_that_is_gone_goes_too(
     assert stored(killed) == {"0.md", "1.md"}
 
 
-def test_what_a_killed_ingest_had_stored_of_a_file_that_cannot_be_read_for_a_moment_is_kept(
+def test_leftovers_of_a_briefly_unreadable_file_are_kept(
     killed: FolderIngests,
 ) -> None:
     killed.write("2.md", "%PDF-1.7 this is no Markdown")
@@ -213,7 +211,7 @@ def test_a_page_that_another_crawl_still_has_is_not_pruned(
     assert "both" in stored(corpus)
 
 
-def test_what_is_elsewhere_is_not_touched(corpus: FolderIngests, tmp_path: Path) -> None:
+def test_other_folders_are_not_pruned(corpus: FolderIngests, tmp_path: Path) -> None:
     other = tmp_path / "docs-2"
     other.mkdir()
     (other / "other.md").write_text("# Coffee\n\nBlack.\n")

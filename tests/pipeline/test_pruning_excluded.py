@@ -47,7 +47,7 @@ def test_a_folder_of_which_all_is_excluded_is_not_pruned(corpus: FolderIngests) 
     assert stored(corpus) == {"0.md", "1.md", "2.md"}
 
 
-def test_what_is_excluded_elsewhere_is_not_gone(corpus: FolderIngests) -> None:
+def test_exclusions_of_another_ingest_prune_nothing(corpus: FolderIngests) -> None:
     corpus.ingest()
     other = corpus.folder.with_name("other")
     other.mkdir()

@@ -171,7 +171,7 @@ def test_marks_that_cannot_be_read_cost_a_look_and_nothing_else(
 
 
 @pytest.mark.parametrize("whole", [True, False])
-def test_what_somebody_deleted_comes_back(corpus: FolderIngests, *, whole: bool) -> None:
+def test_deleted_points_come_back(corpus: FolderIngests, *, whole: bool) -> None:
     report = corpus.ingest()
     before = texts(corpus, report)
     [collection] = [column.collection for column in report.columns]

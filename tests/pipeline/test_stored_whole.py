@@ -41,7 +41,7 @@ def versions(store: Store, report: IngestReport, name: str) -> set[str]:
     return {version for version in ("former", "latter", "poison") if version in texts}
 
 
-def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
+def test_a_model_that_refuses_every_chunk_costs_none_of_the_previous_ones(
     store: Store, models: Models, embedding: Any
 ) -> None:
     names = [f"file-{n}" for n in range(6)]
@@ -66,7 +66,7 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_former_ones(
         assert versions(store, report, str(file.document_id)) == {"former"}
 
 
-def test_one_refused_chunk_keeps_the_former_chunks_of_its_document_alone(
+def test_one_refused_chunk_keeps_the_previous_chunks_of_its_document_alone(
     store: Store, models: Models, embedding: Any
 ) -> None:
     taken(store, models, {name: text("former") for name in ("good", "bad", "other")})
@@ -141,7 +141,7 @@ def test_a_document_given_twice_says_the_same_in_both_rows(store: Store, models:
     assert first.columns["fixed"].status == "stored"
 
 
-def test_former_chunks_that_cannot_be_deleted_are_reported(
+def test_previous_chunks_that_cannot_be_deleted_are_reported(
     store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken(store, models, {"one": text("former")})
@@ -157,7 +157,7 @@ def test_former_chunks_that_cannot_be_deleted_are_reported(
     assert row.lack == f"stored, but {row.superseded} previous chunks could not be deleted"
 
 
-def test_former_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_documents(
+def test_previous_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_documents(
     store: Store, models: Models, embedding: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     taken(store, models, {"one": text("former")})

@@ -95,9 +95,7 @@ def stored(store: Store, models: Models) -> list[TextNode]:
     )
 
 
-def test_what_sync_and_async_transformations_add_is_stored_and_answered_with(
-    store: Store, models: Models
-) -> None:
+def test_nodes_of_sync_and_async_transformations_are_stored(store: Store, models: Models) -> None:
     awaited = Awaited()
     steps = [Letters(), awaited, TitleExtractor(llm=MockLLM(max_tokens=3))]
     report = ingest_documents(
@@ -113,7 +111,7 @@ def test_what_sync_and_async_transformations_add_is_stored_and_answered_with(
     assert len(awaited._loops) == 1
 
 
-def test_what_is_added_is_embedded_unless_it_is_hidden(
+def test_added_metadata_are_embedded_unless_hidden(
     store: Store, models: Models, embedding: Any
 ) -> None:
     run(store, models, Letters())
@@ -302,7 +300,7 @@ def test_presets_keep_their_nodes_behind_an_extractor(
         (lambda nodes: [nodes[0], nodes[0]], "several nodes under one id"),
     ],
 )
-def test_what_no_store_could_take_is_said_with_the_name_of_the_step(
+def test_unstorable_metadata_name_their_transformation(
     change: Any, words: str, store: Store, models: Models
 ) -> None:
     report = run(store, models, Changing(change=change), given=documents(1))
@@ -319,7 +317,7 @@ def test_what_no_store_could_take_is_said_with_the_name_of_the_step(
         ([len], "no TransformComponent of LlamaIndex"),
     ],
 )
-def test_what_is_no_list_of_transformations_is_refused_before_anything_is_read(
+def test_invalid_transformations_are_refused_before_reading(
     steps: Any, words: str, store: Store, models: Models
 ) -> None:
     with pytest.raises(ConfigurationError, match=words):

@@ -75,7 +75,7 @@ def test_a_document_of_which_only_parents_are_stored_is_completed(
     assert store.stored(column.collection, "manual") == before
 
 
-def test_a_changed_document_leaves_no_parent_of_its_former_version(
+def test_a_changed_document_leaves_no_parent_of_its_previous_version(
     store: Store, models: Models
 ) -> None:
     [column] = run(store, models, document(colour="red")).columns

@@ -57,7 +57,7 @@ def blue(corpus: FolderIngests) -> Texts:
         return texts(store)
 
 
-def test_of_two_crawls_with_the_same_page_that_of_the_later_one_is_stored_once(
+def test_the_page_of_the_later_crawl_is_stored_once(
     corpus: FolderIngests, blue: Texts, embedding: CountingEmbedding
 ) -> None:
     both = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
@@ -80,7 +80,7 @@ def test_a_crawl_that_is_new_replaces_what_an_older_one_stored(
 
 
 @pytest.mark.parametrize("other", [None, "y"])
-def test_where_the_later_crawl_has_it_no_more_the_page_is_as_the_other_has_it(
+def test_a_page_missing_in_the_later_crawl_comes_from_the_earlier(
     corpus: FolderIngests, other: str | None
 ) -> None:
     red, later = corpus.crawl("a.json", x=RED), corpus.crawl("b.json", x=BLUE)
@@ -97,7 +97,7 @@ def test_where_the_later_crawl_has_it_no_more_the_page_is_as_the_other_has_it(
 
 
 @pytest.mark.parametrize("versions", [[BLUE, RED, BLUE], [RED, BLUE, RED, BLUE]])
-def test_of_documents_with_the_same_id_the_last_one_is_stored(
+def test_the_last_document_of_an_id_is_stored(
     models: Models, parsers: Parsers, versions: list[str]
 ) -> None:
     with open_store(":memory:") as store, open_store(":memory:") as alone:

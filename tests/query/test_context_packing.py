@@ -41,7 +41,7 @@ def test_chunks_are_read_by_rank_and_the_last_one_fills_the_budget() -> None:
     assert hits[3].node.text.startswith(packed.sources[3].text)
 
 
-def test_a_chunk_that_does_not_fit_is_cut_and_nothing_behind_it_is_read() -> None:
+def test_a_chunk_that_does_not_fit_is_truncated_and_nothing_behind_it_is_read() -> None:
     hits = [
         hit(1, 0, 300, page_start=1),
         hit(2, 400, 4000, page_start=2),
@@ -53,7 +53,7 @@ def test_a_chunk_that_does_not_fit_is_cut_and_nothing_behind_it_is_read() -> Non
     assert pack(hits, 300, all_wanted=True).left_out == 1
 
 
-def test_a_first_chunk_larger_than_the_budget_is_cut_at_the_budget() -> None:
+def test_a_first_chunk_larger_than_the_budget_is_truncated() -> None:
     whole = hit(1, 100, 9000, page_start=1)
     packed = pack([whole, hit(2, 0, 50, page_start=1)], 100)
     [source] = packed.sources

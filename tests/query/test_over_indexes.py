@@ -224,14 +224,14 @@ def test_without_text_nothing_is_written() -> None:
         ({"filters": {"dept": "hr"}}, "MetadataFilters of LlamaIndex, not dict"),
     ],
 )
-def test_what_cannot_be_honoured_is_refused_with_what_to_use(
+def test_unsupported_keywords_are_refused_with_a_remedy(
     options: dict[str, Any], remedy: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=remedy):
         RagNodesQueryEngine.from_index(made(), **options)
 
 
-def test_what_cannot_be_searched_is_refused() -> None:
+def test_unsearchable_questions_are_refused() -> None:
     by_words = RagNodesRetriever.from_index(made(), options=QueryOptions(mode="sparse"))
     with pytest.raises(ConfigurationError, match="no sparse vectors"):
         by_words.retrieve(QUESTION)

@@ -149,7 +149,7 @@ def test_a_cutoff_leaves_out_what_is_not_similar(
     assert answer.kind == "nothing"
 
 
-def test_where_nothing_is_found_no_llm_is_asked(store: Store, collection: str) -> None:
+def test_no_llm_request_is_made_without_hits(store: Store, collection: str) -> None:
     models = scripted_models("should not be asked")
     answer = engine(store, collection, models, document_ids=["no such document"]).answer(QUESTION)
     assert answer.kind == "nothing"

@@ -130,7 +130,7 @@ def test_a_quoted_sentence_is_cited_at_its_own_place_with_its_own_page(
 
 
 @pytest.mark.parametrize("budget", [25, 50, 90, 150])
-def test_what_was_found_is_read_even_where_what_stands_around_it_does_not_fit(
+def test_a_hit_is_read_without_context_that_does_not_fit(
     store: Store, collection: str, offline: Models, budget: int
 ) -> None:
     answer = ask(store, collection, offline, budget=budget)

@@ -226,7 +226,7 @@ def test_a_score_that_is_no_number_comes_last_and_changes_no_other(
     assert keys.RETRIEVAL_RERANK_SCORE not in nodes[2].metadata
 
 
-def test_what_a_reranker_puts_first_no_cutoff_drops_before_the_others(
+def test_the_cutoff_keeps_the_order_of_a_reranker(
     store: Store, collection: str, offline: Models
 ) -> None:
     def last_first(_: str, hits: Sequence[Hit]) -> Sequence[Hit]:

@@ -49,7 +49,7 @@ def test_an_answer_says_how_was_searched_and_embeds_nothing_without_need(
     assert answer.hits[0].similarity is None
 
 
-def test_whether_words_are_indexed_takes_a_server_one_request() -> None:
+def test_the_check_for_indexed_words_is_a_single_request() -> None:
     with qdrant_server.serve() as double, open_store(double.url) as served:
         served.add("words", [TextNode(text="The pump is red.", embedding=[0.0, 1.0])])
         double.requests.clear()

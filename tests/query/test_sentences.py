@@ -99,7 +99,7 @@ def _slices(hits: Sequence[Hit]) -> list[tuple[Any, Any, str]]:
     return [(hit.read.start_char_idx, hit.read.end_char_idx, hit.read.text) for hit in hits]
 
 
-def test_a_sentence_that_chunks_cut_in_two_is_read_and_cited_whole(
+def test_a_sentence_that_chunks_split_in_two_is_read_and_cited_whole(
     store: Store, offline: Models, valves: Document
 ) -> None:
     collection = stored(store, offline, valves, "fixed", chunk_size=42, chunk_overlap=0)
@@ -113,7 +113,7 @@ def _nodes(store: Store, collection: str) -> list[TextNode]:
     return list(store.fetch(collection, list(store.stored(collection, "valves"))).values())
 
 
-def test_what_is_read_of_a_chunk_says_where_it_stands_itself(
+def test_the_read_part_of_a_chunk_has_its_own_location(
     store: Store, offline: Models, valves: Document
 ) -> None:
     collection = stored(store, offline, valves, "fixed", chunk_size=900, chunk_overlap=0)
@@ -128,7 +128,7 @@ def test_what_is_read_of_a_chunk_says_where_it_stands_itself(
     assert first.found is first.read
 
 
-def test_where_no_sentence_has_a_word_of_the_question_chunks_follow_as_they_were_found(
+def test_chunks_keep_their_order_if_no_sentence_matches(
     store: Store, offline: Models, valves: Document
 ) -> None:
     collection = stored(store, offline, valves, "heading", min_chunk_size=0)
@@ -185,9 +185,7 @@ def test_sentences_without_a_budget_are_refused_in_words() -> None:
         QueryOptions(granularity="words")  # type: ignore[arg-type]
 
 
-def test_what_stands_beside_a_chunk_is_read_unless_the_options_forbid_it(
-    store: Store, offline: Models
-) -> None:
+def test_neighbours_are_read_unless_disabled(store: Store, offline: Models) -> None:
     text = f"The delta valve was bought. It opens at 4 bar. {'Nothing happens here. ' * 60}"
     document = Document(text=text, id_="d", metadata={"file_name": "d.txt"})
     collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
@@ -281,7 +279,7 @@ def test_passages_side_by_side_are_one_unless_the_page_is_turned_between_them(
     assert "\n\n".join(hit.read.text for hit in found) == text
 
 
-def test_a_passage_is_not_cut_for_a_worse_one_that_stands_beside_the_best(
+def test_a_passage_is_not_split_for_a_worse_one_that_stands_beside_the_best(
     store: Store, offline: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     best, worse, good = "Red tanks hold nine.", "Water is wet and far away.", "Tanks hold litres."
@@ -336,9 +334,7 @@ def test_a_passage_that_goes_on_in_the_next_chunk_behind_blank_space_is_read_wit
     assert read(answer) != text.replace("\n\n\n", "\n")
 
 
-def test_where_chunks_are_tiny_more_of_them_are_searched_until_there_is_enough_to_choose_from(
-    store: Store, offline: Models
-) -> None:
+def test_tiny_chunks_are_searched_in_larger_numbers(store: Store, offline: Models) -> None:
     text = " ".join(f"The tank {number} is red." for number in range(400))
     document = Document(text=text, id_="t")
     collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
@@ -387,7 +383,7 @@ def test_the_similarity_of_chunks_counts_only_where_the_embedding_knows_meaning(
     assert order(COSINE) == ["meaning", "words"]
 
 
-def test_what_was_not_found_is_no_nearer_than_the_worst_that_was_even_below_zero() -> None:
+def test_unretrieved_nodes_rank_behind_negative_scores() -> None:
     hits = [
         hit_of("The boat is cheap", "far", -0.7, 1),
         hit_of("The boat is quick", "near", -0.1, 2),

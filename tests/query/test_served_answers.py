@@ -130,7 +130,7 @@ def test_a_server_that_asks_for_a_moment_gets_it(
     assert len(openai_server.asked("chat/completions")) == 2
 
 
-def test_what_the_server_bills_is_believed(
+def test_costs_use_the_tokens_that_the_server_counts(
     engine: RagNodesQueryEngine, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     whole = engine.answer(QUESTION)

@@ -122,7 +122,7 @@ def test_six_of_eight_right_answers_are_enough(
 
 
 @pytest.mark.parametrize("vectors", [[[1.0]], [[1.0], [2.0, 3.0]], [["a"]] * 16])
-def test_what_is_no_vectors_fails_the_test_and_no_question(
+def test_invalid_vectors_fail_the_language_test_only(
     models: Models, monkeypatch: pytest.MonkeyPatch, vectors: list[Any]
 ) -> None:
     monkeypatch.setattr(Polyglot, "_get_text_embeddings", lambda *_: vectors)

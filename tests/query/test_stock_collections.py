@@ -76,7 +76,7 @@ def test_a_stock_dense_collection_answers_and_cites_as_far_as_is_known(
     assert answer.hits[0].node.ref_doc_id == "two"
 
 
-def test_what_nobody_noted_is_not_cited(stock: Store, offline: Models) -> None:
+def test_unknown_sources_are_not_cited(stock: Store, offline: Models) -> None:
     [citation] = engine(stock, offline, mode="dense").answer("Do lions eat grass?").citations
     assert citation.file_name == "lion.txt"
     assert (citation.page, citation.source) == (None, "")

@@ -136,9 +136,7 @@ async def test_an_empty_stream_is_a_failure(streamed: Any, pieces: tuple[str, ..
     assert isinstance(last.error, ModelResponseError)
 
 
-async def test_what_fails_before_the_model_is_asked_is_raised(
-    store: Store, offline: Models
-) -> None:
+async def test_errors_before_the_request_are_raised(store: Store, offline: Models) -> None:
     engine = RagNodesQueryEngine(store=store, collection="a.b.c.000000000000", models=offline)
     for ask in (engine.answer, engine.stream, engine.astream):
         with pytest.raises(ConfigurationError, match="question is empty"):

@@ -134,7 +134,7 @@ def test_what_is_left_of_a_truncated_file_is_read_with_a_warning(
     assert "repaired" in document.metadata[keys.READ_WARNINGS][0]
 
 
-def test_a_file_cut_off_within_a_dictionary_cannot_be_repaired(tmp_path: Path) -> None:
+def test_a_file_truncated_within_a_dictionary_cannot_be_repaired(tmp_path: Path) -> None:
     path = tmp_path / "a.pdf"
     path.write_bytes(tree_first(20).partition(b"/Contents 27")[0])
     with pytest.raises(errors.CorruptFileError):

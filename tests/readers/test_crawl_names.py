@@ -79,7 +79,7 @@ def test_the_chunks_tab_lists_the_pages_by_title_and_url(
 
 
 @pytest.mark.usefixtures("no_configuration")
-def test_the_command_line_names_the_pages_and_says_how_to_cut_all_of_them(
+def test_the_command_line_names_the_pages_and_says_how_to_split_all_of_them(
     crawl: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     common = ("--parser", "heading", "--store", ":memory:", "--json")

@@ -233,7 +233,7 @@ def test_a_page_of_any_size_has_so_many_pixels_at_most(tmp_path: Path) -> None:
     assert (size.width, size.height) == (MOST_PIXELS, MOST_PIXELS // 2)
 
 
-def test_the_last_pages_are_kept_and_a_changed_file_is_drawn_anew(ferry: Path) -> None:
+def test_the_last_pages_are_kept_and_a_changed_file_is_drawn_again(ferry: Path) -> None:
     calls: list[int] = []
 
     def draw(_: Path, number: int, *__: Any) -> PagePicture:

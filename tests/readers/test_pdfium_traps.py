@@ -98,7 +98,7 @@ def test_04_form_fields_and_annotations_are_read(path: Path) -> None:
     assert sorted(drawn(path, draw)) == ["Name: Ada Lovelace", "See the note."]
 
 
-def test_05_codes_without_a_letter_are_told_and_drawn_fonts_are_read(path: Path) -> None:
+def test_05_codes_without_a_letter_are_reported_and_drawn_fonts_are_read(path: Path) -> None:
     with pymupdf.open() as document:
         page = document.new_page()
         writer = pymupdf.TextWriter(page.rect)
@@ -218,7 +218,7 @@ def test_11_text_up_the_margin_is_not_upright(path: Path) -> None:
         (lambda whole: whole[: whole.rindex(b"startxref")] + b"startxref\n99\n%%EOF", True),
     ],
 )
-def test_12_a_repair_is_told_and_junk_before_the_header_is_none(
+def test_12_a_repair_is_reported_and_junk_before_the_header_is_none(
     path: Path, damage: Callable[[bytes], bytes], is_repaired: bool
 ) -> None:
     path.write_bytes(damage(tree_first(3)))

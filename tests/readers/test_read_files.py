@@ -100,7 +100,7 @@ def test_the_message_says_what_the_file_really_is(tmp_path: Path) -> None:
         read(write(tmp_path / "paper.txt", PDF_START))
 
 
-def test_a_missing_file_and_a_folder_are_told_apart(tmp_path: Path) -> None:
+def test_a_missing_file_and_a_folder_are_distinguished(tmp_path: Path) -> None:
     with pytest.raises(errors.FileMissingError, match="no such file"):
         read(tmp_path / "nowhere.txt")
     with pytest.raises(errors.FileMissingError, match="name a file in it"):

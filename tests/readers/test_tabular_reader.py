@@ -47,7 +47,7 @@ def test_decimal_commas_do_not_beat_semicolons() -> None:
     assert form_of("1,5;2,5\n3,5;4,5\n", complete=True).delimiter == ";"
 
 
-def test_text_with_commas_in_one_column_is_not_cut(tmp_path: Path) -> None:
+def test_text_with_commas_in_one_column_is_not_split(tmp_path: Path) -> None:
     text, _ = table(tmp_path, "Remark\nWell, yes\nNo\nNot quite\n")
     assert text == "Remark: Well, yes\n\nRemark: No\n\nRemark: Not quite"
 

@@ -142,7 +142,7 @@ def test_a_comparison_reports_its_progress_before_the_result(client: httpx.Clien
 # --- chunks --------------------------------------------------------------------------------------
 
 
-def test_a_text_is_cut_into_exact_slices_page_by_page_of_the_list(client: httpx.Client) -> None:
+def test_a_text_is_split_into_exact_slices_page_by_page_of_the_list(client: httpx.Client) -> None:
     text = "# One\n\n" + "Rain fell. " * 60 + "\n\n# Two\n\nSun shone.\n"
     body = {"text": text, "parser": "fixed:chunk_size=100,chunk_overlap=0"}
     whole = client.post("/chunk", json=body).json()
@@ -153,7 +153,7 @@ def test_a_text_is_cut_into_exact_slices_page_by_page_of_the_list(client: httpx.
         assert text[chunk["start"] : chunk["end"]] == chunk["text"]
 
 
-def test_an_uploaded_document_is_cut_by_its_id(
+def test_an_uploaded_document_is_split_by_its_id(
     client: httpx.Client, manual: dict[str, str]
 ) -> None:
     (document,) = client.get("/status", headers=manual).json()["documents"]

@@ -74,7 +74,7 @@ def test_an_upload_to_a_full_server_is_not_answered_with_a_session_that_has_ende
     assert [reply.status_code for reply in replies] == [200] * 3
 
 
-def test_where_all_sessions_are_being_worked_for_a_new_one_is_refused(
+def test_a_new_session_is_refused_while_all_are_busy(
     settings: Settings,
 ) -> None:
     sessions = Sessions(partial(Session, settings), most=2)

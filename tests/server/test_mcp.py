@@ -195,7 +195,7 @@ def _tools(settings: Settings) -> list[Tool]:
     return tools
 
 
-def test_what_agents_pay_for_each_tool_stays_small(stored: Settings) -> None:
+def test_tool_descriptions_take_few_tokens(stored: Settings) -> None:
     tools = _tools(stored)
     sizes = {tool.name: len(json.dumps(tool.inputSchema)) for tool in tools}
     assert max(sizes.values()) < 2_000, sizes

@@ -70,7 +70,7 @@ def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
 
 
 @every_served
-def test_what_the_owner_alone_may_name_is_refused_by_name(operation: Operation) -> None:
+def test_fields_of_the_owner_are_refused_by_name(operation: Operation) -> None:
     owners = {
         name
         for operation in OPERATIONS
@@ -95,7 +95,7 @@ def test_messages_lose_their_paths_and_texts_of_documents_keep_them() -> None:
     }
 
 
-def test_of_many_steps_only_every_hundredth_of_the_way_is_told() -> None:
+def test_many_steps_are_reported_once_per_percent() -> None:
     heard: list[Any] = []
     tell = Milestones(heard.append)
     for done in range(1001):

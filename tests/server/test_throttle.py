@@ -144,7 +144,7 @@ def test_the_right_one_ends_the_count(gate: Gate) -> None:
     assert 429 not in {reply.status_code for reply in _codes(gate, shown)}
 
 
-def test_who_shows_nothing_is_asked_and_has_guessed_nothing(gate: Gate) -> None:
+def test_a_request_without_credentials_is_challenged_and_counts_as_no_guess(gate: Gate) -> None:
     replies = _codes(gate, [None] * 20)
     assert {reply.status_code for reply in replies} == {401}
     (reply,) = _codes(gate, [_basic("the-right-word")])

@@ -25,7 +25,7 @@ def weight(text: str, word: str) -> float:
         (2, 75, 4.4 / (2 + 1.2 * 0.625)),
     ],
 )
-def test_a_word_weighs_what_bm25_gives_it_with_its_usual_constants(
+def test_a_word_weighs_what_bm25_gives_it_with_its_default_constants(
     times: int, length: int, expected: float
 ) -> None:
     text = "zebra " * times + "other " * (length - times)

@@ -121,7 +121,7 @@ def test_an_interrupted_copy_goes_on_where_it_ended(
     assert is_copy(folder, server, collection)
 
 
-def test_former_chunks_of_a_document_go_and_documents_of_others_stay(
+def test_previous_chunks_of_a_document_go_and_documents_of_others_stay(
     folder: Store, target: Store, collection: str, make_node: MakeNode
 ) -> None:
     old = make_node("a former sentence", [1.0, 0.0, 0.0], source_hash="older")

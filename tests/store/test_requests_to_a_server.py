@@ -81,7 +81,7 @@ def test_scores_beyond_the_depth_are_completed_within_the_filter(
     }
 
 
-def test_a_collection_that_others_made_anew_is_looked_at_anew(
+def test_a_collection_that_others_made_again_is_looked_at_again(
     served: Store, server_url: str, collection: str, make_node: MakeNode
 ) -> None:
     assert served.search(collection, Query(vector=X, text="zebra", limit=1))

@@ -126,7 +126,7 @@ def test_a_server_says_how_long_to_wait(
         ("cut", "does not answer"),
     ],
 )
-def test_a_fault_that_stays_is_told_after_the_last_try(
+def test_a_fault_that_stays_is_reported_after_the_last_try(
     store: Store, double: QdrantDouble, collection: str, fault: Fault, said: str
 ) -> None:
     double.faults = [("", fault)] * 6
@@ -173,7 +173,7 @@ def test_a_server_that_was_there_is_waited_for_and_a_mistyped_one_is_not(
     assert waits == []
 
 
-def test_a_refusal_is_told_in_the_servers_words_with_what_to_do(
+def test_a_refusal_is_reported_in_the_servers_words_with_what_to_do(
     store: Store, collection: str, make_node: MakeNode, waits: list[float]
 ) -> None:
     from llama_index.core.vector_stores.types import MetadataFilter, MetadataFilters

@@ -80,7 +80,7 @@ def test_a_damaged_folder_is_named_with_its_remedy(tmp_path: Path, content: byte
 
 
 @pytest.mark.parametrize("file", ["collection.json", "edge_config.json"])
-def test_a_damaged_collection_is_told_when_the_folder_is_opened_and_refused_where_it_is_asked_for(
+def test_a_damaged_collection_is_reported_when_the_folder_is_opened_and_refused_when_used(
     tmp_path: Path,
     collection: str,
     make_node: MakeNode,
@@ -121,7 +121,7 @@ def test_folders_of_others_beside_collections_are_left_alone(tmp_path: Path) -> 
     assert theirs.is_dir()
 
 
-def test_a_damaged_shard_is_told_by_its_first_use_and_hurts_no_other_collection(
+def test_a_damaged_shard_is_reported_by_its_first_use_and_hurts_no_other_collection(
     tmp_path: Path, collection: str, make_node: MakeNode
 ) -> None:
     other = collection.replace("tests", "other")

@@ -13,7 +13,7 @@ def seen(text: str) -> list[tuple[str, str]]:
     return [(block.kind.value, text[block.start : block.end]) for block in scan_blocks(text)]
 
 
-def test_each_kind_of_block_is_told_apart() -> None:
+def test_each_kind_of_block_is_distinguished() -> None:
     text = (
         "---\ntitle: x\n---\n\n# H\n\npara one\nstill one\n\n- a\n  more a\n\n  of a\n- b\n\n"
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\ncode\n\n```\n\n    indented\n\n    too\n\n"

@@ -212,7 +212,7 @@ def kinds(text: str) -> list[str]:
         ("\u2003", [], ["paragraph"]),
     ],
 )
-def test_where_we_differ_from_markdown_it(text: str, ours: list[str], theirs: list[str]) -> None:
+def test_known_differences_from_markdown_it(text: str, ours: list[str], theirs: list[str]) -> None:
     assert kinds(text) == ours
     assert [seen.kind.value for seen in by_reference(text)] == theirs
 

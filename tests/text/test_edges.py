@@ -42,7 +42,7 @@ def _edges(text: str, piece: str, text_format: Format = Format.MARKDOWN) -> Edge
         ("# Water", None, None),
     ],
 )
-def test_a_piece_of_prose_says_what_it_cuts_in_two(
+def test_a_piece_of_prose_says_what_it_splits_in_two(
     piece: str, start: str | None, end: str | None
 ) -> None:
     assert _edges(TEXT, piece) == (start, end)
@@ -59,7 +59,7 @@ def test_a_piece_of_prose_says_what_it_cuts_in_two(
         ("run all\n```", None, None),
     ],
 )
-def test_rows_and_lines_of_code_may_be_parted_but_not_cut(
+def test_rows_and_lines_of_code_may_be_parted_but_not_split(
     piece: str, start: str | None, end: str | None
 ) -> None:
     assert _edges(TABLE, piece) == (start, end)
@@ -105,11 +105,11 @@ def test_scripts_without_blanks_between_words_have_sentences_only() -> None:
 
 
 @given(st.lists(st.sampled_from(["It rains. ", "Water flows ", "down. ", "\n\n"])).map("".join))
-def test_whole_sentences_cut_nothing(text: str) -> None:
+def test_whole_sentences_split_nothing(text: str) -> None:
     assert {edges_of(text, span) for span in sentence_spans(text)} <= {Edges()}
 
 
-def test_fixed_windows_cut_words_where_whole_sentences_do_not() -> None:
+def test_fixed_windows_split_words_where_whole_sentences_do_not() -> None:
     text = "The machine needs oil on every second day. " * 60
     cut = {}
     for name in ("fixed", "sentence"):
@@ -120,6 +120,6 @@ def test_fixed_windows_cut_words_where_whole_sentences_do_not() -> None:
     assert cut["sentence"] == []
 
 
-def test_an_item_begins_anew_however_long_the_one_above_it_is() -> None:
+def test_an_item_begins_again_however_long_the_one_above_it_is() -> None:
     text = "1. The filter is rinsed with plenty of water and dried\n2. The pump stops"
     assert _edges(text, "2. The pump stops") == (None, None)

@@ -280,7 +280,7 @@ def test_neighbouring_words_of_the_question_found_side_by_side_win() -> None:
         ),
     ],
 )
-def test_what_the_block_scanner_knows_for_code_headings_and_comments_is_not_quoted(
+def test_code_headings_and_comments_are_not_quoted(
     passage: str,
 ) -> None:
     assert quotes("How do I restart the pump?", passage, limit=1) == [

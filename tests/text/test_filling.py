@@ -75,7 +75,7 @@ def test_the_budget_is_filled_and_never_exceeded_and_nothing_is_paid_twice(
 
 
 @given(rankings(), st.integers(1, 100))
-def test_no_cut_falls_inside_what_a_reader_sees_as_one_character(
+def test_no_split_falls_inside_what_a_reader_sees_as_one_character(
     made: tuple[str, list[Ranked]], budget: int
 ) -> None:
     _, found = made
@@ -87,13 +87,13 @@ def test_no_cut_falls_inside_what_a_reader_sees_as_one_character(
             assert part.start in inner | known
 
 
-def test_the_last_passage_is_cut_after_a_sentence_where_that_loses_little() -> None:
+def test_the_last_passage_is_truncated_after_a_sentence_where_that_loses_little() -> None:
     [[part]] = fill(ranked((0, len(TEXT))), 1500).parts
     assert TEXT[: part.end].endswith("of the month.")
     assert 1500 * (1 - MOST_LOST) <= tokens([part]) <= 1500
 
 
-def test_the_last_passage_is_cut_after_a_word_where_a_sentence_would_lose_much() -> None:
+def test_the_last_passage_is_truncated_after_a_word_where_a_sentence_would_lose_much() -> None:
     filled = fill(ranked((0, len(TEXT))), 107)
     [[part]] = filled.parts
     assert filled.tokens >= 105
@@ -101,7 +101,7 @@ def test_the_last_passage_is_cut_after_a_word_where_a_sentence_would_lose_much()
     assert not TEXT[: part.end].endswith(".")
 
 
-def test_a_text_without_words_is_cut_at_a_token() -> None:
+def test_a_text_without_words_is_split_at_a_token() -> None:
     text = "水" * 500
     filled = fill(ranked((0, 500), text=text), 100)
     assert filled.tokens >= 98
@@ -127,7 +127,7 @@ def test_an_exact_budget_of_words_is_full_to_a_token(size: int, budget: int) -> 
     assert fill(ranked(*((at, at + size) for at in starts)), budget, exact=True).tokens == budget
 
 
-def test_what_overlapping_passages_share_is_read_and_paid_for_once() -> None:
+def test_shared_text_of_passages_is_read_and_counted_once() -> None:
     filled = fill(ranked((0, 600), (300, 900), (100, 200)), None)
     assert filled.parts == ((Span(0, 600),), (Span(600, 900),), ())
     assert filled.tokens == tokens([Span(0, 600), Span(600, 900)])
@@ -143,7 +143,7 @@ def test_passages_of_two_documents_share_nothing() -> None:
 
 
 @pytest.mark.parametrize("core", [Span(0, 55), Span(9000, 9055), Span(19000, 19055)])
-def test_what_matched_is_kept_where_the_text_around_it_does_not_fit(core: Span) -> None:
+def test_a_match_is_kept_if_its_context_does_not_fit(core: Span) -> None:
     passage = Ranked("a", Span(0, 20_000), TEXT[:20_000], core)
     filled = fill([passage], 300)
     [[part]] = filled.parts
@@ -160,7 +160,7 @@ def test_a_budget_with_two_percent_left_is_full_and_begins_no_further_passage() 
     assert not filled.truncated
 
 
-def test_what_matched_is_read_before_what_stands_in_front_of_it() -> None:
+def test_a_match_is_read_before_the_text_in_front_of_it() -> None:
     known, core = Span(600, 700), Span(700, 800)
     around = Ranked("a", Span(0, 1000), TEXT[:1000], core)
     budget = count_tokens(TEXT[600:700]) + count_tokens(TEXT[700:800])

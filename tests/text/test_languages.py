@@ -38,7 +38,7 @@ def test_a_language_without_an_algorithm_keeps_its_words(language: str) -> None:
     assert stemmed("bicycles", language) == "bicycles"
 
 
-def test_what_is_too_long_for_a_word_is_no_work() -> None:
+def test_overlong_words_take_no_time() -> None:
     assert stemmed("ing" * 100_000, "sr") == "ing" * 100_000
 
 

@@ -44,7 +44,7 @@ def found(text: str, *documents: str) -> str | None:
     ],
     ids=["ligatures", "hyphens", "bullets", "compatibility", "accents", "spaces"],
 )  # fmt: skip
-def test_what_programs_write_differently_is_the_same_text(extracted: str, written: str) -> None:
+def test_spellings_of_programs_are_the_same_text(extracted: str, written: str) -> None:
     assert found(extracted, f"{TEXT}\n\n{written}\n\nThe end.") == written
 
 
@@ -121,7 +121,7 @@ def test_one_of_two_equal_texts_has_no_place_unless_it_is_next_to_a_neighbour() 
     assert beside == (document.index(PROSE[1]), PROSE[1])
 
 
-def test_forms_that_differ_in_a_number_are_told_apart_by_their_order() -> None:
+def test_forms_that_differ_in_a_number_are_distinguished_by_their_order() -> None:
     forms = [f"Form {number}. {PROSE[0]} {PROSE[1]} Ref {number * 7}." for number in range(10, 30)]
     pages = [f"Manual of boats, page {n}\n{form}" for n, form in enumerate(forms, start=301)]
     assert found("\n".join(pages[4:5]), "\n\n".join(forms)) is None

@@ -79,7 +79,7 @@ def test_the_answer_is_read_first_in_every_script(question: str, text: str, answ
     assert best.startswith(answer)
 
 
-def test_what_stands_around_a_sentence_decides_between_equal_ones() -> None:
+def test_context_decides_between_equal_sentences() -> None:
     texts = {
         "museum": "The museum is old. It has a garden. A ticket costs nine euros.",
         "ferry": "The ferry is blue. It has a deck. A ticket costs four euros.",
@@ -119,7 +119,7 @@ def test_a_question_of_function_words_alone_asks_for_them() -> None:
 
 
 @pytest.mark.parametrize("runs", [[], [TextRun("a", 0, "")], [TextRun("a", 0, " \n")]])
-def test_where_nothing_stands_nothing_is_read(runs: list[TextRun]) -> None:
+def test_empty_texts_have_no_sentences(runs: list[TextRun]) -> None:
     assert passages_of("What do bicycles cost?", runs, 100) == []
 
 
@@ -204,7 +204,7 @@ def first_of(near: dict[str, float] | None) -> str:
     return runs[ranker.passages(5)[0].run].document
 
 
-def test_where_words_say_the_same_nearness_in_meaning_decides() -> None:
+def test_similarity_decides_if_words_are_tied() -> None:
     assert first_of(None) == "ferry"
     assert first_of({"ferry": 0.1, "tram": 0.6}) == "tram"
     assert first_of({"ferry": 0.6, "tram": 0.1}) == "ferry"
@@ -258,7 +258,7 @@ def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_h
     assert runs[blue[0].run].document == "own"
 
 
-def test_of_two_sentences_with_a_word_the_short_one_weighs_more_as_bm25_has_it() -> None:
+def test_shorter_sentences_weigh_more_as_in_bm25() -> None:
     letters, counts = np.array([100.0, 300.0, 200.0]), np.array([[1.0], [1.0], [0.0]])
     spans = [Span(0, 100), Span(101, 401), Span(402, 602)]
     units = Units(

@@ -74,7 +74,7 @@ def test_the_list_is_read_last_with_a_heading_or_by_the_look_of_its_entries(head
     assert found == sorted(found)
 
 
-def test_what_follows_the_list_is_read_before_it() -> None:
+def test_the_paragraph_after_a_list_is_read_before_it() -> None:
     text = paper()
     read = PassageRanker("Which ferry?", [TextRun("paper", 0, text)]).passages(1000)
     places = {reference.span.of(text)[:8]: rank for rank, reference in enumerate(read)}
@@ -171,7 +171,7 @@ def test_documents_that_are_all_references_are_ranked_as_before() -> None:
 
 
 @given(st.lists(st.text(max_size=80), max_size=6))
-def test_any_texts_are_told_apart(texts: list[str]) -> None:
+def test_any_texts_are_distinguished(texts: list[str]) -> None:
     assert len(are_entries(texts)) == len(texts)
     asks_for_references("Who is Ann?", texts)
 

@@ -265,14 +265,14 @@ PATTERNS = [
 
 
 @pytest.mark.parametrize("pattern", PATTERNS)
-def test_long_repetitions_are_cut_into_sentences_that_hold_everything(pattern: str) -> None:
+def test_long_repetitions_are_split_into_sentences_that_hold_everything(pattern: str) -> None:
     holds_everything(pattern * (10_000 // len(pattern)))
 
 
 @given(
     pieces=st.lists(st.sampled_from([*PATTERNS, *CASES.values(), " ", "\n", "\n\n"]), max_size=9)
 )
-def test_mixtures_are_cut_into_sentences_that_hold_everything(pieces: list[str]) -> None:
+def test_mixtures_are_split_into_sentences_that_hold_everything(pieces: list[str]) -> None:
     holds_everything("".join(pieces))
 
 

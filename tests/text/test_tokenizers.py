@@ -98,7 +98,7 @@ def test_the_count_of_any_span_is_that_of_the_slice_encoded_alone(
 
 @pytest.mark.parametrize("kind", KINDS)
 @given(text=TEXTS, data=st.data())
-def test_what_fits_is_within_the_limit_and_never_beyond_the_end(
+def test_the_fitting_text_is_within_limit_and_document(
     files: dict[str, Path], kind: str, text: str, data: st.DataObject
 ) -> None:
     name = name_of(kind, files)
@@ -111,7 +111,7 @@ def test_what_fits_is_within_the_limit_and_never_beyond_the_end(
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_fits_in_plain_prose_fills_the_limit(files: dict[str, Path], kind: str) -> None:
+def test_prose_fills_the_limit(files: dict[str, Path], kind: str) -> None:
     index = token_index("The pump starts when the soil is dry. " * 60, name_of(kind, files))
     assert 98 <= index.count(0, index.fit(0, 100)) <= 100
 
@@ -128,7 +128,7 @@ def test_c11_only_the_estimate_is_one() -> None:
     assert [is_estimate(name) for name in names] == [True, False, False, False]
 
 
-def test_what_a_model_adds_pads_or_cuts_off_is_not_counted(files: dict[str, Path]) -> None:
+def test_special_tokens_padding_and_truncation_are_not_counted(files: dict[str, Path]) -> None:
     name = name_of("byte-level", files)
     assert count_tokens("The pump starts. " * 100, name) > 16
     assert count_tokens("The", name) < 16

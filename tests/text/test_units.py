@@ -76,25 +76,25 @@ def test_lines_of_code_are_read_several_at_a_time() -> None:
     assert read(code) == [code]
 
 
-def test_a_text_without_marks_is_cut_between_words_into_about_equal_parts() -> None:
+def test_a_text_without_marks_is_split_between_words_into_about_equal_parts() -> None:
     text = "so we went to the harbour and then we saw the ferry coming in slowly " * 20
     parts = read(text)
     assert " ".join(parts) == text.strip()
     assert max(map(len, parts)) < 2 * min(map(len, parts))
 
 
-def test_a_long_sentence_is_cut_behind_phrases_rather_than_words() -> None:
+def test_a_long_sentence_is_split_behind_phrases_rather_than_words() -> None:
     text = ", ".join(["the ferry that leaves from the old harbour in the north"] * 12) + "."
     assert all(part.endswith((",", ".")) for part in read(text))
 
 
-def test_a_script_without_sentence_ends_is_cut_at_its_blanks() -> None:
+def test_a_script_without_sentence_ends_is_split_at_its_blanks() -> None:
     clause = "เรือเฟอร์รี่ออกเดินทางเวลาเก้าโมงเช้าและสุนัขเดินทางฟรี"
     text = " ".join([clause] * 12)
     assert all(part.replace(clause, "").isspace() or part == clause for part in read(text, "th"))
 
 
-def test_a_script_without_any_blank_is_cut_between_what_is_seen_as_characters() -> None:
+def test_a_script_without_any_blank_is_split_between_what_is_seen_as_characters() -> None:
     text = "กำ" * 600
     parts = read(text, "th")
     assert "".join(parts) == text

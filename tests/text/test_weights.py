@@ -132,13 +132,13 @@ def first_of(question: str, largest: dict[str, float]) -> str:
     return runs[PassageRanker(question, runs, similarity).passages(5)[0].run].document
 
 
-def test_of_a_question_in_other_words_similarity_decides_in_a_language_the_model_knows() -> None:
+def test_similarity_decides_for_paraphrases_in_known_languages() -> None:
     question = "Which fare does the harbour office charge for a boat trip?"
     assert first_of(question, {"en": LARGEST_WEIGHT}) == "similar"
     assert first_of(question, {"en": LEAST_WEIGHT}) == "words"
 
 
-def test_of_a_question_in_the_words_of_the_text_words_decide() -> None:
+def test_words_decide_for_questions_in_the_words_of_the_text() -> None:
     assert first_of("Is the boat cheap?", {"en": LARGEST_WEIGHT}) == "words"
 
 
@@ -153,7 +153,7 @@ def test_each_document_counts_similarity_as_its_language_has_it() -> None:
     assert runs[first.run].document == "de"
 
 
-def test_where_no_language_counts_similarity_words_decide_as_without_it() -> None:
+def test_words_alone_decide_in_unknown_languages() -> None:
     runs = [TextRun(str(number), 0, text) for number, text in enumerate(TEXTS)]
     similarity = Similarity(lambda run, _: float(run.document), lambda _: 0.0)
     question = "What does a boat cost?"

@@ -58,7 +58,7 @@ def test_text_without_letters_and_digits_has_no_words(text: str) -> None:
 
 
 @given(st.text(alphabet=st.characters(max_codepoint=127)))
-def test_plain_text_is_cut_the_same_whatever_stands_next_to_it(text: str) -> None:
+def test_plain_text_is_split_the_same_whatever_stands_next_to_it(text: str) -> None:
     assert words(f"{text} ü") == [*words(text), "ü"]
 
 
@@ -69,7 +69,7 @@ ALPHABETS = (
 
 
 @given(st.text(alphabet=st.one_of(st.sampled_from(ALPHABETS), st.characters())))
-def test_a_text_is_cut_the_same_whatever_script_stands_next_to_it(text: str) -> None:
+def test_a_text_is_split_the_same_whatever_script_stands_next_to_it(text: str) -> None:
     assert words(f"{text}\n天") == [*words(text), "天"]
 
 
@@ -111,7 +111,7 @@ def test_a_text_behind_metadata_counts_as_all_of_it_in_the_same_order(
     assert list(counted_behind_metadata(whole).items()) == list(Counter(words(whole)).items())
 
 
-def test_what_stands_behind_metadata_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_text_behind_metadata_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
     def noted(text: str) -> list[str]:

@@ -97,7 +97,7 @@ class Status(_Reply):
     parsers: list[OfferedParser]
     """Names that requests may use."""
     documents: list[SessionDocument] | None
-    """Expiry of your session; null without X-Session."""
+    """Documents of your session; null without X-Session."""
 
 
 class Cleared(_Reply):

@@ -78,7 +78,7 @@ def test_a_page_without_text_has_no_runs_and_no_rails() -> None:
     assert page_rails(surface, [[]]) == []
 
 
-def test_rails_stand_in_the_margin_and_each_cut_where_it_is_in_its_line() -> None:
+def test_rails_stand_in_the_margin_and_each_split_where_it_is_in_its_line() -> None:
     surface = page((100, 50, "abcdefghij"), (100, 70, "klmnopqrst"))
     one, other = piece(0, 0, 16), piece(1, 16, 21, is_retrieved=True)
     even, odd = page_rails(surface, [[one, other]])

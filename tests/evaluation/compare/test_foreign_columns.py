@@ -42,7 +42,7 @@ def test_any_splitter_answers_beside_ours_and_cites_what_the_document_says(
                 assert MANUAL[citation.start : citation.end] == citation.quote
 
 
-def test_how_many_chunks_have_a_place_is_told_also_of_a_run_that_stores_nothing(
+def test_unchanged_runs_report_the_chunks_with_a_location(
     manual: Path, store: Store, models: Models
 ) -> None:
     first = ingest([manual], foreign(), store, models=models)

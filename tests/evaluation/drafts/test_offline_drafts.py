@@ -74,7 +74,7 @@ def test_a_document_that_holds_its_text_twice_gives_the_same_questions_with_two_
     assert {len(question.gold) for question in twice.questions} == {2}
 
 
-def test_what_has_two_answers_is_not_asked() -> None:
+def test_ambiguous_drafts_are_left_out() -> None:
     other = HANDBOOK.replace("lowered from the bridge", "lowered from the quay")
     found = draft_questions([Document(text=HANDBOOK, id_="a"), Document(text=other, id_="b")])
     assert {question.text for question in found.questions} == {*TEXTS} - {
@@ -113,7 +113,7 @@ def test_few_are_the_same_again_and_another_seed_takes_others() -> None:
         "# Cleaning the pump\n\nOpen the tap for a minute, until the water that leaves is clear.",
     ],
 )
-def test_where_no_heading_is_a_question_it_is_said_with_what_to_do(text: str) -> None:
+def test_documents_without_questions_as_headings_are_an_error_with_a_remedy(text: str) -> None:
     with pytest.raises(DatasetError, match=r"no heading .*: write questions yourself, or let an"):
         drafted(text)
 
@@ -123,7 +123,7 @@ def test_questions_with_answers_of_a_word_are_not_said_to_be_no_questions() -> N
         drafted("## Is the ferry free on Sundays?\n\nYes.")
 
 
-def test_that_there_are_fewer_than_asked_for_is_said() -> None:
+def test_fewer_drafts_than_requested_are_reported() -> None:
     dataset = drafted(HANDBOOK)
     assert "Only 3 headings are questions" in fewer(dataset, 40)
     assert fewer(dataset, 3) == ""

@@ -91,7 +91,7 @@ def test_no_probe_is_a_draft_and_none_is_written_to_a_file() -> None:
         plain_of(dataset)
 
 
-def test_what_has_no_such_passage_is_refused_with_the_remedy() -> None:
+def test_documents_without_such_a_passage_are_refused_with_the_remedy() -> None:
     short = Document(text="Nobody may run the washing machine at night.")
     with pytest.raises(DatasetError, match="choose a shorter length"):
         probes([short], 2500)

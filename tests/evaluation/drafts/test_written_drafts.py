@@ -78,7 +78,7 @@ def test_a_question_about_each_passage_is_kept_with_the_exact_place() -> None:
 
 
 @pytest.mark.parametrize("length", ["paragraph", "page"])
-def test_where_long_answers_are_asked_for_the_whole_passage_is_the_answer(
+def test_long_answers_are_whole_passages(
     length: AnswerLength,
 ) -> None:
     dataset = write_questions(documents(), ScriptedLLM(lines=[reader]), count=50, answers=length)

@@ -93,7 +93,7 @@ def test_every_finder_gets_the_same_budget() -> None:
         assert 0 < answered(column).context_tokens <= 20
 
 
-def test_a_vector_store_of_ours_nodes_names_the_parser_that_cut_them() -> None:
+def test_a_vector_store_of_ours_nodes_names_the_parser_that_split_them() -> None:
     store, heading = (
         QdrantVectorStore("h", client=memory_client(), index_doc_id=False),
         get_parser("heading"),
@@ -248,7 +248,7 @@ class BrokenEngine(Says):
         raise RuntimeError("bearer sk-canary123 was refused")
 
 
-def test_what_fails_says_why_without_a_key_while_the_others_answer() -> None:
+def test_a_failed_column_names_the_reason_without_a_key() -> None:
     report = ask({"one": Broken(), "two": BrokenEngine(text=""), "ours": "sentence"})
     assert [column.error is None for column in report.columns] == [False, False, True]
     assert "Broken failed: RuntimeError" in str(report.columns[0].error)
@@ -283,7 +283,7 @@ def test_a_vector_store_without_texts_is_refused_with_its_remedy() -> None:
         Comparison({"mine": object()})
 
 
-def test_what_others_find_is_placed_in_the_files(tmp_path: Any) -> None:
+def test_nodes_of_other_retrievers_are_located_in_the_files(tmp_path: Any) -> None:
     (tmp_path / "manual.md").write_text(MANUAL)
     columns = {"mine": Made(scored(BATTERY)), "ours": "sentence"}
     with Comparison(columns, documents=read(tmp_path / "manual.md")) as compared:

@@ -109,7 +109,7 @@ def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:
         assert shown.count(words) == 1
 
 
-def test_what_cannot_be_located_is_not_measurable_and_never_zero() -> None:
+def test_a_missing_location_is_not_measurable_and_never_zero() -> None:
     found = Counted(BATTERY, *LINES[:7], REWRITTEN, REWRITTEN.upper())
     plan = replace(PLAN, sizes=(24,))
     report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=plan)
@@ -147,7 +147,7 @@ def test_columns_of_any_name_have_numbers_of_their_own_on_a_terminal() -> None:
     assert "Missed because questions Kind Missed because a b a b" in lines
 
 
-def test_how_large_an_index_is_that_only_finds_is_not_known_on_any_page() -> None:
+def test_the_size_of_a_foreign_index_is_unknown_on_every_page() -> None:
     report = evaluate(dataset(), {"mine": Counted(BATTERY), "ours": "sentence"}, plan=PLAN)
     mine, ours = report.rows
     for name in ("chunks", "tokens", "embedded", "bytes"):
@@ -165,7 +165,7 @@ def test_an_engine_is_measured_by_what_it_reads_and_a_preset_by_its_name() -> No
     assert found["ours"].parser["class"] == get_parser("sentence").class_name()
 
 
-def test_a_collection_of_documents_under_other_ids_is_placed() -> None:
+def test_a_collection_of_documents_under_other_ids_is_located() -> None:
     with open_store() as store:
         parsers = {"s": get_parser("sentence")}
         made = ingest_documents([Document(text=MANUAL, id_="elsewhere")], parsers, store)
@@ -186,7 +186,7 @@ def test_a_column_that_fails_is_a_row_that_says_why() -> None:
     assert found["ours"].error is None
 
 
-def test_of_a_collection_some_of_whose_documents_moved_each_is_placed() -> None:
+def test_moved_documents_of_a_collection_are_located() -> None:
     parsers, other = {"s": get_parser("sentence")}, "The mill stands by the river. It grinds rye."
     stays = Document(text=other, id_="mill")
     with open_store() as store:
@@ -198,7 +198,7 @@ def test_of_a_collection_some_of_whose_documents_moved_each_is_placed() -> None:
     assert found.cost.recovery == 1.0
 
 
-def test_how_each_column_was_searched_is_said_where_they_were_not_searched_alike() -> None:
+def test_differing_searches_of_columns_are_named() -> None:
     stored = QdrantVectorStore("theirs", client=memory_client(), index_doc_id=False)
     index(storage_context=StorageContext.from_defaults(vector_store=stored))
     columns = {"ours": "recursive", "theirs": stored, "fixed": Counted(BATTERY)}

@@ -116,7 +116,7 @@ def test_a_page_of_a_crawl_is_known_by_any_of_its_addresses() -> None:
     assert (placed.start_char_idx, placed.end_char_idx) == (2, 9)
 
 
-def test_a_placed_node_is_the_documents_own_text_with_its_pages() -> None:
+def test_a_located_node_is_the_documents_own_text_with_its_pages() -> None:
     page_two = MANUAL.index("# Power")
     document = manual(source="/m.pdf", file_name="m.pdf", page_starts=[0, page_two], total_pages=2)
     node = cut(BATTERY.replace(" ", "  "), of="manual", page_label="7", file_name="tmp1.pdf")
@@ -177,7 +177,7 @@ def pieces_of(text: str, **metadata: object) -> list[TextNode]:
     ]
 
 
-def test_what_stands_twice_is_located_by_its_neighbours_if_all_nodes_are_known() -> None:
+def test_repeated_text_is_located_by_its_neighbours() -> None:
     changed = f"A preface of later days.\n\n{TOWN}"
     document = Document(text=changed, id_="town")
     nodes = pieces_of(TOWN)

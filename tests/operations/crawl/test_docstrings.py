@@ -28,7 +28,7 @@ EXAMPLES = examples()
 
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
-def test_an_example_runs_by_itself_and_prints_what_it_shows(example: DocTest) -> None:
+def test_an_example_runs_alone_and_prints_what_it_shows(example: DocTest) -> None:
     said = io.StringIO()
     result = DocTestRunner(optionflags=ELLIPSIS).run(example, out=said.write)
     assert result.failed == 0, said.getvalue()

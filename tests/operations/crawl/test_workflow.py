@@ -188,7 +188,7 @@ def test_every_parser_splits_a_crawl_into_chunks_that_are_checked_and_counted(
     assert figures.chunks_with_code == len(with_code) >= 1
 
 
-def test_a_splitter_of_another_package_cuts_a_crawl_and_is_held_to_nothing_it_did_not_promise(
+def test_a_splitter_of_another_package_splits_a_crawl_and_is_held_to_nothing_it_did_not_promise(
     tmp_path: Path, output: Path
 ) -> None:
     told = " ".join(f"Part {number} drives the part {number + 1} of it." for number in range(99))

@@ -26,7 +26,7 @@ def unread(
     return file._replace(state=state, error="torn"), []
 
 
-def test_what_may_be_stored_of_a_document_that_no_file_has_any_more_is_told_with_its_file(
+def test_documents_without_a_file_are_listed_with_their_path(
     ledger: Ledger,
 ) -> None:
     ledger.record(*read("/a", "page 2", "page 1", "page 3"))
@@ -42,7 +42,7 @@ def test_what_may_be_stored_of_a_document_that_no_file_has_any_more_is_told_with
     assert ledger.unheld("tea", ["/a"]) == [("page 1", "/a", "/a"), ("page 3", "/a", None)]
 
 
-def test_what_was_stored_of_a_file_that_was_never_read_to_its_end_is_told(ledger: Ledger) -> None:
+def test_documents_of_unfinished_files_are_listed(ledger: Ledger) -> None:
     ledger.open("c", ["new", "given"], {"new": "/a"})
     assert ledger.unheld("tea") == [("new", "/a", None)]
 
@@ -53,7 +53,7 @@ def test_what_was_stored_of_a_file_that_was_never_read_to_its_end_is_told(ledger
     assert ledger.unheld("tea") == []
 
 
-def test_what_is_written_together_is_there_as_a_whole_or_not_at_all(ledger: Ledger) -> None:
+def test_writes_are_atomic(ledger: Ledger) -> None:
     def both(then: type[Exception] | None) -> None:
         with ledger.transaction():
             ledger.record(*read("/a", "one"))
@@ -128,7 +128,7 @@ def test_a_file_has_failed_since_it_did_so_first(ledger: Ledger, clock: SimpleNa
     assert since() == 7.0, "as another ledger knows it"
 
 
-def test_what_is_forgotten_is_gone_and_nothing_else(ledger: Ledger) -> None:
+def test_forgetting_removes_only_the_named_rows(ledger: Ledger) -> None:
     for letter in "abc":
         ledger.record(*read(f"/{letter}", letter))
     ledger.settle([StoredDocument("c", letter, "v") for letter in "abc"])

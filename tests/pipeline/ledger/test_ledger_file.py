@@ -89,7 +89,7 @@ def test_a_torn_ledger_names_itself_and_the_remedy(
         stored_in(place)
 
 
-def test_what_others_wrote_is_no_ledger_and_stays_as_it_is(tmp_path: Path) -> None:
+def test_a_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     notes, songs = tmp_path / "notes.txt", tmp_path / "ledger.sqlite"
     notes.write_text("my notes, " * 1000)
     with closing(sqlite3.connect(songs)) as other, other:
@@ -177,7 +177,7 @@ def test_a_ledger_that_another_process_writes_to_for_long_says_so(
             ledger.settle([StoredDocument("one", "a", "h", 1)])
 
 
-def test_what_was_settled_outlives_a_process_that_is_killed(tmp_path: Path) -> None:
+def test_committed_rows_outlive_a_killed_process(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
     code = f"""
 import os, signal

@@ -35,7 +35,7 @@ def test_collections_come_with_sums_the_one_used_last_first(
     assert len(ledger.collections()) == 2
 
 
-def test_what_is_opened_is_not_whole_and_keeps_its_numbers(ledger: Ledger) -> None:
+def test_opened_documents_are_incomplete_and_keep_their_counts(ledger: Ledger) -> None:
     ledger.settle([row("a", 2), row("kept", 1)])
 
     ledger.open("c", ["a", "new"])
@@ -46,7 +46,7 @@ def test_what_is_opened_is_not_whole_and_keeps_its_numbers(ledger: Ledger) -> No
     assert ledger.stored("c", ["new", "unheard of"]) == {"new": StoredDocument("c", "new", "")}
 
 
-def test_what_is_settled_has_no_error_any_more(ledger: Ledger) -> None:
+def test_committed_documents_have_no_error(ledger: Ledger) -> None:
     ledger.open("c", "a")
     ledger.fail("c", {"a": "refused"})
 
@@ -55,7 +55,7 @@ def test_what_is_settled_has_no_error_any_more(ledger: Ledger) -> None:
     assert ledger.stored("c") == {"a": row("a", 1)._replace(stored_at=100.0)}
 
 
-def test_only_what_must_outlive_a_power_cut_waits_for_the_disk(ledger: Ledger) -> None:
+def test_only_what_must_outlive_a_power_failure_waits_for_the_disk(ledger: Ledger) -> None:
     said: list[str] = []
     ledger._connection.set_trace_callback(said.append)
 
@@ -106,7 +106,7 @@ def test_a_ledger_covers_a_collection_by_its_marks_and_as_many_chunks_as_there_m
     assert (ledger.marks("c"), ledger.stored("c"), ledger.collections()) == ({}, {}, [])
 
 
-def test_what_the_store_says_replaces_all_rows_but_why_documents_failed(ledger: Ledger) -> None:
+def test_the_store_replaces_all_rows_except_failures(ledger: Ledger) -> None:
     ledger.settle([row("a", 2), row("failed", 1)])
     ledger.settle([StoredDocument("other", "a", "v", chunks=9)])
     ledger.fail("c", {"failed": "refused", "b": "too long"})

@@ -29,9 +29,7 @@ def documents_of(there: Inventory) -> list[str]:
     return [document.name for document in there.documents("tests", there.collections("tests"))]
 
 
-def test_what_only_the_target_has_stays_until_it_is_pruned(
-    known: Inventory, target: Inventory
-) -> None:
+def test_points_only_in_the_target_stay_until_pruned(known: Inventory, target: Inventory) -> None:
     target.store.add(HEADING, nodes_of("only-there.md", 1))
     for _ in range(2):
         copy_all(known, target)

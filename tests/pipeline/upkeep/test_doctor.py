@@ -161,7 +161,9 @@ def never() -> Store:
     raise AssertionError("it was opened")
 
 
-def test_a_folder_of_another_program_is_told_and_neither_opened_nor_touched(tmp_path: Path) -> None:
+def test_a_folder_of_another_program_is_reported_and_neither_opened_nor_touched(
+    tmp_path: Path,
+) -> None:
     (tmp_path / "meta.json").write_text('{"collections": {}}', encoding="utf-8")
     found = only(list(examined(str(tmp_path), never, lambda _: None)))
     assert (found.kind, found.is_wrong) == ("foreign", True)

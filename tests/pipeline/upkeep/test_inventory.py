@@ -46,7 +46,7 @@ def test_a_ledger_that_agrees_spares_a_look_at_every_point(
     assert found["a.md"].stored_at == NOON
 
 
-def test_of_a_run_that_was_killed_the_store_is_asked_about_the_documents_in_hand_alone(
+def test_after_a_killed_run_only_open_documents_are_checked(
     known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     known.store.delete(HEADING, [nodes_of("a.md", 3)[0].node_id])
@@ -111,7 +111,7 @@ def read_anew(ledger: Ledger, name: str, source_hash: str) -> None:
     ledger.record(file, [DocumentRow("tests", path, name, source_hash, name, path, None, 9)])
 
 
-def test_a_document_of_which_a_former_version_alone_is_stored_is_incomplete(
+def test_a_document_of_which_a_previous_version_alone_is_stored_is_incomplete(
     known: Inventory, ledger: Ledger
 ) -> None:
     read_anew(ledger, "a.md", "new hash")

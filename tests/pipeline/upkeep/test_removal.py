@@ -55,7 +55,7 @@ def test_a_name_that_several_files_have_is_refused_with_all_of_them(known: Inven
     assert [question.id for question in named(known, "/elsewhere/same.md")] == ["two"]
 
 
-def test_what_is_not_there_is_an_error_with_the_command_that_lists(known: Inventory) -> None:
+def test_a_missing_document_is_an_error_with_the_listing_command(known: Inventory) -> None:
     with pytest.raises(DocumentMissingError, match="rag-nodes list"):
         named(known, "something else entirely")
 

@@ -167,7 +167,7 @@ def test_files_of_others_within_a_shard_are_in_nobodys_way(closed: Path) -> None
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"[1]"])
-def test_a_list_that_is_lost_or_torn_is_made_anew(closed: Path, content: bytes | None) -> None:
+def test_a_list_that_is_lost_or_torn_is_made_again(closed: Path, content: bytes | None) -> None:
     before = found(closed)
     file = closed / "collections" / "c" / "manifest.json"
     if content is None:
