@@ -395,19 +395,19 @@ def test_a_file_of_which_all_pages_fail_is_corrupt(
 
 def fail_on(monkeypatch: pytest.MonkeyPatch, numbers: set[int]) -> None:
     """Have both engines fail on pages, each by what it relies on."""
-    get_text, load = pymupdf.Page.get_text, PDFiumPage._load
+    get_textpage, load = pymupdf.Page.get_textpage, PDFiumPage._load
 
     def failing(page: Any, *args: Any, **kwargs: Any) -> Any:
         if page.number in numbers:
             raise pymupdf.mupdf.FzErrorFormat("broken stream")
-        return get_text(page, *args, **kwargs)
+        return get_textpage(page, *args, **kwargs)
 
     def loaded(page: PDFiumPage) -> int:
         if page._index in numbers:
             raise UnreadableError("broken stream")
         return load(page)
 
-    monkeypatch.setattr(pymupdf.Page, "get_text", failing)
+    monkeypatch.setattr(pymupdf.Page, "get_textpage", failing)
     monkeypatch.setattr(PDFiumPage, "_load", loaded)
 
 

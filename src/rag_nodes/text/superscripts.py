@@ -51,4 +51,4 @@ def lowered(text: str) -> str:
     >>> lowered("10⁻³ and note¹²")
     '10-3 and note12'
     """
-    return text.translate(_LOWERED)
+    return text if text.isascii() else text.translate(_LOWERED)

@@ -49,7 +49,7 @@ _CAPTION = re.compile(
     r"(?:Tab(?:le|elle|leau|la|ella)\b\.?\s*(?:[A-Z]\.?)?[\dIVX]|表\s*\d)", re.IGNORECASE
 )
 _FIGURE = re.compile(r"(?=.*\d)[\d\W]+")
-_LEADERS = re.compile(r" \.\.\. ?")
+_LEADERS = " ..."
 
 Row = list[int]
 """Numbers of the lines that are pieces of a row."""
@@ -79,6 +79,8 @@ def with_borderless_tables(lines: Sequence[Line], edges: Sequence[Box]) -> tuple
 def _stacks(lines: Sequence[Line]) -> Iterator[list[Row]]:
     """Yield rows of several pieces that stand close below each other."""
     for stretch in _stretches(lines):
+        if len(stretch) < 2 * MIN_ROWS:
+            continue
         stack: list[Row] = []
         for row in [*_rows(lines, stretch), []]:
             if len(row) > 1 and (not stack or _is_next(lines[stack[-1][0]], lines[row[0]])):
@@ -94,10 +96,11 @@ def _stretches(lines: Sequence[Line]) -> Iterator[Row]:
     stretch: Row = []
     for at, line in enumerate(lines):
         step = line.baseline - lines[at - 1].baseline if at else 0.0
-        if not (_may_be_cell(line) and -BACK * line.size <= step <= LEAP * line.size):
+        may_be_cell = _may_be_cell(line)
+        if not (may_be_cell and -BACK * line.size <= step <= LEAP * line.size):
             yield stretch
             stretch = []
-        if _may_be_cell(line):
+        if may_be_cell:
             stretch.append(at)
     yield stretch
 
@@ -127,7 +130,7 @@ def _is_next(above: Line, below: Line) -> bool:
 
 
 def _may_be_cell(line: Line) -> bool:
-    return line.upright and not (line.mono or line.cells or _LEADERS.search(line.text))
+    return line.upright and not (line.mono or line.cells or _LEADERS in line.text)
 
 
 def _cells(rows: Sequence[Sequence[Line]]) -> tuple[tuple[str, ...], ...] | None:

@@ -46,9 +46,9 @@ Slot = tuple[int, float]
 """Half band and font size of a line."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, eq=False)
 class _EdgeLine:
-    """A line near the edge of a page; its height is negative where it is from the bottom."""
+    """A line near the edge of a page; its height is negative if measured from the bottom."""
 
     page: int
     index: int

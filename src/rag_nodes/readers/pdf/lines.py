@@ -12,9 +12,9 @@ from rag_nodes.readers.pdf.nearby import ByHeight, middle_of
 from rag_nodes.text.superscripts import lowered, raised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from rag_nodes.readers.pdf.engines.protocol import FontRun, TextLine, Word
+    from rag_nodes.readers.pdf.engines.protocol import Font, FontRun, TextLine, Word
 
 SYMBOL_BULLETS = str.maketrans(dict.fromkeys("\uf0b7\uf0a7\uf0d8\uf02d\uf0fc\uf076\uf06e", "•"))
 LIGATURES = str.maketrans(
@@ -26,7 +26,7 @@ SMALLER = 0.85
 LOW = 0.15
 """Font sizes of a line above its baseline from which a smaller run is a superscript."""
 
-_BLANKS = re.compile(r"[\s\u00a0]+")
+_LETTERS = LIGATURES | SYMBOL_BULLETS
 _LEADERS = re.compile(r"(?:[ \u00a0]?[.\u2026\u00b7]){4,}[ \u00a0]*")
 
 
@@ -61,21 +61,29 @@ def with_superscripts(words: Sequence[Word], lines: Sequence[Line]) -> list[Word
 
 def clean(text: str) -> str:
     """Return text with plain blanks, spelled-out ligatures, real bullets, short dot leaders."""
-    body = text.rstrip()
-    ending = "\u00ad" if body.endswith("\u00ad") else ""  # a soft hyphen matters at the end only
-    body = body.replace("\u00ad", "").translate(LIGATURES).translate(SYMBOL_BULLETS)
-    return one_line(_LEADERS.sub(" ... ", body)) + ending
+    ending = ""
+    if not text.isascii():
+        body = text.rstrip()
+        ending = "\u00ad" if body.endswith("\u00ad") else ""  # it matters at the end only
+        text = body.replace("\u00ad", "").translate(_LETTERS)
+    return one_line(_LEADERS.sub(" ... ", text)) + ending
 
 
 def one_line(text: str) -> str:
     """Return text with each run of white space as one blank, and none at its ends."""
-    return _BLANKS.sub(" ", text).strip()
+    return " ".join(text.split())
 
 
 def _line(raw: TextLine) -> Line | None:
-    weights = [(len(run.text.strip()), run) for run in raw.runs]
-    longest = max(weights, key=lambda pair: pair[0])[1]
-    texts = _with_superscripts(raw.runs, longest) if raw.is_upright else (r.text for r in raw.runs)
+    runs = raw.runs
+    weights = [len(run.text.strip()) for run in runs]
+    longest = runs[weights.index(max(weights))]
+    fonts: dict[Font, int] = defaultdict(int)
+    for run, weight in zip(runs, weights, strict=True):
+        fonts[run.font] += weight
+    texts: Iterable[str] = [run.text for run in runs]
+    if raw.is_upright and min(fonts).size < SMALLER * longest.font.size:
+        texts = _with_superscripts(runs, longest)
     text = clean("".join(texts))
     if not text:
         return None
@@ -87,10 +95,9 @@ def _line(raw: TextLine) -> Line | None:
         right=right,
         bottom=bottom,
         baseline=longest.baseline,
-        size=_dominant_size(weights),
-        bold=2 * sum(weight for weight, run in weights if run.font.bold)
-        > sum(weight for weight, _ in weights),
-        mono=all(run.font.mono for weight, run in weights if weight),
+        size=_dominant_size(fonts),
+        bold=2 * sum(weight for font, weight in fonts.items() if font.bold) > sum(weights),
+        mono=all(font.mono for font, weight in fonts.items() if weight),
         upright=raw.is_upright,
         block=raw.block,
     )
@@ -108,8 +115,10 @@ def _is_raised(run: FontRun, base: FontRun) -> bool:
     return run.font.size < SMALLER * size and LOW * size < base.baseline - run.baseline < size
 
 
-def _dominant_size(weights: Sequence[tuple[int, FontRun]]) -> float:
+def _dominant_size(fonts: Mapping[Font, int]) -> float:
+    if len(fonts) == 1:
+        return next(iter(fonts)).size
     sizes: Counter[float] = Counter()
-    for weight, run in weights:
-        sizes[run.font.size] += weight
+    for font, weight in fonts.items():
+        sizes[font.size] += weight
     return max(sizes, key=lambda size: (sizes[size], size))

@@ -6,8 +6,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.readers.pdf.layout import Entry, PageHeading, PdfPage
 
@@ -90,8 +89,7 @@ def _depth(title: str) -> int:
     return len(re.split(r"[.\-]", match.group())) if match else 0
 
 
-@dataclass(frozen=True, slots=True)
-class _LineRun:
+class _LineRun(NamedTuple):
     """Consecutive lines that may be a heading, and the number they begin with."""
 
     start: int

@@ -37,8 +37,11 @@ def are_printed_over(strips: Iterable[LineStrip]) -> bool:
     ordered = sorted(strips)
     for at, strip in enumerate(ordered):
         for other in islice(ordered, at + 1, at + 1 + MAX_NEAR):
+            step = other.baseline - strip.baseline
+            if step > SHIFT * strip.size or other.quarter != strip.quarter:
+                break
             size = min(strip.size, other.size)
-            if other.quarter != strip.quarter or other.baseline - strip.baseline > SHIFT * size:
+            if step > SHIFT * size:
                 break
             shared = min(strip.right, other.right) - max(strip.left, other.left)
             shorter = min(strip.right - strip.left, other.right - other.left)

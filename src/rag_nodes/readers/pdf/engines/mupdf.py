@@ -6,7 +6,7 @@ import re
 import threading
 from contextlib import contextmanager
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.core.errors import (
     CorruptFileError,
@@ -21,11 +21,9 @@ from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
 from rag_nodes.readers.pdf.engines.doubles import LineStrip, are_printed_over
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
-from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
-from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, glyph_lines_of
+from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, font_of, glyph_lines_of
 from rag_nodes.readers.pdf.engines.protocol import (
     THIN,
-    Font,
     FontRun,
     Glyph,
     TextLine,
@@ -41,8 +39,6 @@ if TYPE_CHECKING:
     from rag_nodes.readers.base import Limits
     from rag_nodes.readers.pdf.engines.protocol import Area, Bookmark, Box, Matrix, Word
 
-_MONOSPACED = 8
-_BOLD = 16
 _SLANT = 0.9
 """Cosine of the steepest slant of text that counts as upright."""
 _CODE = re.compile(r"^code=\d+: ")
@@ -96,12 +92,22 @@ class PyMuPDFDocument:
         return bool(self._document.is_repaired)
 
 
+class _StoredText(NamedTuple):
+    """Text of a page as MuPDF gives it: its own object, made with `flags`, lines and letters."""
+
+    textpage: Any
+    flags: int
+    lines: list[TextLine]
+    letters: str
+
+
 class PyMuPDFPage:
     """A page of PyMuPDF: lines, glyphs, edges and links stand on it as the file stores it."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
-        self.width, self.height = float(page.rect.width), float(page.rect.height)
+        rectangle = page.rect
+        self.width, self.height = float(rectangle.width), float(rectangle.height)
         self._pymupdf = _load()
 
     @property
@@ -112,63 +118,59 @@ class PyMuPDFPage:
 
     def lines(self) -> list[TextLine]:
         """Return the lines of all blocks of text, without their single characters: that is fast."""
-        return flow.text_lines(self._flow) if self._flow is not None else self._told[0]
+        return flow.text_lines(self._flow) if self._flow is not None else self._stored.lines
 
     def words(self) -> list[Word]:
         """Return the words as MuPDF parts them."""
         if self._flow is not None:
             return list(flow.words(self._flow))
-        return [word[:7] for word in self._page.get_text("words", flags=self._told[1])]
+        return [word[:7] for word in self._stored.textpage.extractWORDS()]
 
     def glyph_lines(self) -> Iterator[list[Glyph]]:
         """Yield the characters of each line."""
         if self._flow is not None:
             yield from flow.glyph_lines(self._flow)
             return
-        for block in self._page.get_text("rawdict", flags=self._told[1])["blocks"]:
+        for block in self._stored.textpage.extractRAWDICT()["blocks"]:
             for line in block.get("lines", ()):
                 chars = (char for span in line["spans"] for char in span["chars"])
                 yield [Glyph(char["c"], char["bbox"]) for char in chars]
 
     @cached_property
-    def _told(self) -> tuple[list[TextLine], int]:
-        """Lines as MuPDF makes them, and the flags for it."""
+    def _stored(self) -> _StoredText:
+        """Text as MuPDF gives it."""
         pymupdf = self._pymupdf
         # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
         flags = int(pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
         # What is printed counts, unless the font does not say what that is.
-        printed = self._lines(flags | pymupdf.TEXT_IGNORE_ACTUALTEXT)
-        if missing := _unmapped(printed):
-            lines = self._lines(flags)
-            if _unmapped(lines) < missing:
-                return lines, flags
-        return printed, flags | pymupdf.TEXT_IGNORE_ACTUALTEXT
+        printed = self._text(flags | pymupdf.TEXT_IGNORE_ACTUALTEXT)
+        if missing := printed.letters.count("\ufffd"):
+            textpage = self._page.get_textpage(flags=flags)
+            if textpage.extractText().count("\ufffd") < missing:
+                return self._text(flags)
+        return printed
 
-    def _lines(self, flags: int) -> list[TextLine]:
-        blocks = self._page.get_text("dict", flags=flags)["blocks"]
-        return [
-            TextLine(
-                [FontRun(span["text"], _font(span), span["origin"][1]) for span in line["spans"]],
-                line["bbox"],
-                line["dir"][0] > _SLANT,
-                number,
-            )
-            for number, block in enumerate(blocks)
+    def _text(self, flags: int) -> _StoredText:
+        textpage = self._page.get_textpage(flags=flags)
+        lines = [
+            TextLine(_runs(line["spans"]), line["bbox"], line["dir"][0] > _SLANT, number)
+            for number, block in enumerate(textpage.extractDICT()["blocks"])
             for line in block.get("lines", ())
         ]
+        letters = "".join([run.text for line in lines for run in line.runs])
+        return _StoredText(textpage, flags, lines, letters)
 
     @cached_property
     def _flow(self) -> list[flow.FlowLine] | None:
         """Lines made of single characters; None for a page whose lines do as MuPDF makes them."""
-        lines, flags = self._told
-        fields = list(fields_of(self._page))
-        if not (fields or _has_right_to_left(lines) or are_printed_over(_strips(lines))):
+        letters, fields = self._stored.letters, list(fields_of(self._page))
+        is_special = fields or RIGHT_TO_LEFT.search(letters)
+        if not (is_special or are_printed_over(_strips(self._stored.lines))):
             return None
-        flags |= self._pymupdf.TEXT_PRESERVE_LIGATURES
-        blocks = self._page.get_text("rawdict", flags=flags)["blocks"]
-        made = glyph_lines_of(blocks, _font)
-        read = as_read(made, fields)
-        return None if read is made else read
+        flags = self._stored.flags | self._pymupdf.TEXT_PRESERVE_LIGATURES
+        stored = glyph_lines_of(self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"])
+        read = as_read(stored, fields)
+        return None if read is stored else read
 
     def edges(self) -> Iterator[Box]:
         """Yield lines across and down, and rectangles, of vector graphics."""
@@ -202,28 +204,23 @@ class PyMuPDFPage:
         return bytes(self._page.get_pixmap(matrix=matrix, alpha=False).tobytes("png"))
 
 
-def _unmapped(lines: list[TextLine]) -> int:
-    return sum(run.text.count("\ufffd") for line in lines for run in line.runs)
-
-
-def _has_right_to_left(lines: list[TextLine]) -> bool:
-    return any(RIGHT_TO_LEFT.search(run.text) for line in lines for run in line.runs)
-
-
 def _strips(lines: list[TextLine]) -> Iterator[LineStrip]:
     for runs, (left, _, right, _), is_upright, _ in lines:
         if is_upright:
-            longest = max(runs, key=lambda run: len(run.text))
+            lengths = [len(run.text) for run in runs]
+            longest = runs[lengths.index(max(lengths))]
             yield LineStrip(0, longest.baseline, left, right, longest.font.size)
 
 
-def _font(span: dict[str, Any]) -> Font:
-    flags, name = span["flags"], span["font"]
-    return Font(
-        span["size"],
-        bool(flags & _BOLD) or is_bold_name(name),
-        bool(flags & _MONOSPACED) or is_mono_name(name),
-    )
+def _runs(spans: list[dict[str, Any]]) -> list[FontRun]:
+    """Return the runs of a line, one if font and baseline are the same: MuPDF parts all words."""
+    texts = [span["text"] for span in spans]
+    fonts = list(map(font_of, spans))
+    baselines = [span["origin"][1] for span in spans]
+    count = len(spans)
+    if fonts.count(fonts[0]) == count == baselines.count(baselines[0]):
+        return [FontRun("".join(texts), fonts[0], baselines[0])]
+    return list(map(FontRun, texts, fonts, baselines))
 
 
 def _load() -> ModuleType:

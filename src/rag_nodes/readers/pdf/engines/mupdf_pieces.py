@@ -3,31 +3,46 @@
 from __future__ import annotations
 
 import unicodedata
+from functools import lru_cache
+from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box
-from rag_nodes.readers.pdf.engines.protocol import HIDDEN, MAX_FIELDS, FormField
+from rag_nodes.readers.pdf.engines.looks import is_bold_name, is_mono_name
+from rag_nodes.readers.pdf.engines.protocol import HIDDEN, MAX_FIELDS, Font, FormField
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping, Sequence
-
-    from rag_nodes.readers.pdf.engines.protocol import Font
+    from collections.abc import Iterator, Mapping, Sequence
 
 _CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT = 2, 3, 4, 5, 7
 """PyMuPDF's numbers for types of fields."""
 _KINDS = {_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT}
 _PASSWORD = 1 << 13
+_MONOSPACED = 8
+_BOLD = 16
+_look = itemgetter("font", "flags", "size")
 
 
-def glyph_lines_of(
-    blocks: Sequence[Mapping[str, Any]], font_of: Callable[[dict[str, Any]], Font]
-) -> list[FlowLine]:
+def font_of(span: Mapping[str, Any]) -> Font:
+    """Return size and looks of the font of one of PyMuPDF's spans."""
+    return _font(*_look(span))
+
+
+@lru_cache(maxsize=4096)
+def _font(name: str, flags: int, size: float) -> Font:
+    return Font(
+        size,
+        bool(flags & _BOLD) or is_bold_name(name),
+        bool(flags & _MONOSPACED) or is_mono_name(name),
+    )
+
+
+def glyph_lines_of(blocks: Sequence[Mapping[str, Any]]) -> list[FlowLine]:
     """Return the lines of a page with their characters.
 
     Args:
         blocks: what PyMuPDF gives as "rawdict", ligatures kept.
-        font_of: size and looks of one of its spans.
     """
     lines = []
     for number, block in enumerate(blocks):
@@ -35,13 +50,13 @@ def glyph_lines_of(
             x, y = line["dir"]
             is_across = abs(x) >= abs(y)
             quarter = (0 if x >= 0 else 2) if is_across else (1 if y < 0 else 3)
-            runs = [_run(span, quarter, font_of(span)) for span in line["spans"] if span["chars"]]
+            runs = [_run(span, quarter) for span in line["spans"] if span["chars"]]
             if runs:
                 lines.append(FlowLine(runs, number))
     return lines
 
 
-def _run(span: Mapping[str, Any], quarter: int, font: Font) -> GlyphRun:
+def _run(span: Mapping[str, Any], quarter: int) -> GlyphRun:
     matrix = TURNS[quarter]
     chars = span["chars"]
     boxes = [moved_box(matrix, char["bbox"]) for char in chars]
@@ -49,7 +64,7 @@ def _run(span: Mapping[str, Any], quarter: int, font: Font) -> GlyphRun:
         letters=[_spelled_out(char["c"]) for char in chars],
         starts=[left for left, *_ in boxes],
         ends=[right for _, _, right, _ in boxes],
-        font=font,
+        font=font_of(span),
         baseline=moved(matrix, *chars[0]["origin"])[1],
         top=min(top for _, top, *_ in boxes),
         bottom=max(bottom for *_, bottom in boxes),
