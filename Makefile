@@ -1,5 +1,5 @@
 # Two commands for a fresh machine with git, make and Python 3.11 or newer:
-#   make demo     compare four parsers on a document, and say which finds more answers
+#   make demo     answer a question with its source, and say which splitter finds more answers
 #   make test     run all tests
 # `make help` lists the others.
 
@@ -64,20 +64,9 @@ $(BIN)/uv:
 	$(INSTALL) --editable '.[$(RUNTIME),app,fastembed]' --group dev
 	@touch $@
 
-demo: .venv/installed-demo ## compare four parsers; make demo DOC=your.pdf ASK="your question"
-	@test -n "$$ASK" || { echo 'What shall be asked? make demo DOC=your.pdf ASK="your question"' >&2; exit 2; }
-	@$(BIN)/rag-nodes compare "$$DOC" --ask "$$ASK"
-	@if [ -n "$$QUESTIONS" ]; then \
-		printf '\nOne question says little. The answers to those in %s:\n' "$$QUESTIONS"; \
-		$(BIN)/rag-nodes evaluate "$$DOC" --questions "$$QUESTIONS" --sizes 100,400 --equal-size 200; \
-	else \
-		printf '\nOne question says little. Write twenty on the page and download them:\n'; \
-		printf '  $(BIN)/rag-nodes app\n'; \
-		printf 'or have an LLM draft some, and in the file set "draft" to false where people would ask that:\n'; \
-		printf '  $(BIN)/rag-nodes questions draft "%s" --llm openai --output questions.json\n' "$$DOC"; \
-		printf 'Then see the verdict:\n'; \
-		printf '  make demo DOC="%s" ASK="%s" QUESTIONS=questions.json\n' "$$DOC" "$$ASK"; \
-	fi
+demo: .venv/installed-demo ## a cited answer and a verdict; make demo DOC=your.pdf ASK="your question" VERBOSE=1
+	@test -n "$$ASK" || { echo 'Missing question. Usage: make demo DOC=your.pdf ASK="your question"' >&2; exit 2; }
+	@$(BIN)/python scripts/demo.py "$$DOC" --ask "$$ASK" --questions "$$QUESTIONS" $(if $(VERBOSE),--verbose)
 
 app: .venv/installed-app ## open the app in a browser
 	@$(BIN)/rag-nodes app

@@ -1,10 +1,10 @@
-"""What a newcomer sees first shows a difference between the parsers, and a true one."""
+"""The first output and the first page show true answers that differ between the parsers."""
 
 import json
 import re
 import shutil
 import subprocess
-from collections.abc import Callable
+import sys
 from pathlib import Path
 
 import pytest
@@ -71,44 +71,56 @@ def test_all_but_one_parser_find_when_quiet_hours_begin_and_that_one_breaks_off(
     assert "Quiet hours last from ten in the eveni " in fixed.text.replace("\n", " ")
 
 
-@pytest.fixture
-def demo(tmp_path: Path) -> Callable[..., str]:
-    """`make demo` with a command that only writes down what it is asked for."""
-    stub = tmp_path / "rag-nodes"
-    stub.write_text('#!/bin/sh\nprintf "<%s> " "$@"\necho\n')
-    stub.chmod(0o755)
-
-    def run(*given: str) -> str:
-        command = ["make", "-s", "-o", ".venv/installed-demo", "demo", f"BIN={tmp_path}", *given]
-        return subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout
-
-    return run
+def demo(*given: str) -> list[str]:
+    """Lines that `make demo` prints, run by the Python of the tests."""
+    programs = Path(sys.executable).parent
+    command = ["make", "-s", "-o", ".venv/installed-demo", "demo", f"BIN={programs}", *given]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
 
 
-def test_the_demo_ends_in_the_verdict_on_the_questions_of_its_document(
-    demo: Callable[..., str],
+def test_the_demo_prints_an_answer_its_source_and_the_verdict_of_the_readme() -> None:
+    lines = demo()
+    labels = [line.split()[0] for line in lines if not line.startswith(" ")]
+    assert labels == ["Question", "Answer", "Source", "Verdict", "Next"]
+    assert len(lines) <= 10
+    assert lines[0].endswith(DEMO["ASK"])
+    assert TRUTHS[DEMO["ASK"]] in lines[1]
+    assert "ferry.pdf, page 2, 1.3 " in lines[2]
+    told = " ".join(" ".join(lines).partition("Verdict")[2].partition("Next")[0].split())
+    assert told in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n> ", " ")
+
+
+def test_a_document_without_questions_gets_an_answer_and_the_way_to_a_verdict(
+    tmp_path: Path,
 ) -> None:
-    first, *_, last = demo().splitlines()
-    assert first.startswith(f"<compare> <{DEMO['DOC']}> <--ask> <{DEMO['ASK']}> ")
-    assert last.startswith(f"<evaluate> <{DEMO['DOC']}> <--questions> <examples/corpus/ferry_")
+    document = tmp_path / "my $5 report.md"
+    document.write_text("# Approval\n\nThe harbour office approves for $5.\n", encoding="utf-8")
+    question = "Who approves for $5?"
+    lines = demo(f"DOC={document}", f"ASK={question}")
+    assert lines[0].split(maxsplit=1) == ["Question", question]
+    assert "The harbour office approves for $5." in lines[1]
+    assert "None yet" in lines[3]
+    again = f"make demo DOC='{document}' ASK='{question}' QUESTIONS=questions.json"
+    assert again in [line.strip() for line in lines]
 
 
-def test_a_document_of_ones_own_is_asked_and_it_is_said_how_to_have_questions(
-    demo: Callable[..., str],
-) -> None:
-    first, *rest = demo("DOC=my report.pdf", "ASK=What is $5?").splitlines()
-    assert first.startswith("<compare> <my report.pdf> <--ask> <What is $5?> ")
-    assert (
-        'rag-nodes questions draft "my report.pdf" --llm openai --output questions.json'
-        in "".join(rest)
-    )
-    assert 'set "draft" to false' in "".join(rest)
-    assert "<evaluate>" not in "".join(rest)
-
-
-def test_questions_of_ones_own_are_asked_of_ones_own_document(demo: Callable[..., str]) -> None:
-    *_, last = demo("DOC=a.pdf", "ASK=Why?", "QUESTIONS=own $5.csv").splitlines()
-    assert last.startswith("<evaluate> <a.pdf> <--questions> <own $5.csv> ")
+def test_the_long_output_has_all_parsers_and_the_table_of_recall(tmp_path: Path) -> None:
+    for name in ("document.md", "questions.csv"):
+        text = (
+            "# Pump\n\nIt starts at six.\n"
+            if name == "document.md"
+            else ("question,quote\nWhen does it start?,It starts at six.\n")
+        )
+        (tmp_path / name).write_text(text, encoding="utf-8")
+    document, questions = tmp_path / "document.md", tmp_path / "questions.csv"
+    lines = demo(f"DOC={document}", "ASK=When?", f"QUESTIONS={questions}", "VERBOSE=1")
+    commands = [line for line in lines if line.startswith("$ rag-nodes ")]
+    assert [line.split()[2] for line in commands] == ["compare", "evaluate"]
+    assert {name for name in COMPARED if any(line.startswith(f" {name} ") for line in lines)} == {
+        *COMPARED
+    }
 
 
 def test_the_demo_says_what_it_installs_and_how_much_before_it_begins(tmp_path: Path) -> None:
@@ -116,7 +128,7 @@ def test_the_demo_says_what_it_installs_and_how_much_before_it_begins(tmp_path: 
         shutil.copy(ROOT / name, tmp_path)
     programs = tmp_path / ".venv" / "bin"
     programs.mkdir(parents=True)
-    for name in ("uv", "rag-nodes"):
+    for name in ("uv", "python"):
         (programs / name).write_text(f"#!/bin/sh\necho '<{name} begins>'\n")
         (programs / name).chmod(0o755)
 
