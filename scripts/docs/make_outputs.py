@@ -1,4 +1,7 @@
-"""Writes what commands print into the pages that show it: run it after their output has changed.
+"""Writes what commands and Python print into the pages that show it: run it after it has changed.
+
+A block of ```` ```text title="Output" ```` is what the block of Python before it prints. Blocks of
+a page share their names, as in the tests.
 
 A block of `console` has lines that begin with `$` and a command, each followed by what it prints.
 All commands of a page are run in their order, in one copy of `examples/corpus`. What differs from
@@ -7,6 +10,7 @@ run to run, such as times and sizes on disk, stays as it is where nothing else c
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import re
@@ -15,11 +19,23 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import textwrap
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Any, Self
 
 ROOT = Path(__file__).parents[2]
+WITH_PYTHON = sorted(
+    path
+    for path in (ROOT / "docs").rglob("*.md")
+    if '```text title="Output"' in path.read_text(encoding="utf-8")
+)
 PAGES = (ROOT / "docs" / "get-started" / "choose-chunking.md",)
+_PYTHON = re.compile(
+    r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```\n"
+    r'(?:(?P<between>\n*)(?P=indent)```text title="Output"\n.*?^(?P=indent)```\n)?',
+    re.DOTALL | re.MULTILINE,
+)
 _BLOCK = re.compile(r"(?<=```console\n)\$ .*?(?=```)", re.DOTALL)
 _COMMAND = re.compile(
     r"^\$ (?P<command>[^\n]+)\n(?P<shown>.*?)(?=^\$ |\Z)", re.DOTALL | re.MULTILINE
@@ -111,6 +127,23 @@ def with_outputs(page: str, folder: Path) -> str:
         return _BLOCK.sub(lambda block: _COMMAND.sub(again, block[0]), page)
 
 
+def with_printed(page: str) -> str:
+    """Return the text of a page with its Python run and the output below it written again."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+
+    def again(block: re.Match[str]) -> str:
+        with redirect_stdout(io.StringIO()) as printed:
+            exec(textwrap.dedent(block["code"]), names)  # noqa: S102 -- our own page
+        if block["between"] is None:
+            return block[0]
+        indent, said = block["indent"], printed.getvalue().strip("\n")
+        code = block[0].partition(f'{indent}```text title="Output"')[0]
+        output = textwrap.indent(f'```text title="Output"\n{said}\n```\n', indent)
+        return f"{code}{output}"
+
+    return _PYTHON.sub(again, page)
+
+
 def _lasting(said: str) -> str:
     """What does not differ from run to run."""
     return _PASSING.sub(" ", said).strip()
@@ -127,6 +160,10 @@ def main() -> None:
     """Write the outputs into the pages that have them."""
     for path in PAGES:
         path.write_text(made(path), encoding="utf-8")
+    os.chdir(ROOT)
+    for path in WITH_PYTHON:
+        page = path.read_text(encoding="utf-8")
+        path.write_text(with_printed(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

@@ -1,21 +1,44 @@
-"""Writes the tables of parsers in README and docs from the list of them: `make format` runs it.
+"""Writes what README and docs list of parsers, from their classes: `make format` runs it.
 
-A table stands between two comments, `<!-- parsers -->` and `<!-- /parsers -->`; the README has a
-short one of some of them, between `<!-- some parsers -->` and `<!-- /some parsers -->`.
+A list stands between two comments, `<!-- parsers -->` and `<!-- /parsers -->`. `some parsers` is
+the short table of the README, `parameters: CLASS` and `presets: CLASS` are on the page of a class.
 """
 
 from __future__ import annotations
 
+import inspect
 import re
 from pathlib import Path
+from typing import Any
 
+from griffe import Docstring, DocstringSectionKind
+
+import rag_nodes
+from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.offer import ranges_of
 from rag_nodes.parsers.presets import PRESETS
 
 ROOT = Path(__file__).parents[2]
-PAGES = (ROOT / "README.md", ROOT / "docs" / "reference" / "parsers.md")
+PARSERS = ROOT / "docs" / "parsers"
+OF_CLASSES = {
+    "FixedSizeNodeParser": PARSERS / "fixed-size.md",
+    "RecursiveNodeParser": PARSERS / "recursive.md",
+    "SentenceNodeParser": PARSERS / "sentence.md",
+    "TokenOverlapNodeParser": PARSERS / "token-overlap.md",
+    "HeadingHierarchyNodeParser": PARSERS / "heading.md",
+    "PageNodeParser": PARSERS / "page.md",
+    "SemanticNodeParser": PARSERS / "semantic.md",
+    "ParentChildNodeParser": PARSERS / "parent-child.md",
+    "AutoNodeParser": PARSERS / "auto.md",
+    "ForeignNodeParser": PARSERS / "other-splitters.md",
+}
+"""Page of each class."""
+PAGES = (ROOT / "README.md", ROOT / "docs" / "reference" / "parsers.md", *OF_CLASSES.values())
 SOME = ("retrieval", "heading", "token-overlap", "semantic", "sentence-window", "parent-child")
 _TABLE = re.compile(r"(?<=<!-- parsers -->\n).*?(?=\n<!-- /parsers -->)", re.DOTALL)
+_OF_A_CLASS = re.compile(
+    r"(?<=<!-- )(?P<list>parameters|presets): (?P<name>\w+) -->\n.*?(?=<!-- /)", re.DOTALL
+)
 _SHORT = re.compile(r"(?<=<!-- some parsers -->\n).*?(?=\n<!-- /some parsers -->)", re.DOTALL)
 
 
@@ -25,18 +48,79 @@ def parsers_table() -> str:
     for name, preset in PRESETS.items():
         fields = ", ".join(f"`{option.field}`" for option in ranges_of(preset))
         class_name = preset.path.rpartition(":")[2]
-        rows.append(f"| `{name}` | `{class_name}` | {preset.summary} | {fields} |")
+        page = f"../parsers/{OF_CLASSES[class_name].name}"
+        rows.append(f"| `{name}` | [`{class_name}`]({page}) | {preset.summary} | {fields} |")
     return "\n".join(rows)
 
 
 def short_table() -> str:
     """A row for each of `SOME`: name, and how it splits."""
-    rows = [f"| `{name}` | {PRESETS[name].summary} |" for name in SOME]
+    pages = {name: OF_CLASSES[PRESETS[name].path.rpartition(":")[2]].name for name in SOME}
+    rows = [
+        f"| [`{name}`](docs/parsers/{page}) | {PRESETS[name].summary} |"
+        for name, page in pages.items()
+    ]
     return "\n".join(["| preset | how it splits |", "|---|---|", *rows])
+
+
+def parameters(class_name: str) -> str:
+    """Return a list of a parser's own options: name, type, default, meaning."""
+    parser = getattr(rag_nodes, class_name)
+    described: dict[str, str] = {}
+    docstring = Docstring(inspect.cleandoc(parser.__doc__ or ""))
+    for section in docstring.parse("google", warnings=False):
+        if section.kind is DocstringSectionKind.parameters:
+            described |= {one.name: " ".join(one.description.split()) for one in section.value}
+    fields = {
+        name: field
+        for name, field in parser.model_fields.items()
+        if name in described and name not in SpanNodeParser.model_fields
+    }
+    rows = [
+        f"- `{name}` (`{_type(parser, name)}`, default `{_default(field)}`): {described[name]}"
+        for name, field in fields.items()
+    ]
+    more = "every parser also has the [common options](../reference/parsers.md#common-options)"
+    return "\n".join([*rows, f"\nAll of them are keywords; {more}."])
+
+
+def _type(parser: type[Any], name: str) -> str:
+    """Return the annotation of a field in a reader's words."""
+    annotations = map(inspect.get_annotations, parser.__mro__)
+    annotation = str(next(own[name] for own in annotations if name in own))
+    annotation = re.sub(r"InstanceOf\[(\w+)\]", r"\1", annotation)
+    return re.sub(
+        r"Literal\[(.*?)\]", lambda found: " | ".join(found[1].split(", ")), annotation
+    ).replace("'", '"')
+
+
+def _default(field: Any) -> str:
+    """Return the default of a field as code, with double quotes as in our own code."""
+    shown = repr(field.get_default(call_default_factory=True))
+    return shown.replace("'", '"') if '"' not in shown else shown
+
+
+def presets(class_name: str) -> str:
+    """Return a list of the presets of a class, with the options that they set."""
+    rows = []
+    for name, preset in PRESETS.items():
+        if preset.path.rpartition(":")[2] == class_name:
+            options = ", ".join(f"`{option}={value!r}`" for option, value in preset.options.items())
+            options = options.replace("'", '"')
+            rows.append(f"- `{name}`: {preset.summary}" + (f" ({options})" if options else ""))
+    made = f'`get_parser("{rows[0].split("`")[1]}")` makes the parser'
+    return "\n".join([*rows, f"\n{made}, and keywords change its options."])
 
 
 def with_tables(page: str) -> str:
     """The text of a page with its tables made anew."""
+    makers = {"parameters": parameters, "presets": presets}
+    page = _OF_A_CLASS.sub(
+        lambda found: (
+            f"{found['list']}: {found['name']} -->\n{makers[found['list']](found['name'])}\n"
+        ),
+        page,
+    )
     return _SHORT.sub(lambda _: short_table(), _TABLE.sub(lambda _: parsers_table(), page))
 
 
