@@ -10,6 +10,7 @@ run to run, such as times and sizes on disk, stays as it is where nothing else c
 
 from __future__ import annotations
 
+import asyncio
 import io
 import json
 import os
@@ -20,7 +21,7 @@ import subprocess
 import sys
 import tempfile
 import textwrap
-from contextlib import redirect_stdout
+from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any, Self
 
@@ -30,6 +31,7 @@ WITH_PYTHON = sorted(
     for path in (ROOT / "docs").rglob("*.md")
     if '```text title="Output"' in path.read_text(encoding="utf-8")
 )
+NOTEBOOKS = (ROOT / "examples" / "quickstart.ipynb",)
 PAGES = (ROOT / "docs" / "get-started" / "choose-chunking.md",)
 _PYTHON = re.compile(
     r"^(?P<indent> *)```python\n(?P<code>.*?)^(?P=indent)```\n"
@@ -144,6 +146,32 @@ def with_printed(page: str) -> str:
     return _PYTHON.sub(again, page)
 
 
+def with_cells_run(notebook: dict[str, Any]) -> dict[str, Any]:
+    """Return a notebook with its cells run in order, inside an event loop as Jupyter runs them."""
+    names: dict[str, Any] = {"__name__": "__main__"}
+
+    async def run(cell: dict[str, Any]) -> dict[str, Any]:
+        with redirect_stdout(io.StringIO()) as printed:
+            exec("".join(cell["source"]), names)  # noqa: S102 -- our own notebook
+        lines = printed.getvalue().splitlines(keepends=True)
+        output = {"name": "stdout", "output_type": "stream", "text": lines}
+        return {**cell, "outputs": [output] if lines else []}
+
+    async def run_all() -> list[dict[str, Any]]:
+        return [
+            await run(cell) if cell["cell_type"] == "code" else cell for cell in notebook["cells"]
+        ]
+
+    return {**notebook, "cells": asyncio.run(run_all())}
+
+
+def made_notebook(path: Path) -> str:
+    """Return the text of a notebook, run in its folder."""
+    with chdir(path.parent):
+        run = with_cells_run(json.loads(path.read_text(encoding="utf-8")))
+    return json.dumps(run, indent=1, ensure_ascii=False) + "\n"
+
+
 def _lasting(said: str) -> str:
     """What does not differ from run to run."""
     return _PASSING.sub(" ", said).strip()
@@ -157,13 +185,15 @@ def made(path: Path) -> str:
 
 
 def main() -> None:
-    """Write the outputs into the pages that have them."""
+    """Write the outputs into the pages and notebooks that have them."""
     for path in PAGES:
         path.write_text(made(path), encoding="utf-8")
-    os.chdir(ROOT)
-    for path in WITH_PYTHON:
-        page = path.read_text(encoding="utf-8")
-        path.write_text(with_printed(page), encoding="utf-8")
+    for path in NOTEBOOKS:
+        path.write_text(made_notebook(path), encoding="utf-8")
+    with chdir(ROOT):
+        for path in WITH_PYTHON:
+            page = path.read_text(encoding="utf-8")
+            path.write_text(with_printed(page), encoding="utf-8")
 
 
 if __name__ == "__main__":

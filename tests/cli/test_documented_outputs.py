@@ -1,4 +1,4 @@
-"""What the documentation shows of commands is what they print."""
+"""Commands and notebooks print what the documentation shows."""
 
 import runpy
 from pathlib import Path
@@ -13,6 +13,13 @@ def test_commands_print_what_the_page_shows(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "$ rag-nodes " in text
     assert SCRIPT["made"](page) == text, "run scripts/docs/make_outputs.py"
+
+
+@pytest.mark.parametrize("path", SCRIPT["NOTEBOOKS"], ids=lambda path: path.name)
+def test_the_cells_of_a_notebook_print_what_it_shows(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    assert '"output_type": "stream"' in text
+    assert SCRIPT["made_notebook"](path) == text, "run scripts/docs/make_outputs.py"
 
 
 def test_commands_of_a_shell_prepare_what_ours_are_shown_with(tmp_path: Path) -> None:
