@@ -1,6 +1,6 @@
 """What is reported of LlamaIndex's own parsers and pipelines, and holds with ours.
 
-One test per row of the table in docs/guides/migrate.md, named after the threads.
+One test per row of the table in docs/reference/known-issues.md, named after the threads.
 """
 
 import re
@@ -29,7 +29,7 @@ from rag_nodes import (
 from rag_nodes.text.tokens import count_tokens
 
 REPETITIVE = "# A\n\n" + "One two three four. " * 60 + "\n\n# B\n\n" + "One two three four. " * 60
-GUIDE = Path(__file__).parents[2] / "docs" / "guides" / "migrate.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "reference" / "known-issues.md"
 LISTING = "\n\n".join(f"File: /path/{n}\nSize: 230\nType: doc" for n in range(150))
 
 
