@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
+from rag_nodes.readers import warn_of_random_ids
+
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode, Document
 
@@ -39,6 +41,11 @@ class _Plan:
     changed: set[str] = field(default_factory=set)
     unknown: set[str] = field(default_factory=set)
     removed: set[str] = field(default_factory=set)
+
+    def warn(self, strategy: DocstoreStrategy) -> None:
+        """Log a warning if the docstore cannot know documents again by their ids."""
+        if strategy != DocstoreStrategy.DUPLICATES_ONLY:
+            warn_of_random_ids(node for node in self.due if node.id_ in self.unknown)
 
 
 class AtomicIngestionPipeline(IngestionPipeline):
@@ -177,6 +184,7 @@ class AtomicIngestionPipeline(IngestionPipeline):
                 plan.unknown.add(document_id)
         if strategy == DocstoreStrategy.UPSERTS_AND_DELETE:
             plan.removed.update(set(hashes.values()) - given)
+        plan.warn(strategy)
         return plan
 
     async def _commit(

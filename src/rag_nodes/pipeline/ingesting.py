@@ -21,7 +21,7 @@ from rag_nodes.pipeline.ledger import WEB_HOURS
 from rag_nodes.pipeline.pruning import check_prunable, compared
 from rag_nodes.pipeline.run import IngestRun
 from rag_nodes.pipeline.units import DueFile
-from rag_nodes.readers import COLLECTIONS, Exclusion, Skipped, listed
+from rag_nodes.readers import COLLECTIONS, Exclusion, Skipped, listed, with_stable_ids
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -221,7 +221,9 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
     A document without text is a failed row, and nothing of it stays stored; so is an image without
     a caption. The image of one that has a caption is stored with it. Pages of a file, as
     `SimpleDirectoryReader` makes them, are named "report.pdf, page 7"; a blank one is no failure,
-    but is named in `blank_pages` of the report.
+    but is named in `blank_pages` of the report. A document with a random id, as that reader gives,
+    gets one that follows from its `file_path` (or `source`) and `page_label`: give all documents of
+    a file in one call. One that has neither keeps its id, and a warning says so.
 
     `parse` makes the nodes of a document by a parser; None has the parser do it. All others are
     those of `ingest`.
@@ -231,7 +233,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         LedgerError: as `ingest`.
         CancelledError: `parse` was cancelled.
     """
-    given: Iterable[Document] = several(documents)
+    given = with_stable_ids(documents)
     with IngestRun(
         parsers,
         store,

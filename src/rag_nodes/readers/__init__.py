@@ -26,6 +26,8 @@ from rag_nodes.readers.file_pages import (
     blank_pages,
     join_pages,
     pages_of_one_file,
+    warn_of_random_ids,
+    with_stable_ids,
 )
 from rag_nodes.readers.files import (
     ReadResult,
@@ -80,6 +82,8 @@ __all__ = [
     "read_all",
     "read_listed",
     "readings",
+    "warn_of_random_ids",
+    "with_stable_ids",
 ]
 
 if not TYPE_CHECKING:  # a type checker would take every misspelt name for one of these

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
+from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
-from uuid import NAMESPACE_URL, uuid5
+from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import (
@@ -22,7 +24,9 @@ from rag_nodes.core.several import several
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from llama_index.core.schema import Document
+    from llama_index.core.schema import BaseNode, Document
+
+logger = logging.getLogger(__name__)
 
 _NUMBERS = (PAGE_LABEL, "page_number", "page")
 """Keys under which readers keep the number of a page."""
@@ -95,6 +99,51 @@ def blank_pages(document: Document) -> Iterator[str]:
         yield f"{name}, page {number}"
     if page := blank_page(document):
         yield page
+
+
+def with_stable_ids(documents: Document | Iterable[Document]) -> Iterator[Document]:
+    """Yield documents, of which those with a random id get one that follows from their file.
+
+    A reader that sets no ids makes other ones each time it reads a file. The new id follows from
+    `file_path` or `source`, from `page_label`, and for further documents of the same page or file
+    from their order. A document without a path keeps its id, and a warning says so.
+    """
+    known = Counter[str]()
+    left: list[Document] = []
+    given: Iterable[Document] = several(documents)
+    for document in given:
+        path = _file_of(document)
+        if path and _has_random_id(document):
+            name = "#page=".join(filter(None, (path, str(document.metadata.get(PAGE_LABEL) or ""))))
+            known[name] += 1
+            name += f"#{known[name]}" if known[name] > 1 else ""
+            yield document.model_copy(update={"id_": str(uuid5(NAMESPACE_URL, name))})
+        else:
+            left += [] if path else [document]
+            yield document
+    warn_of_random_ids(left)
+
+
+def _has_random_id(document: BaseNode) -> bool:
+    """Return True if an id is as random as those that LlamaIndex gives (UUID version 4)."""
+    try:
+        return UUID(document.id_).version == 4  # noqa: PLR2004 - the version of random ones
+    except ValueError:
+        return False
+
+
+def warn_of_random_ids(documents: Iterable[BaseNode]) -> None:
+    """Log a warning that names documents whose ids are random, if there are any."""
+    if random := [document for document in documents if _has_random_id(document)]:
+        first = random[0]
+        name = page_name(first.metadata) or first.metadata.get(FILE_PATH) or first.id_
+        logger.warning(
+            "%d documents have random ids, the first is %s. Loaded again they are other documents, "
+            "which are stored beside these: load them with SimpleDirectoryReader(..., "
+            "filename_as_id=True), join pages with join_pages, or give each document an id_",
+            len(random),
+            name,
+        )
 
 
 def _path_of_page(document: Document) -> str | None:
