@@ -9,6 +9,7 @@ from llama_index.core.node_parser import SentenceSplitter, TokenTextSplitter
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.storage.docstore import SimpleDocumentStore
 from stock_callers import EVERY_KIND, small
 
 from rag_nodes import SentencePostprocessor
@@ -55,6 +56,19 @@ def test_the_nodes_of_stock_splitters_give_the_sentence_first_and_fill_the_budge
     assert scores[0] == 1
     assert all(node >= other for node, other in pairwise(scores))
     assert len({node.node_id for node in nodes}) == len(nodes)
+
+
+def test_a_store_that_does_not_hold_the_nodes_is_named_once(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
+    found = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    for store in (index.docstore, SimpleDocumentStore()):
+        sentences = SentencePostprocessor(budget=40, store=store)
+        for _ in range(2):
+            sentences.postprocess_nodes(found, query_str=QUESTION)
+    [message] = caplog.messages
+    assert message.startswith("SimpleDocumentStore has none of the nodes beside those")
 
 
 @EVERY_KIND

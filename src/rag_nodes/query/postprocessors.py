@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 from typing import TYPE_CHECKING, Any
 
-from llama_index.core.bridge.pydantic import Field
+from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import BaseNode
 
+logger = logging.getLogger(__name__)
+
 
 class SentencePostprocessor(BaseNodePostprocessor):
     """Has the sentences that answer read in place of the chunks they are in, within a budget.
@@ -40,8 +43,9 @@ class SentencePostprocessor(BaseNodePostprocessor):
 
     Args:
         budget: tokens of all passages together.
-        store: where neighbours and parents are read by id: a vector store with `get_nodes`, or a
-            document store, such as the one of the index; None to choose from what was found.
+        store: where neighbours and parents are read by id: a vector store with `get_nodes`, such as
+            `QdrantVectorStore`, or a document store that holds the nodes, as that of an index over
+            `SimpleVectorStore` does; None to choose from what was found.
 
     Raises:
         ConfigurationError: the budget is no number from 1 up, or `store` offers no nodes by id;
@@ -60,6 +64,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
 
     budget: int = 1000
     store: Any = Field(default=None, exclude=True)
+    _has_warned: bool = PrivateAttr(default=False)
 
     def __init__(self, budget: int = 1000, store: Any = None) -> None:
         check_whole("budget", budget, minimum=1)
@@ -90,7 +95,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
             if isinstance(node.node, TextNode) and _has_text(node.node)
         ]
         read = expanded(hits, self._read, "auto", limit=len(hits))
-        both = with_neighbours(read, self._read)
+        both = with_neighbours(read, self._read_beside)
         beside = [hit for hit in both if hit.origin == "neighbour"]
         counted = counted_in({hit.rank: nodes[hit.rank - 1].score for hit in read})
         sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside], counted)
@@ -104,6 +109,19 @@ class SentencePostprocessor(BaseNodePostprocessor):
         else:
             found = self.store.get_nodes(node_ids=list(node_ids))
         return {node.node_id: node for node in found if isinstance(node, TextNode)}
+
+    def _read_beside(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+        """Read neighbours; the first time that the store has none of them, say so."""
+        found = self._read(node_ids)
+        if node_ids and not found and self.store is not None and not self._has_warned:
+            self._has_warned = True
+            logger.warning(
+                "%s has none of the nodes beside those that were retrieved, so sentences are "
+                "chosen from these alone: pass the vector store as store, if it keeps the nodes "
+                "(Qdrant does, and leaves the docstore of the index empty)",
+                type(self.store).__name__,
+            )
+        return found
 
 
 def _has_text(node: BaseNode) -> bool:
