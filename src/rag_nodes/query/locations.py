@@ -67,10 +67,10 @@ def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | No
     """First and last page of some characters of a node."""
     pages = PageMap.of(node.metadata)
     if pages is None:
-        page = keys.page_number(node.metadata.get(keys.PAGE_LABEL))  # of LlamaIndex's readers
-        return page, page
+        return None, None
     if node.start_char_idx is None:
-        first = node.metadata.get(keys.PAGE_START)  # a document that is read whole has none
+        label = keys.page_number(node.metadata.get(keys.PAGE_LABEL))
+        first = node.metadata.get(keys.PAGE_START, label)  # a document that is read whole has none
         return first, node.metadata.get(keys.PAGE_END) or first
     found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
     return found[keys.PAGE_START], found[keys.PAGE_END]

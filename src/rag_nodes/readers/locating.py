@@ -6,12 +6,13 @@ read again. So a node of any splitter can be located if it knows its file and it
 
 from __future__ import annotations
 
+from contextlib import suppress
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.core.errors import ConfigurationError, UnsupportedFileError
+from rag_nodes.core.errors import ConfigurationError, PageMissingError, UnsupportedFileError
 from rag_nodes.readers.files import checked_size, with_engine
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import typed_errors
@@ -31,6 +32,8 @@ if TYPE_CHECKING:
 
 MARGIN = 400
 """Characters around a quote that tell its place from others that say the same."""
+NEAR = 30
+"""Pages behind a number, and from the first, that may be the one on which the number is printed."""
 
 
 def locate(
@@ -95,7 +98,7 @@ def node_boxes(
 
     Args:
         node: a node that knows its page: of our parsers, or with the `page_label` of LlamaIndex's
-            readers.
+            readers. That is what is printed on the page: the page is found by the text of the node.
         start: offset of the first character in `node.text`.
         end: offset one past the last.
         path: the file, if it is not where it was when it was read; None for that place.
@@ -107,6 +110,7 @@ def node_boxes(
 
     Raises:
         FileChangedError: the file is not the one that was read.
+        PageMissingError: no page near the `page_label` shows the text of the node.
         ReadError: see `locate`.
         MissingExtraError: no PDF engine is installed.
     """
@@ -115,6 +119,8 @@ def node_boxes(
     file_hash = metadata.get(keys.FILE_HASH)
     reader = metadata.get(keys.PDF_ENGINE)
     limits = with_engine(LIMITS, reader if reader in versions() else None, ocr)
+    if label := metadata.get(keys.PAGE_LABEL):
+        return _on_labelled_page(file, str(label), node.text, Span(start, end), limits)
     return [
         box
         for page, part in _pages(node)
@@ -135,7 +141,7 @@ def _pages(node: TextNode) -> Iterator[tuple[int, Span]]:
     metadata, length, base = node.metadata, len(node.text), node.start_char_idx
     pages = PageMap.of(metadata)
     if pages is None or base is None:
-        first = metadata.get(keys.PAGE_START) or keys.page_number(metadata.get(keys.PAGE_LABEL))
+        first = metadata.get(keys.PAGE_START)
         if first is not None and metadata.get(keys.PAGE_END, first) == first:
             yield int(first), Span(0, length)
         return
@@ -143,6 +149,28 @@ def _pages(node: TextNode) -> Iterator[tuple[int, Span]]:
     for start, end in pairwise(edges):
         if start < end:
             yield pages.page_of(start), Span(start - base, end - base)
+
+
+def _on_labelled_page(
+    path: Path, label: str, text: str, span: Span, limits: Limits
+) -> list[PlacedBox]:
+    """Return the boxes of a span of the text of a page of which the printed label is known.
+
+    The page is the first that shows the text around, from that of this number on; else that of this
+    number, if it shows the span.
+    """
+    number = keys.page_number(label) or 1
+    around = Span(max(0, span.start - MARGIN), min(len(text), span.end + MARGIN))
+    near = dict.fromkeys((*range(number, number + NEAR), *range(1, NEAR + 1)))
+    for page, shown in [*((page, around) for page in near), (number, span)]:
+        with suppress(PageMissingError):
+            if _located(path, page, text, shown, None, limits):
+                return _located(path, page, text, span, None, limits)
+    raise PageMissingError(
+        path,
+        f"no page near the one labelled {label!r} shows this text",
+        "join the pages with join_pages before they are split: it counts them in the file",
+    )
 
 
 def _located(

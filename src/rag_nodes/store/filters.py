@@ -13,8 +13,10 @@ from rag_nodes.core.metadata import (
     FILE_NAME,
     HEADING_PATH,
     PAGE_END,
+    PAGE_LABEL,
     PAGE_START,
     SOURCE,
+    page_number,
 )
 from rag_nodes.core.several import several
 from rag_nodes.core.spelling import quoted
@@ -138,7 +140,9 @@ class Filter:
 
     def passes(self, node: BaseNode) -> bool:
         """Return True if a node meets every condition, judged as Qdrant does."""
-        payload = {**node.metadata, DOCUMENT_ID: node.ref_doc_id}
+        label = page_number(node.metadata.get(PAGE_LABEL))  # all that stock nodes say of pages
+        pages = {PAGE_START: label, PAGE_END: label} if label else {}
+        payload = {**pages, **node.metadata, DOCUMENT_ID: node.ref_doc_id}
         return holds(self.conditions(), node.node_id, payload)
 
 

@@ -95,7 +95,8 @@ class PageMap:
         """
         if starts := metadata.get(keys.PAGE_STARTS):
             return cls(starts)
-        if (first := metadata.get(keys.PAGE_START)) is None:
+        label = keys.page_number(metadata.get(keys.PAGE_LABEL))  # of LlamaIndex's readers
+        if (first := metadata.get(keys.PAGE_START, label)) is None:
             return None
         return cls(metadata.get(keys.PAGE_BREAKS) or (), before=int(first))
 
