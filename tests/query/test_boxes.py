@@ -18,7 +18,7 @@ from rag_nodes import (
     open_store,
     read,
 )
-from rag_nodes.core.errors import PageMissingError
+from rag_nodes.core.errors import FileMissingError, PageMissingError
 from rag_nodes.query import Answer
 from rag_nodes.readers import node_boxes
 
@@ -93,3 +93,10 @@ def test_page_documents_are_filtered_by_their_labels(printed: Path) -> None:
         for engine in engines:
             [citation] = engine.answer("Which filter is to rinse?").citations
             assert (citation.page, [box.page for box in citation.boxes()]) == (32, [3])
+
+
+def test_a_document_that_names_no_file_asks_for_its_path(printed: Path) -> None:
+    node = TextNode(text=LINES[2], metadata={"file_name": "printed.pdf", "page_start": 3})
+    with pytest.raises(FileMissingError, match=r"printed.pdf: .*pass the path of its PDF"):
+        node_boxes(node, 0, 17)
+    assert [box.page for box in node_boxes(node, 0, 17, printed)] == [3]

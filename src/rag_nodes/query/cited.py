@@ -107,7 +107,7 @@ class Citation:
 
         Raises:
             UnsupportedFileError: the document is no PDF.
-            FileMissingError: the PDF is gone.
+            FileMissingError: the PDF is gone, or the document does not say which it is.
             FileChangedError: the PDF is not the one that was read.
             ReadError: the PDF cannot be opened for another reason.
         """

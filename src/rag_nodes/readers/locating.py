@@ -12,7 +12,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.core.errors import ConfigurationError, PageMissingError, UnsupportedFileError
+from rag_nodes.core.errors import (
+    ConfigurationError,
+    FileMissingError,
+    PageMissingError,
+    UnsupportedFileError,
+)
 from rag_nodes.readers.files import checked_size, with_engine
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import typed_errors
@@ -110,20 +115,30 @@ def node_boxes(
 
     Raises:
         FileChangedError: the file is not the one that was read.
+        FileMissingError: there is no such file, or the node does not say which it is.
         PageMissingError: no page near the `page_label` shows the text of the node.
         ReadError: see `locate`.
         MissingExtraError: no PDF engine is installed.
     """
     metadata = node.metadata
-    file = Path(path or metadata.get(keys.SOURCE) or metadata.get(keys.FILE_PATH) or "")
     file_hash = metadata.get(keys.FILE_HASH)
     reader = metadata.get(keys.PDF_ENGINE)
     limits = with_engine(LIMITS, reader if reader in versions() else None, ocr)
-    if label := metadata.get(keys.PAGE_LABEL):
+    label, parts = metadata.get(keys.PAGE_LABEL), list(_pages(node))
+    if not label and not parts:
+        return []
+    file = Path(path or metadata.get(keys.SOURCE) or metadata.get(keys.FILE_PATH) or "")
+    if not file.name:
+        raise FileMissingError(
+            keys.display_name(metadata) or node.ref_doc_id or node.node_id,
+            "the document does not say from which file it was read",
+            'pass the path of its PDF, as in boxes("report.pdf")',
+        )
+    if label:
         return _on_labelled_page(file, str(label), node.text, Span(start, end), limits)
     return [
         box
-        for page, part in _pages(node)
+        for page, part in parts
         if (shared := Span(max(start, part.start), min(end, part.end))).length > 0
         for box in _located(
             file,
