@@ -1,8 +1,11 @@
 """Models, parsers and a Ray for the tests of workers."""
 
+import gc
 import json
 import logging
 import os
+import signal
+import warnings
 from collections.abc import Iterator
 from typing import Any
 
@@ -13,7 +16,7 @@ from rag_nodes.models import Models
 from rag_nodes.models.executors.ray import sigterm_kept
 from rag_nodes.parsers import SpanNodeParser, get_parser
 
-STARTS = 5
+STARTS = 3
 
 
 @pytest.fixture(scope="session")
@@ -60,12 +63,17 @@ def started(place: Place) -> Any:
         "logging_level": logging.ERROR,
         "_temp_dir": str(place.cluster),
     }
-    with sigterm_kept():  # a later test may raise the signal; Ray's handler ends the cluster
+    # A later test may raise the signal, and Ray's handler of it ends the cluster.
+    with sigterm_kept(), warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)  # of a start that failed, by its processes
         for _ in range(STARTS - 1):
             try:
                 ray.init(**options)
             except Exception:  # noqa: BLE001 - Ray has no class of its own for it
                 ray.shutdown()
+                for number in place.processes():  # which Ray leaves
+                    os.kill(number, signal.SIGKILL)
+                gc.collect()
             else:
                 return ray
         ray.init(**options)
