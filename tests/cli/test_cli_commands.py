@@ -289,7 +289,7 @@ def test_s0_45_a_cap_on_sentences_is_an_option_and_its_effect_is_printed(
 ) -> None:
     arguments = ("chunk", manual, "-p", "semantic:max_sentences=2,chunk_size=20,min_chunk_size=4")
     shown = " ".join(command(*arguments).stdout.split())
-    assert "beyond the first 2 sentences, which alone are embedded: cut by size" in shown
+    assert "beyond the first 2 sentences, which alone are embedded: split by size" in shown
 
 
 # --- where no parser is named ---------------------------------------------------------------------

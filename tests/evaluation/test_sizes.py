@@ -1,4 +1,4 @@
-"""The same way of cutting at another size."""
+"""The same strategy at another size."""
 
 from collections.abc import Sequence
 from typing import Any

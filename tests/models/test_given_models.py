@@ -148,7 +148,7 @@ def test_speed_and_access_change_no_name_and_no_key_is_in_one() -> None:
     ("arguments", "remedy"),
     [
         ({"embed_model": "lexicon"}, "use lexical, openai:<model> or fastembed:<model>"),
-        ({"embed_model": object()}, "embed_model is a object; give an embedding model"),
+        ({"embed_model": object()}, "embed_model is an object; give an embedding model"),
         ({"llm": "gpt-4o"}, "llm is 'gpt-4o'; give an LLM of LlamaIndex, or 'extractive'"),
         ({"llm": MockEmbedding(embed_dim=2)}, "llm is a MockEmbedding; give an LLM"),
     ],

@@ -236,7 +236,7 @@ def test_s0_45_no_more_is_embedded_than_the_cap_allows_and_what_is_beyond_it_say
         assert keys.SPLIT_BY_SIZE not in node.get_content(MetadataMode.EMBED)
     (record,) = caplog.records
     assert record.getMessage() == (
-        f"{SENTENCES - 6} of {SENTENCES} sentences are not embedded but cut by size: "
+        f"{SENTENCES - 6} of {SENTENCES} sentences are not embedded but split by size: "
         "max_sentences is 6"
     )
 

@@ -140,7 +140,7 @@ def test_an_answer_of_another_program_is_no_answer(
     store: Store, double: QdrantDouble, waits: list[float]
 ) -> None:
     double.faults = [("", "garbled")]
-    with pytest.raises(StoreUnreachableError, match="does not speak as a Qdrant server does"):
+    with pytest.raises(StoreUnreachableError, match="does not answer as a Qdrant server does"):
         store.collections()
     assert waits == []
 
