@@ -199,8 +199,7 @@ def form_of(sample: str, *, complete: bool) -> Form:
 
     Unless that is `complete`, its last row may be cut. A first line `sep=;` of Excel is believed.
     """
-    declared = _DECLARED.match(sample)
-    if declared:
+    if declared := _DECLARED.match(sample):
         sample = sample[declared.end() :]
     delimiter = declared.group(1) if declared else _delimiter(sample, complete=complete)
     has_backslashes = _has_backslashes(io.StringIO(sample, newline=""), delimiter)
