@@ -11,8 +11,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-STARTING = 180.0
-"""Seconds after which an app that answers nothing counts as broken."""
+STARTING = 600.0
+"""Seconds after which an app that answers nothing counts as broken: it takes 20 of a core to start,
+of which it may get a thirtieth."""
 _KEPT = ("PATH", "PYTHONPATH", "LANG", "SYSTEMROOT", "VIRTUAL_ENV")
 _ADDRESS = re.compile(r"rag_nodes is at (http://\S+/)")
 

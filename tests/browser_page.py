@@ -7,8 +7,8 @@ from pathlib import Path
 from playwright.sync_api import Browser, Page
 
 WIDE = {"width": 1280, "height": 900}
-PATIENCE = 120_000
-"""Milliseconds after which a page counts as stuck."""
+PATIENCE = 300_000
+"""Milliseconds after which a page counts as stuck, beside many busy processes too."""
 
 
 @contextmanager

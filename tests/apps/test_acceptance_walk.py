@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from app_process import AppProcess, app_process
-from browser_page import ask, loaded
+from browser_page import PATIENCE, ask, loaded
 from openai_server import OpenAIServer
 from playwright.sync_api import Browser, Locator, Page
 
@@ -18,8 +18,6 @@ KEY = "sk-walk-0123456789abcdef"
 QUESTION = "When must the sand filter be rinsed backwards?"
 FOLLOW_UP = "How long do new plants stay in quarantine?"
 FACTS = {QUESTION: "2.4 bar", FOLLOW_UP: "quarantine"}
-PATIENCE = 90_000
-"""Milliseconds after which a page counts as stuck."""
 _EXCERPTS = re.compile(r"<<<EXCERPTS\n(.*)\nEXCERPTS>>>\s+Question: (.*)", re.DOTALL)
 _VIOLATIONS = """window.violations = []; document.addEventListener('securitypolicyviolation',
   (event) => window.violations.push(`${event.violatedDirective} ${event.blockedURI}`));"""

@@ -52,7 +52,7 @@ def _host(folder: Path, way: str, theme: str) -> Iterator[str]:
         yield address
     finally:
         process.terminate()
-        process.wait(timeout=30)
+        process.wait(timeout=120)
         process.stdout.close()
 
 

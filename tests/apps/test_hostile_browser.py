@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from app_server import listening
+from browser_page import PATIENCE
 from hostile_views import PAYLOADS
 from openai_server import Fault, OpenAIServer
 from playwright.sync_api import Browser, Dialog, Page
@@ -17,8 +18,6 @@ from rag_nodes.server.serve import make_server
 
 pytestmark = pytest.mark.browser
 
-PATIENCE = 90_000
-"""Milliseconds after which a page counts as stuck."""
 FURTHER = (
     "<img srcset='https://evil.example/a.png 1x' src=x>",
     "<iframe srcdoc='<script>parent.alert(1)</script>'></iframe>",

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from app_process import app_process
-from browser_page import ask, loaded
+from browser_page import PATIENCE, ask, loaded
 from openai_server import FAILING, Fault, OpenAIServer
 from playwright.sync_api import Browser, Page
 from pydantic import SecretStr
@@ -30,8 +30,6 @@ ADDRESSES = (
     "monitoring",
     "nowhere",
 )
-PATIENCE = 90_000
-"""Milliseconds after which a page counts as stuck."""
 
 
 def _faults() -> list[Fault]:
