@@ -4,11 +4,12 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Browser, Page, expect
 
 WIDE = {"width": 1280, "height": 900}
 PATIENCE = 300_000
 """Milliseconds after which a page counts as stuck, beside many busy processes too."""
+expect.set_options(timeout=PATIENCE)  # by default 5 seconds
 
 
 @contextmanager
