@@ -1,11 +1,12 @@
 """PDF files in which each glyph is put at its place, and says what we like."""
 
 from collections.abc import Sequence
+from unicodedata import combining
 
 from bad_pdfs import CATALOG, pdf
 
 WIDTH = 0.5
-"""Width of each glyph in font sizes."""
+"""Width of each glyph in font sizes; combining marks have none."""
 
 Print = tuple[float, float, float, Sequence[str]]
 """Left edge, height from below, font size, and what each glyph from left to right says."""
@@ -28,7 +29,7 @@ def printed(*prints: Print, content: bytes = b"") -> bytes:
         b"1 begincodespacerange <00> <ff> endcodespacerange\n"
         b"%d beginbfchar\n%bendbfchar\nendcmap end end" % (len(codes), pairs)
     )
-    widths = b" ".join([b"500"] * len(codes))
+    widths = b" ".join(b"0" if combining(glyph[0]) else b"500" for glyph in said)
     return pdf(
         CATALOG,
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

@@ -21,7 +21,9 @@ from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
 from rag_nodes.readers.pdf.engines.doubles import LineStrip, are_printed_over
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
+from rag_nodes.readers.pdf.engines.marks import MARK, put_marks
 from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, font_of, glyph_lines_of
+from rag_nodes.readers.pdf.engines.mupdf_trace import printed_runs
 from rag_nodes.readers.pdf.engines.protocol import (
     THIN,
     FontRun,
@@ -164,13 +166,17 @@ class PyMuPDFPage:
     def _flow(self) -> list[flow.FlowLine] | None:
         """Lines made of single characters; None for a page whose lines do as MuPDF makes them."""
         letters, fields = self._stored.letters, list(fields_of(self._page))
-        is_special = fields or RIGHT_TO_LEFT.search(letters)
+        has_marks = not letters.isascii() and MARK.search(letters) is not None
+        is_special = fields or has_marks or RIGHT_TO_LEFT.search(letters)
         if not (is_special or are_printed_over(_strips(self._stored.lines))):
             return None
         flags = self._stored.flags | self._pymupdf.TEXT_PRESERVE_LIGATURES
-        stored = glyph_lines_of(self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"])
-        read = as_read(stored, fields)
-        return None if read is stored else read
+        blocks = self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"]
+        if has_marks and (runs := printed_runs(self._page, letters, blocks)):
+            return as_read(flow.flow(put_marks(runs)), fields)
+        lines = glyph_lines_of(blocks)
+        read = as_read(lines, fields)
+        return None if read is lines else read
 
     def edges(self) -> Iterator[Box]:
         """Yield lines across and down, and rectangles, of vector graphics."""

@@ -47,13 +47,18 @@ def glyph_lines_of(blocks: Sequence[Mapping[str, Any]]) -> list[FlowLine]:
     lines = []
     for number, block in enumerate(blocks):
         for line in block.get("lines", ()):
-            x, y = line["dir"]
-            is_across = abs(x) >= abs(y)
-            quarter = (0 if x >= 0 else 2) if is_across else (1 if y < 0 else 3)
+            quarter = quarter_of(line["dir"])
             runs = [_run(span, quarter) for span in line["spans"] if span["chars"]]
             if runs:
                 lines.append(FlowLine(runs, number))
     return lines
+
+
+def quarter_of(direction: tuple[float, float]) -> int:
+    """Return the quarter turns of text that runs into a direction, y downwards."""
+    x, y = direction
+    is_across = abs(x) >= abs(y)
+    return (0 if x >= 0 else 2) if is_across else (1 if y < 0 else 3)
 
 
 def _run(span: Mapping[str, Any], quarter: int) -> GlyphRun:
@@ -61,7 +66,7 @@ def _run(span: Mapping[str, Any], quarter: int) -> GlyphRun:
     chars = span["chars"]
     boxes = [moved_box(matrix, char["bbox"]) for char in chars]
     return GlyphRun(
-        letters=[_spelled_out(char["c"]) for char in chars],
+        letters=[spelled_out(char["c"]) for char in chars],
         starts=[left for left, *_ in boxes],
         ends=[right for _, _, right, _ in boxes],
         font=font_of(span),
@@ -72,7 +77,7 @@ def _run(span: Mapping[str, Any], quarter: int) -> GlyphRun:
     )
 
 
-def _spelled_out(letter: str) -> str:
+def spelled_out(letter: str) -> str:
     """Return the letters of a ligature or presentation form."""
     is_form = "\ufb00" <= letter <= "\ufdff" or "\ufe70" <= letter <= "\ufefc"
     return unicodedata.normalize("NFKC", letter) if is_form else letter

@@ -19,6 +19,7 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.geometry import FLIP, moved_box, turned
+from rag_nodes.readers.pdf.engines.marks import put_marks
 from rag_nodes.readers.pdf.engines.pdfium.characters import PageText, glyph_runs
 from rag_nodes.readers.pdf.engines.pdfium.fields import FormFields
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
@@ -200,7 +201,7 @@ class PDFiumPage:
                 runs, quarter = told, told_quarter
         frame = turned(quarter, self._box, FLIP)
         fields = [field._replace(box=moved_box(frame, field.box)) for field in self._fields]
-        return as_read(flow.flow(runs), fields), quarter
+        return as_read(flow.flow(put_marks(runs)), fields), quarter
 
     def _runs(self) -> tuple[list[GlyphRun], int]:
         text_page = pdfium.FPDFText_LoadPage(self._page)

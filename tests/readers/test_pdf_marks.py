@@ -1,0 +1,49 @@
+"""Accents and vowel points that a file prints apart from their letters, on both engines."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from unicodedata import normalize
+
+import pytest
+from printed_pdfs import printed
+
+from rag_nodes.readers import read
+from rag_nodes.readers.locating import locate
+
+ACUTE = "\u0301"
+DIAERESIS = "\u0308"
+KAMATZ, HOLAM = "\u05b8", "\u05b9"
+
+pytestmark = pytest.mark.usefixtures("pdf_engine")
+
+
+def page(path: Path, *prints: tuple[float, float, Sequence[str]]) -> Path:
+    """Make a page of 12 points: each letter takes 6 points, a mark none."""
+    path.write_bytes(printed(*((x, y, 12, said) for x, y, said in prints)))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("prints", "text"),
+    [
+        ([(50, 700, "cafe"), (71, 700, ACUTE), (74, 700, " au lait")], "café au lait"),
+        ([(50, 700, "cafe au lait"), (71, 700, ACUTE)], "café au lait"),
+        ([(50, 700, "cafE au lait"), (71, 702.5, ACUTE)], "cafÉ au lait"),
+        ([(50, 700, "cafe au lait"), (50, 686, "resume of it"), (71, 700, ACUTE),
+          (59, 686, ACUTE), (83, 686, ACUTE)], "café au lait résumé of it"),
+        ([(50, 700, "Zurich in May"), (59, 700, DIAERESIS)], "Zürich in May"),
+        ([(50, 700, "םולש"), (71, 700, KAMATZ), (59, 700, HOLAM)],
+         "ש\u05b8ל\u05d5\u05b9ם"),
+    ],
+)  # fmt: skip
+def test_marks_stand_behind_their_letters(
+    tmp_path: Path, prints: list[tuple[float, float, str]], text: str
+) -> None:
+    found = read(page(tmp_path / "a.pdf", *prints)).text
+    assert normalize("NFC", found) == normalize("NFC", text)
+
+
+def test_a_quote_with_marks_is_located(tmp_path: Path) -> None:
+    path = page(tmp_path / "a.pdf", (50, 700, "cafe au lait"), (71, 700, ACUTE))
+    (box,) = locate(path, 1, "cafe" + ACUTE)
+    assert (box.left, box.right) == pytest.approx((50, 74), abs=1)
