@@ -81,6 +81,9 @@ def test_lam_stands_before_alef_in_ligatures() -> None:
     [
         (backwards("עד") + " 35% " + backwards("מחיר"), "מחיר 35% עד"),
         (backwards("סוף") + " Windows 10 " + backwards("התקן את"), "התקן את Windows 10 סוף"),
+        (backwards("פנויים") + " GB 25 " + backwards("יש"), "יש GB 25 פנויים"),
+        (backwards("عكشا") + " 3 Python " + backwards("تبه"), "تبه 3 Python عكشا"),
+        (backwards("سعر") + " USD 35 " + backwards("فقط"), "فقط USD 35 سعر"),
         ("050-1234567 " + backwards("טלפון"), "טלפון 050-1234567"),
         ("(" + backwards("שלום") + ") " + backwards("אמר"), "אמר (שלום)"),
         ("Exit is " + backwards("יציאה") + ", a word.", "Exit is יציאה, a word."),
