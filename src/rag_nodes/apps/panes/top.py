@@ -195,10 +195,9 @@ def _made(report: DocumentsReport) -> dict[str, Any]:
 def _faults(report: DocumentsReport) -> Iterator[tuple[str, str]]:
     """Yield the columns that lack chunks, with the reasons of their documents if there are any."""
     for column in report.columns:
-        rows = [file.columns[column.parser] for file in report.files
-                if column.parser in file.columns]  # fmt: skip
-        reasons = dict.fromkeys(row.error for row in rows if row.error) or {column.error: None}
-        yield from ((column.parser, reason) for reason in reasons if reason)
+        files = (file.columns.get(column.parser) for file in report.files)
+        reasons = [row.error for row in files if row and row.error] or [column.error]
+        yield from ((column.parser, reason) for reason in dict.fromkeys(reasons) if reason)
 
 
 def _news(outcome: FileOutcome) -> Iterator[tuple[str, str]]:
