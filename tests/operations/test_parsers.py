@@ -71,6 +71,7 @@ def test_values_are_typed_by_the_field() -> None:
         (["fixed", "fixed"], "named twice"),
         (["fixed:min_chunk_size=5"], "min_chunk_size"),
         (["semantic:embed_model=x"], "unknown option embed_model"),
+        (["retrieval:chunksize=3"], "unknown option chunksize; did you mean chunk_size"),
         (["fixed:chunk_size=many"], "chunk_size"),
     ],
 )

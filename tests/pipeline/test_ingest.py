@@ -46,6 +46,16 @@ def test_every_parser_gets_its_own_collection(
     assert report.models == models.describe()
 
 
+def test_parsers_are_given_by_name_and_presets_by_theirs(
+    manual: Path, store: Store, models: Models
+) -> None:
+    named = ingest([manual], {"mine": "fixed"}, store, models=models)
+    made = ingest([manual], {"mine": get_parser("fixed")}, store, models=models)
+    assert named.columns[0].collection == made.columns[0].collection
+    with pytest.raises(ConfigurationError, match=r"by name, .*, not a FixedSize"):
+        ingest([manual], get_parser("fixed"), store, models=models)  # type: ignore[arg-type]
+
+
 def test_a_changed_file_ends_as_if_it_had_been_ingested_afresh(
     manual: Path, parsers: Parsers, store: Store, models: Models
 ) -> None:

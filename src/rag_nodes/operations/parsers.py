@@ -8,6 +8,7 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.spelling import quoted
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
+from rag_nodes.parsers.option_names import option_hint
 from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named, unknown_parser
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
         known = plain_options(preset.make())
         if unknown := [name for name in spec.options if name not in known]:
             raise ConfigurationError(
-                f"--parser {label}: unknown option {', '.join(unknown)}; {spec.name} takes: "
-                f"{', '.join(sorted(known))}"
+                f"--parser {label}: unknown option {', '.join(unknown)}; "
+                + option_hint(unknown[0], sorted(known), spec.name)
             )
         made[label] = _made(f"--parser {label}", preset, spec.options, embedding)
     return made

@@ -74,8 +74,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
 
     Args:
         paths: files, and folders to walk; a single path is one of them.
-        parsers: parsers by the name they have in the report: ours, and splitters of LlamaIndex,
-            LangChain, chonkie or your own (see `ForeignNodeParser`).
+        parsers: parsers by the name they have in the report: ours, names of presets, and splitters
+            of LlamaIndex, LangChain, chonkie or your own (see `ForeignNodeParser`).
         store: where the chunks go.
         models: the embedding model used is `models.embedding`; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of

@@ -8,6 +8,7 @@ whole. A run that is killed is completed by the next one, see `rag_nodes.pipelin
 from __future__ import annotations
 
 from array import array
+from collections.abc import Mapping
 from contextlib import ExitStack, closing, contextmanager
 from itertools import repeat
 from pathlib import Path
@@ -37,7 +38,7 @@ from rag_nodes.pipeline.work import work
 from rag_nodes.readers import Limits
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from llama_index.core.schema import TransformComponent
 
@@ -92,9 +93,7 @@ class IngestRun:
         dry_run: bool = False,
         total: int | None = None,
     ) -> None:
-        if not parsers:
-            raise ConfigurationError("nothing to ingest with: name at least one parser")
-        made = {name: as_parser(parser) for name, parser in parsers.items()}
+        made = {name: as_parser(parser) for name, parser in _checked(parsers).items()}
         names = collections_of(made, corpus, models)
         place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
         self._corpus, self._models, self._dry_run, self._names = corpus, models, dry_run, names
@@ -329,6 +328,15 @@ class IngestRun:
             pairs = zip(self._columns, result.columns, strict=True)
             made = {column.name: of.documents[read.row.id] for column, of in pairs}
             self._tally.document(file.position, file.path, read.row, made, read.seconds)
+
+
+def _checked(parsers: Mapping[str, object]) -> Mapping[str, object]:
+    if not isinstance(parsers, Mapping) or not parsers:
+        given = "none" if not parsers else f"a {type(parsers).__name__}"
+        raise ConfigurationError(
+            f"give at least one parser by name, {{'retrieval': parser}}, not {given}"
+        )
+    return parsers
 
 
 @contextmanager

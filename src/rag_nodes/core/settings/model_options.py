@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.import_paths import is_path
 from rag_nodes.core.keys import MASK, is_secret
+from rag_nodes.core.spelling import did_you_mean
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -32,8 +33,9 @@ def check_choice(value: str, setting: str) -> str:
         return value
     names = [*_NAMED[setting], *([f"{FASTEMBED}<model>"] if setting == "embedding" else [])]
     raise ValueError(
-        f"'{value}' is none of {', '.join(names)}, nor the import path of a class of LlamaIndex, "
-        f"module:Class, whose options stand in {setting}_options"
+        f"'{value}' is neither a model's name nor the import path of a class of LlamaIndex, "
+        f"module:Class, whose options stand in {setting}_options; "
+        + did_you_mean(value, names, "names are: ")
     )
 
 

@@ -22,7 +22,7 @@ from rag_nodes.evaluation.engines import (
     is_placed,
 )
 from rag_nodes.models import settled
-from rag_nodes.parsers import PRESETS, as_parser, get_parser
+from rag_nodes.parsers import PRESETS, as_parser
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine
 from rag_nodes.query.follow_ups import MAX_TURNS
 
@@ -227,7 +227,7 @@ def _parsers_of(
     for name, given in columns.items():
         if name in found:
             continue
-        parser = get_parser(given) if isinstance(given, str) else as_parser(given)
+        parser = as_parser(given)
         other = names.setdefault((parser.class_name(), parser.fingerprint), name)
         if other != name:
             raise ConfigurationError(

@@ -29,6 +29,7 @@ from rag_nodes.parsers.foreign.placing import Visible, place, place_window
 from rag_nodes.parsers.media import span_without_text
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.parent_child import info_of, is_leaf
+from rag_nodes.parsers.presets import get_parser
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
 
 _NAMESPACE = uuid.UUID("1d0f7c5a-91a2-5f0c-8a34-3b1d0e6f7a58")
@@ -184,11 +185,13 @@ class ForeignNodeParser(SpanNodeParser):
 
 
 def as_parser(parser: Any) -> SpanNodeParser:
-    """A parser as it is, anything else that splits texts as a `ForeignNodeParser`.
+    """A parser as it is, a preset by its name, and other splitters as a `ForeignNodeParser`.
 
     Raises:
-        ConfigurationError: it does not split texts.
+        ConfigurationError: it does not split texts, or there is no such preset.
     """
+    if isinstance(parser, str):
+        return get_parser(parser)
     return parser if isinstance(parser, SpanNodeParser) else ForeignNodeParser(splitter=parser)
 
 
