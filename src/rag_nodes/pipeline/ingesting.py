@@ -114,9 +114,10 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             changed is due; what reads the same to the embedding model keeps its vector.
 
     Returns:
-        One row per file and one per parser. A file that cannot be read, or a parser that fails,
-        is a row with its error and stops nothing else. The row of a file says what each parser's
-        collection holds of it; previous chunks go only when all new ones are stored.
+        One row per file and one per parser. A file that cannot be read or is missing, or a parser
+        that fails, is a row with its error and stops nothing else; `failed` holds these files. The
+        row of a file says what each parser's collection holds of it; previous chunks go only when
+        all new ones are stored.
 
     Raises:
         ConfigurationError: no parser, two parsers of equal configuration, both `models` and
