@@ -23,8 +23,9 @@ def server_access(settings: Settings) -> dict[str, Any]:
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.uses_openai_itself and not key:
         raise CredentialsError(
-            f"OpenAI models are asked for and no key is set; {SET_KEY}, or use the offline "
-            "models: embedding=lexical, llm=extractive"
+            f"OpenAI models are asked for and no key is set; {SET_KEY}, set OPENAI_BASE_URL (or "
+            "api_base) for a compatible server, or use the offline models: embedding=lexical, "
+            "llm=extractive"
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise CredentialsError(
