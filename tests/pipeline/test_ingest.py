@@ -52,7 +52,7 @@ def test_parsers_are_given_by_name_and_presets_by_theirs(
     named = ingest([manual], {"mine": "fixed"}, store, models=models)
     made = ingest([manual], {"mine": get_parser("fixed")}, store, models=models)
     assert named.columns[0].collection == made.columns[0].collection
-    with pytest.raises(ConfigurationError, match=r"by name, .*, not a FixedSize"):
+    with pytest.raises(ConfigurationError, match=r"by name: \{'retrieval'"):
         ingest([manual], get_parser("fixed"), store, models=models)  # type: ignore[arg-type]
 
 

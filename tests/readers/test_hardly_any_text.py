@@ -18,7 +18,7 @@ pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 THIRTY_EIGHT = "Invoice 2041, see the attached scan. x"
 ENOUGH = "Invoice 2041, see the attached scan of the contract."
-WARNING = "only 38 characters of text on one page; scanned pages need OCR, see --ocr"
+WARNING = "only 38 characters of text on one page; scanned pages need OCR: --ocr (Python: ocr=)"
 
 
 def pdf(path: Path, text: str) -> Path:

@@ -90,7 +90,9 @@ def test_a_function_reads_the_pages_without_text(tmp_path: Path) -> None:
 
     path = scan(tmp_path / "tea.pdf")
     silent = "no text layer, only images, on page 2; "
-    assert read(path).metadata[keys.READ_WARNINGS] == [silent + "read them with --ocr"]
+    assert read(path).metadata[keys.READ_WARNINGS] == [
+        silent + "read them with --ocr (Python: ocr=)"
+    ]
     warnings = read(path, ocr=lambda *_: []).metadata[keys.READ_WARNINGS]
     assert warnings == [silent + "OCR found no text there"]
     document = read(path, ocr=counted)

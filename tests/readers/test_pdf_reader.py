@@ -358,7 +358,9 @@ def test_a_scanned_page_among_others_is_a_warning(tmp_path: Path) -> None:
     document.new_page().insert_image(pymupdf.Rect(50, 50, 300, 300), pixmap=pixels)
     document.save(tmp_path / "a.pdf")
     warnings = read(tmp_path / "a.pdf").metadata[keys.READ_WARNINGS]
-    assert warnings == ["no text layer, only images, on page 3; read them with --ocr"]
+    assert warnings == [
+        "no text layer, only images, on page 3; read them with --ocr (Python: ocr=)"
+    ]
 
 
 def test_a_truncated_file_is_repaired_and_says_so(

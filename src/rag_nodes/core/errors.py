@@ -219,8 +219,8 @@ class NoTextLayerError(ReadError):
 
     reason = "no text layer (scanned pages)"
     remedy = (
-        'name a program for OCR: --ocr "tesseract {png} stdout --dpi {dpi} --psm 1 tsv", or '
-        "RAG_NODES_OCR for the app; or run ocrmypdf on it first"
+        'name a program for OCR: --ocr "tesseract {png} stdout --dpi {dpi} --psm 1 tsv" '
+        "(Python: ocr=), or RAG_NODES_OCR for the app; or run ocrmypdf on it first"
     )
 
 
@@ -235,7 +235,7 @@ class OcrProgramMissingError(OcrError):
     """The program that reads pages without text is not there."""
 
     reason = "the OCR program is not installed"
-    remedy = "install it, or name it with its path in --ocr or RAG_NODES_OCR"
+    remedy = "install it, or name it with its path in --ocr (Python: ocr=) or RAG_NODES_OCR"
 
 
 class NoPagesError(ReadError):

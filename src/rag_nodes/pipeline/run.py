@@ -332,10 +332,7 @@ class IngestRun:
 
 def _checked(parsers: Mapping[str, object]) -> Mapping[str, object]:
     if not isinstance(parsers, Mapping) or not parsers:
-        given = "none" if not parsers else f"a {type(parsers).__name__}"
-        raise ConfigurationError(
-            f"give at least one parser by name, {{'retrieval': parser}}, not {given}"
-        )
+        raise ConfigurationError("give at least one parser by name: {'retrieval': parser}")
     return parsers
 
 

@@ -39,5 +39,8 @@ def check_keys(store: Searchable, collection: str, scope: Filter) -> None:
 
 def _remedy(key: str, known: set[str]) -> str:
     if not known:
-        return "the documents have no keys of your own: ingest them with --set or --metadata"
+        return (
+            "the documents have no keys of your own: ingest them with --set or --metadata (Python: "
+            "metadata=FileMetadata(...))"
+        )
     return did_you_mean(f"'{key}'", [f"'{name}'" for name in sorted(known)], "the keys are ")

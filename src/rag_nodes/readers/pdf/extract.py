@@ -173,7 +173,7 @@ def _warnings(
     if len(found.failures) > NUMBERS_SHOWN:
         yield f"{len(found.failures) - NUMBERS_SHOWN} more pages could not be read"
     if found.silent:
-        remedy = "OCR found no text there" if has_ocr else "read them with --ocr"
+        remedy = "OCR found no text there" if has_ocr else "read them with --ocr (Python: ocr=)"
         yield f"no text layer, only images, on {_listed(found.silent)}; {remedy}"
     yield from _doubts(pages, found.unsure)
     counts = Counter[bool]()

@@ -102,7 +102,11 @@ def _doubted(reading: Reading, *, has_ocr: bool) -> Reading:
         return reading
     pages = len(reading.page_starts or ())
     where = "one page" if pages == 1 else f"{pages} pages"
-    remedy = "check that the scan is sharp" if has_ocr else "scanned pages need OCR, see --ocr"
+    remedy = (
+        "check that the scan is sharp"
+        if has_ocr
+        else "scanned pages need OCR: --ocr (Python: ocr=)"
+    )
     warning = f"only {found} characters of text on {where}; {remedy}"
     return replace(reading, warnings=(*reading.warnings, warning))
 

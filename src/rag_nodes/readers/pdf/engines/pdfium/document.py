@@ -52,7 +52,7 @@ MAX_LINKS = 2_000
 
 _REMEDY = (
     "export or download it again, or have PyMuPDF repair it: pip install 'rag-nodes[pdf]', and "
-    "read it with --pdf-engine pymupdf"
+    'read it with --pdf-engine pymupdf (Python: engine="pymupdf")'
 )
 _ADDRESS = 3
 """PDFium's number for an action that opens an address."""
