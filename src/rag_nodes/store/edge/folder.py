@@ -104,8 +104,10 @@ def check_ours(path: Path) -> None:
     if _is_local_mode(path):
         raise StoreForeignError(
             f"{path}: another program made this folder with qdrant-client's local mode, and it is "
-            "left unchanged; name another folder for the store. To ask its collections, copy them "
-            "to a Qdrant server with QdrantClient.migrate and name that server"
+            "left unchanged; name another folder for the store. To ask its collections in Python: "
+            "RagNodesQueryEngine(vector_store=QdrantVectorStore(NAME, client=QdrantClient(path="
+            f"{str(path)!r}))), with the embedding model that made them as embed_model; or copy "
+            "them to a Qdrant server with QdrantClient.migrate and name that server"
         )
     within = path / COLLECTIONS
     if within.is_dir() and any(map(_is_collection, within.iterdir())):
