@@ -142,6 +142,7 @@ def test_one_bad_file_never_stops_the_rest(tmp_path: Path) -> None:
         errors.CorruptFileError,
         type(None),
     ]
+    assert "# Late" not in repr(results[3])
     assert [result.document.text if result.document else None for result in results] == [
         "good",
         None,

@@ -188,7 +188,8 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
     files = {_file_of(page) for page in given}
     if len(files) != 1:
         what = "there are no pages" if not given else f"the pages are of {len(files)} files"
-        raise ConfigurationError(f"{what}; give the pages of one file, in order")
+        remedy = "give the pages of one file, in order, as pages_of_one_file groups them"
+        raise ConfigurationError(f"{what}; {remedy}")
     first = given[0]
     shared = {
         key: value

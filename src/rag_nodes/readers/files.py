@@ -6,7 +6,7 @@ import logging
 import os
 import stat
 import time
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from importlib import import_module
 from pathlib import Path
@@ -60,7 +60,7 @@ class ReadResult:
     """
 
     path: Path
-    document: Document | None
+    document: Document | None = field(repr=False)
     error: ReadError | None
     seconds: float
 
