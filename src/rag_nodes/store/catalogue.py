@@ -155,9 +155,9 @@ def is_complete(stored: Mapping[str, StoredNode], source_hash: str) -> bool:
 def missing(location: str, collection: str) -> CollectionMissingError:
     """The error for a collection that nothing was ingested into."""
     return CollectionMissingError(
-        f"{shown(location)}: ingest documents first, with the same parser, corpus and "
-        f"embedding model: there is no collection '{collection}'; after an update that changes "
-        "how a parser splits, ingest again"
+        f"{shown(location)} has no collection '{collection}': ingest documents first, with the "
+        "same parser, corpus and embedding model; after an update that changes how a parser "
+        "splits, ingest again"
     )
 
 

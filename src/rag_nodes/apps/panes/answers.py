@@ -376,7 +376,7 @@ def _effort(one: Column, answer: Answer) -> str:
     spent.append(seconds(one.seconds.get("total", 0.0)))
     if answer.tokens_out:
         about = "about " if answer.tokens_estimated else ""
-        spent.append(f"{about}{answer.tokens_in} tokens read, {answer.tokens_out} written")
+        spent.append(f"{about}{count(answer.tokens_in, 'token')} read, {answer.tokens_out} written")
     if answer.cost:
         spent.append(dollars(answer.cost))
     if answer.embedding_tokens:

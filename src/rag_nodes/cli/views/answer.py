@@ -84,7 +84,9 @@ def asked_view(asked: Asked, request: AskRequest, cli: Invocation) -> Iterator[R
         yield from (Text(""), *cited_boxes(answer.citations, asked.boxes))
     if asked.reduction is not None and asked.reduction > 0:
         read = f"{answer.context_tokens:,} of the {counted(asked.document_tokens, 'token')}"
-        cli.note(f"Read {read} of these documents, {asked.reduction:.0%} less.", "dim")
+        cli.note(
+            f"Read {read} in the documents of these sources, {asked.reduction:.0%} less.", "dim"
+        )
 
 
 def header_of(question: str, searched: str, models: str) -> RenderableType:
@@ -239,7 +241,7 @@ def _remarks(answer: Answer) -> Iterator[RenderableType]:
         said.append("the last chunk was truncated to fit the token budget")
     if answer.tokens_in:
         about = "about " if answer.tokens_estimated else ""
-        tokens = f"{about}{answer.tokens_in:,} tokens read, {answer.tokens_out:,} written"
+        tokens = f"{about}{counted(answer.tokens_in, 'token')} read, {answer.tokens_out:,} written"
         said.append(f"{tokens} · {dollars(answer.cost)}")
     if answer.embedding_tokens:
         tokens = counted(answer.embedding_tokens, "token")
