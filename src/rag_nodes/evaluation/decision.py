@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.drafts.probes import CHARACTERS
+from rag_nodes.evaluation.effects import mixture_of
 from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.verdicts import is_small
@@ -110,7 +111,8 @@ def likely(
         "like this was 5 points behind the best on average, 12 at worst; by twenty labelled "
         "questions it was 3."
     )
-    return _taking(best, "likely", words, use, certainty=certainty_of("likely"))
+    certainty = _cautioned(certainty_of("likely"), rows)
+    return _taking(best, "likely", words, use, certainty=certainty)
 
 
 def decision_of(
@@ -164,9 +166,14 @@ def decision_of(
         words.append(f"{settled_by(more).capitalize()}.")
     if not is_sure and not default:
         words.append(f"The default preset, {DEFAULT_PARSER}, was not measured here.")
-    certainty = certainty_of(grade, 1 + len(rivals), len(rows))
+    certainty = _cautioned(certainty_of(grade, 1 + len(rivals), len(rows)), rows)
     known = {"certainty": certainty, "more_questions": more, "may_cost": max(0.0, loss)}
     return _taking(chosen, grade, " ".join(words), use, **known)
+
+
+def _cautioned(certainty: str, rows: Sequence[Row]) -> str:
+    """Add to a grade that rows differ in more than chunking: no surface may show it without."""
+    return " ".join(filter(None, (certainty, mixture_of(rows))))
 
 
 def _grade(contrasts: Sequence[Contrast], behind: Collection[str]) -> Grade:

@@ -20,6 +20,12 @@ if TYPE_CHECKING:
     Floats = NDArray[np.float64]
 
 _MODES = ("sparse", "dense", "hybrid")
+_SEARCHED = {
+    "sparse": "by keywords",
+    "dense": "by embeddings",
+    "hybrid": "by keywords and embeddings",
+}
+"""Searches by mode, as the end of a sentence."""
 NO_MEANING = (
     "Dense and hybrid search compared words here, as the offline lexical model knows no meaning; "
     "name an embedding model with --embedding to measure them."
@@ -37,6 +43,39 @@ def reading_of(report: EvaluationReport) -> str:
         return f"Recall {selected}; beside it is that of whole chunks, in which sizes are compared."
     whose = f"Recall of {some_of(read)}"
     return f"{whose} {selected}; all other recall is that of whole chunks."
+
+
+def mixture_of(rows: Sequence[Row]) -> str:
+    """Say how rows search and read, if they differ in more than chunking; else "".
+
+    Searches that a run compares are no reason: their rows are named after them.
+
+    Args:
+        rows: what a decision chooses from, measured.
+    """
+    ways: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        way = ("" if row.search else row.mode, row.granularity)
+        ways.setdefault(way, []).append(row.name)
+    if len(ways) <= 1:
+        return ""
+    parts = [_way_of(names, *way) for way, names in ways.items()]
+    words = [f"This is not a difference of chunking alone: {'; '.join(parts)}."]
+    if engines := [row.name for row in rows if row.parser.get("class") == "as it stands"]:
+        words.append(
+            f"To compare chunking, give the splitter of {some_of(engines)} (`-p`). To improve "
+            f"{some_of(engines)}, add SentencePostprocessor, if it is not there yet."
+        )
+    return " ".join(words)
+
+
+def _way_of(names: Sequence[str], mode: str, granularity: str) -> str:
+    """Describe how rows search and read, as a part of a sentence."""
+    s = "s" if len(names) == 1 else ""
+    own = "in its own way" if s else "in their own way"
+    searched = f" search{'es' if s else ''} {_SEARCHED.get(mode, own)} and" if mode else ""
+    selected = "selected sentences" if granularity == "sentences" else "whole chunks"
+    return f"{some_of(names)}{searched} read{s} {selected}"
 
 
 def effects_of(

@@ -102,7 +102,8 @@ class ReportDecision:
         query: options of `QueryOptions` with which it was measured, where they differ from the
             defaults.
         search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
-        certainty: the grade in a sentence; "" in reports of earlier versions.
+        certainty: the grade in a sentence, and how the rows search and read if they do not do so
+            alike; "" in reports of earlier versions.
         may_cost: by how much another row may be better at most, from 0 to 1, in these documents;
             None if nothing was compared.
     """

@@ -109,6 +109,23 @@ def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:
         assert shown.count(words) == 1
 
 
+def test_every_surface_says_that_an_engine_differs_in_more_than_chunking() -> None:
+    report = evaluate(dataset(), {"mine": Counted(*LINES[:8]), "ours": "sentence"}, plan=PLAN)
+    words = (
+        "This is not a difference of chunking alone: mine searches in its own way and reads whole "
+        "chunks; ours searches by keywords and reads selected sentences. To compare chunking, "
+        "give the splitter of mine (`-p`). To improve mine, add SentencePostprocessor, if it is "
+        "not there yet."
+    )
+    grade, _, caution = report.decision.certainty.partition(". ")
+    assert grade.startswith(("Sure", "Not decided"))
+    assert caution == words
+    for shown in shown_on(report):
+        assert shown.count(words) == 1
+    alike = evaluate(dataset(), {"fixed": "fixed", "ours": "sentence"}, plan=PLAN)
+    assert "chunking alone" not in " ".join(alike.said)
+
+
 def test_a_missing_location_is_not_measurable_and_never_zero() -> None:
     found = Counted(BATTERY, *LINES[:7], REWRITTEN, REWRITTEN.upper())
     plan = replace(PLAN, sizes=(24,))
