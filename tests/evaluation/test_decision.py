@@ -81,6 +81,23 @@ def test_a_column_that_is_better_than_the_other_is_taken_with_its_costs() -> Non
     assert found.words == " ".join(found.headline)
 
 
+def test_the_words_name_what_to_take_if_whole_chunks_are_read() -> None:
+    values = {"A": np.ones(60), "B": np.zeros(60)}
+    rows = rows_of(values, {"A": 1, "B": 1})
+    contrasts = Judge(values, pairs_of(rows), IDS).contrasts({row.name: row for row in rows})
+    selected = "Take A (200 tokens a chunk on average), if you read selected sentences, as `ask` "
+    turned = {"A": values["B"], "B": values["A"]}
+    found = decision_of(rows, contrasts, values, whole=turned)
+    assert found.words.startswith(
+        f"{selected}does. If you read whole chunks: B, which finds 100.0 % (A: 0.0 %). A is "
+    )
+    assert decision_of(rows, contrasts, values, whole=values).words.startswith(
+        f"{selected}does. It is better than B"
+    )
+    only_b = decision_of(rows, contrasts, values, whole={"B": values["B"]})
+    assert only_b.words.startswith("Take A (200 tokens a chunk on average). It is ")
+
+
 def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() -> None:
     found = decided({"A": (50, 100), "B": (36, 100), "C": (10, 100)})
     assert (

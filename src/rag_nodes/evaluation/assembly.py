@@ -149,7 +149,9 @@ def _compared(
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **flips)
     contrasts = judge.contrasts(compared)
     found = {
-        "decision": decision_of(own, contrasts[: len(pairs_of(own))], values, use, in_use, mode),
+        "decision": decision_of(
+            own, contrasts[: len(pairs_of(own))], values, use, in_use, mode, whole
+        ),
         "contrasts": tuple(contrasts),
         "sizes": _size_shares(own, equal, {**values, **whole}, documents, flips),
         "effects": (effects := effects_of(own, values, whole, **flips)),

@@ -6,6 +6,7 @@ the choice is sure, and what it may cost.
 
 from __future__ import annotations
 
+import re
 from math import ceil, inf
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Mapping, Sequence
+    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -122,6 +123,7 @@ def decision_of(
     use: Callable[[str], dict[str, Any]] = lambda _: {},
     in_use: Collection[str] = (),
     mode: str = "",
+    whole: Mapping[str, Floats] | None = None,
 ) -> ReportDecision:
     """Propose a row, and say how sure that is, what it may cost, and what would settle it.
 
@@ -132,6 +134,7 @@ def decision_of(
         use: gives, for the name of a row, how a decision names its parser and its search.
         in_use: names of the rows that the user has now; only they are kept.
         mode: of the search that the models have by default.
+        whole: the recall of whole chunks, by row that is read by sentences; None for no such row.
     """
     if len(rows) <= 1:
         return alone(rows)
@@ -153,14 +156,19 @@ def decision_of(
     asked = counted(len(values[chosen.name]), "question")
     keep = "keep " if chosen.name in in_use else ""
     start = (keep or "take ").capitalize() if is_sure else f"Proposed: {keep}"
-    words = [f"{start}{chosen.name} ({chosen.chunks.mean:,.0f} tokens a chunk on average)."]
+    selected = ", if you read selected sentences, as `ask` does" if whole else ""
+    size = f"{chosen.chunks.mean:,.0f} tokens a chunk on average"
+    words = [f"{start}{chosen.name} ({size}){selected if chosen.name in (whole or ()) else ''}."]
+    words += _of_whole_chunks(chosen, rows, {**values, **(whole or {})}, default)
+    it = chosen.name if len(words) > 1 else "It"
     if (not rivals and len(against) > 1) or max(row.mean for row in rows) < SAME:
-        words.append(best_of(rows, contrasts).replace(f"{chosen.name} is ", "It is ", 1))
+        words.append(best_of(rows, contrasts).replace(f"{chosen.name} is ", f"{it} is ", 1))
     else:
         ranked = sorted(against, key=lambda name: (-values[name].mean(), name))
         rival = next(name for name in (*in_use, default, *ranked) if name in against)
         because = _because(chosen, default, estimated[chosen.name] - estimated[rival])
-        words.append(_reason(chosen.name, rival, against[rival], asked, because))
+        reason = _reason(chosen.name, rival, against[rival], asked, because)
+        words.append(re.sub("^It ", lambda _: f"{it} ", reason))
     words.append(_price(loss, gainer, asked, is_only=len(rivals) == 1))
     if not is_sure:
         words.append(f"{settled_by(more).capitalize()}.")
@@ -169,6 +177,20 @@ def decision_of(
     certainty = _cautioned(certainty_of(grade, 1 + len(rivals), len(rows)), rows)
     known = {"certainty": certainty, "more_questions": more, "may_cost": max(0.0, loss)}
     return _taking(chosen, grade, " ".join(words), use, **known)
+
+
+def _of_whole_chunks(
+    chosen: Row, rows: Sequence[Row], values: Mapping[str, Floats], default: str
+) -> Iterator[str]:
+    """Name the row to propose if whole chunks are read, unless it is the chosen one."""
+    found = {row.name: values[row.name] for row in rows}
+    row = proposed(rows, estimates(found, default), default)
+    if row is not chosen:
+        of_both = [f"{100 * found[name].mean():.1f} %" for name in (row.name, chosen.name)]
+        yield (
+            f"If you read whole chunks: {row.name}, which finds {of_both[0]} ({chosen.name}: "
+            f"{of_both[1]})."
+        )
 
 
 def _cautioned(certainty: str, rows: Sequence[Row]) -> str:
