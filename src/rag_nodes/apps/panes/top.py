@@ -196,8 +196,9 @@ def _faults(report: DocumentsReport) -> Iterator[tuple[str, str]]:
     """Yield the columns that lack chunks, with the reasons of their documents if there are any."""
     for column in report.columns:
         files = (file.columns.get(column.parser) for file in report.files)
-        reasons = [row.error for row in files if row and row.error] or [column.error]
-        yield from ((column.parser, reason) for reason in dict.fromkeys(reasons) if reason)
+        errors = [row.error for row in files if row and row.error]
+        reasons = errors or ([column.error] if column.error else [])
+        yield from ((column.parser, reason) for reason in dict.fromkeys(reasons))
 
 
 def _news(outcome: FileOutcome) -> Iterator[tuple[str, str]]:
