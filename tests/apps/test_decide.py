@@ -125,7 +125,7 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
     assert verdict is not None
     assert verdict.measure == f"recall@{tokens}"
     strip = visitor.text("decision")
-    assert re.search(rf"points of recall@{tokens}, \d+ passages won, \d+ lost", strip)
+    assert re.search(rf"points of recall@{tokens}, \d+ passages? won, \d+ lost", strip)
     same = f"Measured with a context of {tokens:,} tokens, the same as for your questions"
     assert same in strip
     assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
@@ -133,7 +133,7 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
     visitor.act("by_questions")
     _ended(visitor)
     strip = visitor.text("decision")
-    assert re.search(rf"points of recall@{tokens}, \d+ questions won, \d+ lost", strip)
+    assert re.search(rf"points of recall@{tokens}, \d+ questions? won, \d+ lost", strip)
     assert same in strip
     assert "with the 95 % interval" in visitor.text("details")
 

@@ -67,7 +67,7 @@ def decision_html(session: PageSession) -> Markup:
         others=[text for text in (reasons, decision.costs) if text],
         budget=_context(session),
         measure=verdict.measure if verdict else "",
-        asked=f"{asked_of(verdict)}s" if verdict else "",
+        asked=asked_of(verdict) if verdict else "",
         running=running,
         doing=doing,
         share=f"{share:.3f}",
