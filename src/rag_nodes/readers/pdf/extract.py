@@ -46,7 +46,7 @@ LINKS = 500
 EXTRACTING = 0.8
 """Of the time that a PDF takes to be read; the rest composes the text."""
 SHARES = 50
-"""How often it is told how far that is."""
+"""Reports of progress per document."""
 NUMBERS_SHOWN = 12
 """Page numbers listed in one warning; the rest are counted."""
 
@@ -125,7 +125,7 @@ def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
 def _read_page(
     page: EnginePage, path: Path, limits: Limits, found: _Found, number: int, *, is_sought: bool
 ) -> PdfPage:
-    """Return a page; whether one without text has anything is looked at if it `is_sought`."""
+    """Return a page; if it has no text and `is_sought`, note whether anything is drawn on it."""
     lines = _with_structure(page, layout_lines(page.lines()))
     if lines:
         return PdfPage(height=page.height, lines=lines)

@@ -37,7 +37,7 @@ _place = itemgetter(2)
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """Where the borders of a table may be, left to right and top to bottom, and its rulings."""
+    """Places of the possible borders of a table, left to right, top to bottom, and its rulings."""
 
     columns: tuple[float, ...]
     rows: tuple[float, ...]
@@ -52,7 +52,7 @@ class Grid:
 
     @property
     def is_whole(self) -> bool:
-        """Whether it has two rows and two columns at least."""
+        """True if it has two rows and two columns at least."""
         return len(self.columns) >= BORDERS and len(self.rows) >= BORDERS
 
     def with_open_sides(self) -> Grid:

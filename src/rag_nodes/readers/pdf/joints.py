@@ -1,4 +1,4 @@
-"""What a layout has parted is joined again: pieces of one row, broken words, lines that run on."""
+"""Pieces of a row, broken words and lines that run on, joined again."""
 
 from __future__ import annotations
 
@@ -142,7 +142,7 @@ SAME_BASELINE = 0.35
 CELL_GAP = 2.0
 """Font sizes between two pieces from which they are cells of a table, not justified text."""
 CELL_SEPARATOR = "  "
-"""What stands between two cells."""
+"""Text between two cells."""
 
 _MARKER = re.compile(r"[\[(]?\w{1,3}[.)\]]|[^\w\s]")
 """A number, letter or bullet before a list item, however wide the gap after it."""

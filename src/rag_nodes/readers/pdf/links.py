@@ -90,12 +90,12 @@ def _box(line: Line) -> tuple[float, float, float, float]:
 
 
 def _place(line: Line, words: Sequence[Word]) -> tuple[int, int] | None:
-    """Where these words are in the text of the line: of several places, the one that fits best."""
+    """Return the place of these words in the text of the line; of several, the best fit."""
     phrase = lowered(" ".join(word[4] for word in words))
     share = (words[0][0] - line.left) / max(1.0, line.right - line.left)
     starts = [match.start() for match in re.finditer(re.escape(phrase), lowered(line.text))]
     if not starts:
         return None
-    start = min(starts, key=lambda one: abs(one / len(line.text) - share))
+    start = min(starts, key=lambda at: abs(at / len(line.text) - share))
     taken = any(start < stop and begin < start + len(phrase) for begin, stop, _ in line.links)
     return None if taken else (start, start + len(phrase))

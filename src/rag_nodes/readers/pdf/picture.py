@@ -64,7 +64,7 @@ class PagePicture(NamedTuple):
             text, edges, lines = data["glyphs"]
             numbers = [float(edge) / 10 for edge in edges]
             boxes = list(zip(*(iter(numbers),) * 4, strict=True))
-            places = [int(one) for one in data["places"]]
+            places = list(map(int, data["places"]))
             if not len(text) == len(boxes) == len(lines) > max(places, default=-1):
                 raise ValueError("a picture whose parts do not fit")
             return cls(

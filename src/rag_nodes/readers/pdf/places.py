@@ -26,7 +26,7 @@ SLACK = 0.25
 """Heights of a character by which others on its line may stand higher or lower in one box."""
 
 _NOTHING = re.compile("[\x00-\x1f\x7f-\x9f\ue000-\uf8ff\ufffd]")
-"""What no text says: large brackets are built of it, in boxes that stand anywhere."""
+"""Characters of no text: large brackets are built of them, in boxes that stand anywhere."""
 
 
 class Glyphs(NamedTuple):
@@ -93,10 +93,10 @@ def page_glyphs(page: EnginePage) -> Glyphs:
 
 
 def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
-    """What the characters at some positions cover, joined along each line; -1 is passed over."""
+    """Return the boxes of the characters at some positions, joined along lines; -1 is skipped."""
     boxes: list[Box] = []
     last = -1
-    for at in sorted({one for one in places if one >= 0}):
+    for at in sorted({place for place in places if place >= 0}):
         box = glyphs.boxes[at]
         between = glyphs.text[last + 1 : at]
         on_line = last >= 0 and glyphs.lines[at] == glyphs.lines[last]
@@ -109,7 +109,7 @@ def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
 
 
 def _in_row(one: Box, other: Box) -> bool:
-    """Whether two characters of a line, across or down the page, are no index of each other."""
+    """Return True if two characters of a line, across or down the page, are no index of another."""
     return any(
         abs(one[side] - other[side]) <= SLACK * min(one[side + 2] - one[side], high - low)
         and abs(one[side + 2] - other[side + 2]) <= SLACK * (high - low)

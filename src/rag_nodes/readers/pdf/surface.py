@@ -45,7 +45,7 @@ class PdfSurface:
         self.span = Span(start, start + len(text))
 
     def placed(self, span: Span) -> list[int]:
-        """Positions of the glyphs that show what a span has on this page; none below 80 %."""
+        """Return positions of the glyphs that show a span on this page; none below 80 %."""
         low, high = self._within(span)
         places = self.places[low:high]
         letters = letters_of(self.text[low:high])
@@ -53,12 +53,12 @@ class PdfSurface:
         return [at for at in places if at >= 0] if found >= LEAST_PLACED * len(letters) else []
 
     def is_lost(self, span: Span) -> bool:
-        """Whether a span has letters on this page, but no place."""
+        """Return True if a span has letters on this page, but no place."""
         low, high = self._within(span)
         return bool(letters_of(self.text[low:high])) and not self.placed(span)
 
     def boxes(self, span: Span) -> list[Box]:
-        """What a span covers of this page, in points; nothing where it is not found."""
+        """Return the boxes that a span covers on this page, in points; none if it is not found."""
         return boxes_of(self.placed(span), self.page.glyphs)
 
     def runs(self) -> Iterator[PlacedText]:
@@ -76,8 +76,8 @@ class PdfSurface:
         ]
         for start, after in pairwise([*starts, len(self.text)]):
             end = shown[bisect_right(shown, after - 1) - 1] + 1
-            glyphs = [one for one in places[start:end] if one >= 0]
-            boxes = [self.page.glyphs.boxes[one] for one in glyphs]
+            glyphs = [at for at in places[start:end] if at >= 0]
+            boxes = [self.page.glyphs.boxes[at] for at in glyphs]
             left, top, right, bottom = zip(*boxes, strict=True)
             box = (min(left), min(top), max(right), max(bottom))
             yield PlacedText(self.text[start:end], self.span.start + start, box)

@@ -1,4 +1,4 @@
-"""What is assumed about the inside of PyMuPDF, each with a test in `test_inside_libraries.py`."""
+"""Assumptions about the inside of PyMuPDF, each with a test in `test_inside_libraries.py`."""
 
 from __future__ import annotations
 

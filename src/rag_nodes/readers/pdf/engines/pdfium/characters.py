@@ -38,7 +38,7 @@ if TYPE_CHECKING:
 TRUE_BLANK = 0.11
 """Font sizes between two characters from which a blank that PDFium supposes is believed."""
 _HYPHENS = frozenset("\x02\ufffe")
-"""What PDFium makes of a hyphen at the end of a line, soft ones included, in two functions."""
+"""Characters that PDFium gives for hyphens at ends of lines, soft ones included."""
 _SUPPOSED = " \r\n"
 """Characters that PDFium puts between others, in boxes without width."""
 
@@ -94,12 +94,12 @@ def glyph_runs(
     Returns:
         The runs in the order of the file, and the quarter turns of most of its text.
     """
-    items = {one.handle: one for one in objects if one.kind == raw.FPDF_PAGEOBJ_TEXT}
+    items = {item.handle: item for item in objects if item.kind == raw.FPDF_PAGEOBJ_TEXT}
     if RIGHT_TO_LEFT.search("".join(text.letters)):
         segments = list(_told_segments(text, items))
     else:
         places = {handle: number for number, handle in enumerate(items)}
-        segments = sorted(_segments(text, items), key=lambda one: places[one.item.handle])
+        segments = sorted(_segments(text, items), key=lambda part: places[part.item.handle])
     looks: dict[int, FontLook] = {}  # of this page: PDFium may give a handle to another font later
     styles = [
         style_of(text.handle, segment.first, segment.item.handle, looks) for segment in segments
@@ -107,7 +107,7 @@ def glyph_runs(
     counts = Counter[int]()
     for segment, style in zip(segments, styles, strict=True):
         counts[style.quarter] += segment.last - segment.first
-    quarter = max(counts, key=lambda one: (counts[one], -one), default=0)
+    quarter = max(counts, key=lambda turns: (counts[turns], -turns), default=0)
     maker = _RunMaker(text, page, quarter)
     runs = (maker.run(*pair) for pair in zip(segments, styles, strict=True))
     return [run for run in runs if run is not None], quarter
