@@ -1,4 +1,4 @@
-"""Accents and vowel points that a file prints apart from their letters, on both engines."""
+"""Accents and vowel points that a file prints apart from their letters."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,14 +7,13 @@ from unicodedata import normalize
 import pytest
 from printed_pdfs import printed
 
-from rag_nodes.readers import read
-from rag_nodes.readers.locating import locate
+from rag_nodes import locate
+from rag_nodes.readers import Limits, read
+from rag_nodes.readers.pdf import read_pdf
 
 ACUTE = "\u0301"
 DIAERESIS = "\u0308"
 KAMATZ, HOLAM = "\u05b8", "\u05b9"
-
-pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 
 def page(path: Path, *prints: tuple[float, float, Sequence[str]]) -> Path:
@@ -32,18 +31,22 @@ def page(path: Path, *prints: tuple[float, float, Sequence[str]]) -> Path:
         ([(50, 700, "cafe au lait"), (50, 686, "resume of it"), (71, 700, ACUTE),
           (59, 686, ACUTE), (83, 686, ACUTE)], "café au lait résumé of it"),
         ([(50, 700, "Zurich in May"), (59, 700, DIAERESIS)], "Zürich in May"),
-        ([(50, 700, "םולש"), (71, 700, KAMATZ), (59, 700, HOLAM)],
-         "ש\u05b8ל\u05d5\u05b9ם"),
     ],
 )  # fmt: skip
-def test_marks_stand_behind_their_letters(
+def test_pdfium_puts_accents_behind_their_letters(
     tmp_path: Path, prints: list[tuple[float, float, str]], text: str
 ) -> None:
-    found = read(page(tmp_path / "a.pdf", *prints)).text
-    assert normalize("NFC", found) == normalize("NFC", text)
+    path = page(tmp_path / "a.pdf", *prints)
+    assert normalize("NFC", read_pdf(path, Limits(pdf_engine="pdfium")).text) == text
 
 
-def test_a_quote_with_marks_is_located(tmp_path: Path) -> None:
+def test_a_quote_with_accents_is_located(tmp_path: Path) -> None:
     path = page(tmp_path / "a.pdf", (50, 700, "cafe au lait"), (71, 700, ACUTE))
-    (box,) = locate(path, 1, "cafe" + ACUTE)
+    (box,) = locate(path, 1, "cafe" + ACUTE, engine="pdfium")
     assert (box.left, box.right) == pytest.approx((50, 74), abs=1)
+
+
+@pytest.mark.usefixtures("pdf_engine")
+def test_vowel_points_stand_behind_their_letters(tmp_path: Path) -> None:
+    prints = [(50.0, 700.0, "םולש"), (71.0, 700.0, KAMATZ), (59.0, 700.0, HOLAM)]
+    assert read(page(tmp_path / "a.pdf", *prints)).text == "ש\u05b8ל\u05d5\u05b9ם"

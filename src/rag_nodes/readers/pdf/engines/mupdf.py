@@ -166,12 +166,13 @@ class PyMuPDFPage:
     def _flow(self) -> list[flow.FlowLine] | None:
         """Lines made of single characters; None for a page whose lines do as MuPDF makes them."""
         letters, fields = self._stored.letters, list(fields_of(self._page))
-        has_marks = not letters.isascii() and MARK.search(letters) is not None
-        is_special = fields or has_marks or RIGHT_TO_LEFT.search(letters)
+        has_right_to_left = RIGHT_TO_LEFT.search(letters) is not None
+        is_special = fields or has_right_to_left
         if not (is_special or are_printed_over(_strips(self._stored.lines))):
             return None
         flags = self._stored.flags | self._pymupdf.TEXT_PRESERVE_LIGATURES
         blocks = self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"]
+        has_marks = has_right_to_left and MARK.search(letters) is not None
         if has_marks and (runs := printed_runs(self._page, letters, blocks)):
             return as_read(flow.flow(put_marks(runs)), fields)
         lines = glyph_lines_of(blocks)
