@@ -63,8 +63,9 @@ def _opened(browser: Browser, address: str) -> Iterator[Page]:
     page.set_default_timeout(PATIENCE)
     page.on("pageerror", lambda error: errors.append(str(error)))
     page.goto(address)
-    page.wait_for_load_state("networkidle")
-    if page.get_by_role("tab", name="Chunking").count():
+    # The network of a busy machine may rest before anything is drawn.
+    page.locator(".rn-tick, [role=tab]").first.wait_for(state="attached")
+    if page.get_by_role("tab").count():
         page.get_by_role("tab", name="Chunking").click()
     page.locator(".rn-tick").first.wait_for()
     yield page
