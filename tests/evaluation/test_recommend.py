@@ -18,6 +18,7 @@ from rag_nodes.query import QueryOptions
 
 OTHER_LENGTHS = (of_probes(700),)
 """The documents of the corpus are too short for a page."""
+STANDARD = "retrieval + sentence selection"
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(30, 300), ks=(1,), draws=400)
 
 
@@ -35,17 +36,21 @@ def test_each_parser_is_tried_at_each_size_beside_what_stands_and_what_others_do
 ) -> None:
     assert [(row.name, row.role) for row in found.rows] == [
         (name, "own")
-        for name in ("retrieval", "recursive at 30", "recursive at 300", "token-overlap at 30",
+        for name in (STANDARD, "recursive at 30", "recursive at 300", "token-overlap at 30",
                      "token-overlap at 300", REFERENCE)
     ]  # fmt: skip
-    assert found.row("retrieval").parser["searched"]["granularity"] == "sentences"
+    assert found.row(STANDARD).parser["searched"]["granularity"] == "sentences"
     assert found.row("token-overlap at 30").parser["chunk_overlap"] == 0
     assert len(found.contrasts) == 6 * 5 / 2
+    assert f"alone: {STANDARD} reads selected sentences; " in found.decision.certainty
+    (effect,) = found.effects
+    assert effect.words.startswith("Reading sentences instead of whole chunks: ")
+    assert f" for {STANDARD}" in effect.words
 
 
 def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationReport) -> None:
     decision = found.decision
-    assert decision.take in ("retrieval", "recursive at 30", "token-overlap at 30")
+    assert decision.take in (STANDARD, "recursive at 30", "token-overlap at 30")
     assert decision.certainty.startswith("Not decided yet: 3 of 6 settings may be best.")
     assert decision.words.startswith(f"Proposed: {decision.take} (")
     assert found.said[:2] == (decision.certainty, decision.words)
@@ -101,7 +106,7 @@ def test_the_default_preset_is_recursive_at_other_sizes(
 ) -> None:
     given = {name: get_parser(name) for name in names}
     report = recommend(dataset, given, plan=replace(SMALL, sizes=(30,)))
-    assert [row.name for row in report.rows] == ["retrieval", "recursive at 30", REFERENCE]
+    assert [row.name for row in report.rows] == [STANDARD, "recursive at 30", REFERENCE]
 
 
 @pytest.mark.parametrize(
@@ -148,7 +153,7 @@ def test_a_foreign_retriever_is_a_row_beside_the_sizes_of_others(dataset: Datase
     by_words = Searched(get_parser("heading"), QueryOptions(mode="sparse"), at_sizes=False)
     columns = {"mine": index, "words": by_words, "recursive": get_parser("recursive")}
     rows = recommend(dataset, columns, plan=SMALL).rows
-    names = ["retrieval", "mine", "words", "recursive at 30", "recursive at 300", REFERENCE]
+    names = [STANDARD, "mine", "words", "recursive at 30", "recursive at 300", REFERENCE]
     assert [row.name for row in rows] == names
     assert not any(row.error for row in rows)
 

@@ -19,6 +19,7 @@ from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.verdicts import is_small
 from rag_nodes.evaluation.wording import (
     SAME,
+    SELECTING,
     best_of,
     certainty_of,
     counted,
@@ -187,10 +188,8 @@ def _of_whole_chunks(
     row = proposed(rows, estimates(found, default), default)
     if row is not chosen:
         of_both = [f"{100 * found[name].mean():.1f} %" for name in (row.name, chosen.name)]
-        yield (
-            f"If you read whole chunks: {row.name}, which finds {of_both[0]} ({chosen.name}: "
-            f"{of_both[1]})."
-        )
+        name, other = (each.name.removesuffix(SELECTING) for each in (row, chosen))
+        yield f"If you read whole chunks: {name}, which finds {of_both[0]} ({other}: {of_both[1]})."
 
 
 def _cautioned(certainty: str, rows: Sequence[Row]) -> str:

@@ -59,7 +59,11 @@ def mixture_of(rows: Sequence[Row]) -> str:
         ways.setdefault(way, []).append(row.name)
     if len(ways) <= 1:
         return ""
-    parts = [_way_of(names, *way) for way, names in ways.items()]
+    is_searched_alike = len({mode for mode, _ in ways}) == 1
+    parts = [
+        _way_of(names, "" if is_searched_alike else mode, granularity)
+        for (mode, granularity), names in ways.items()
+    ]
     words = [f"This is not a difference of chunking alone: {'; '.join(parts)}."]
     if engines := [row.name for row in rows if row.parser.get("class") == "as it stands"]:
         words.append(

@@ -19,6 +19,7 @@ from rag_nodes.evaluation.report import EvaluationReport
 from rag_nodes.evaluation.rows import kept_in, rows_of, workers_for
 from rag_nodes.evaluation.sizes import without_overlap
 from rag_nodes.evaluation.tables import ReportDecision
+from rag_nodes.evaluation.wording import SELECTING
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
 from rag_nodes.parsers.loading import MODEL_OPTIONS, base_of, spec_of
@@ -152,7 +153,7 @@ def recommend(
 
     An `evaluate` whose columns are each parser at each size of the plan without overlap,
     LlamaIndex's splitter with its defaults, and the preset `retrieval` as it is ingested and asked
-    by default, by sentences.
+    by default, by sentences. The name of that row says so, as all others read whole chunks.
 
     Args:
         dataset: documents and questions; or keywords of passages, see `Dataset.answers`.
@@ -167,8 +168,10 @@ def recommend(
         RagNodesError: as for `evaluate`.
     """
     plan = replace(plan or EvaluationPlan(), target=None, chosen_from="sizes")
-    first = {DEFAULT_PARSER: _standard(plan)}
+    standard = _standard(plan)
     read = plan.options.granularity or "chunks"
+    selecting = SELECTING if standard.options.granularity != read else ""
+    first = {f"{DEFAULT_PARSER}{selecting}": standard}
     plan = replace(plan, options=replace(plan.options, granularity=read))
     given = parsers or {name: get_parser(name) for name in SWEPT}
     sized = {_sized(name, parser, given): _without_overlap(parser)
@@ -238,7 +241,7 @@ def _use_of(variant: Variant, plan: EvaluationPlan) -> dict[str, Any]:
     }
     data = {key: value for key, value in parser.to_dict().items() if key not in MODEL_OPTIONS}
     return {
-        "preset": spec_of(parser, variant.column.partition(":")[0]),
+        "preset": spec_of(parser, variant.column.removesuffix(SELECTING).partition(":")[0]),
         "parser": {} if options.rerank else json.loads(json.dumps(data)),
         "query": {**changed, "budget": plan.budget},
     }

@@ -29,6 +29,8 @@ BY_DRAFTS = (
 """Verdict if nobody has accepted a question."""
 TOO_FEW = "too few to say"
 """Words for an interval of so few questions or documents that it leaves everything open."""
+SELECTING = " + sentence selection"
+"""End of the name of a row that selects sentences beside rows that read whole chunks."""
 SAME = 1e-9
 """Largest difference, as a share, that counts as none."""
 _TIED = 0.005

@@ -11,7 +11,7 @@ from rag_nodes.apps.visitors.cuts import ChunkLocation
 from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.page import line_colour, matrix, size_curve
-from rag_nodes.evaluation.wording import SAME, ends
+from rag_nodes.evaluation.wording import SAME, SELECTING, ends
 from rag_nodes.text.spans import PageMap, Span
 
 if TYPE_CHECKING:
@@ -60,7 +60,8 @@ def against(report: EvaluationReport, baseline: str) -> list[Against]:
 
 
 def _position(rows: Sequence[Row], baseline: str) -> int | None:
-    return next((at for at, row in enumerate(rows) if baseline in (row.name, row.column)), None)
+    names = {baseline, f"{baseline}{SELECTING}"}
+    return next((at for at, row in enumerate(rows) if names & {row.name, row.column}), None)
 
 
 def _step(cell: Cell, base: Cell) -> int:
