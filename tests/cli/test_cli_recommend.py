@@ -115,6 +115,7 @@ def test_how_to_use_the_choice_is_reported_where_nothing_is_written(command: Com
     said = " ".join(ended.stderr.split())
     assert 'To use it: rag-nodes ingest docs/ -p "recursive:' in said
     assert "--export FILE.py writes a script" in said
+    assert 'In LlamaIndex: transformations=[get_parser("recursive", ' in said
 
 
 @pytest.mark.usefixtures("no_configuration")

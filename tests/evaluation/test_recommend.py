@@ -11,6 +11,7 @@ from rag_nodes.evaluation import Dataset, EvaluationReport, recommend
 from rag_nodes.evaluation.columns import REFERENCE, Searched
 from rag_nodes.evaluation.drafts.probes import CHARACTERS, probes
 from rag_nodes.evaluation.gates import under
+from rag_nodes.evaluation.page import html_of
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.run import standing
 from rag_nodes.parsers import get_parser, load_parser
@@ -70,6 +71,24 @@ def test_the_chosen_setting_splits_and_searches_as_measured(
     parser = load_parser(found.decision.parser)
     assert len(parser(list(dataset.documents))) == row.cost.chunks
     assert found.decision.query == {"granularity": "chunks", "mode": "sparse", "budget": 60}
+
+
+def test_the_choice_is_named_for_llama_index_with_its_way_of_reading(
+    found: EvaluationReport,
+) -> None:
+    select = ", node_postprocessors=[SentencePostprocessor(budget=60, store=index.docstore)]"
+    for take, preset, arguments, ends in (
+        (STANDARD, "retrieval", '"retrieval"', f"]{select}"),
+        ("recursive at 30", "recursive:unit=tokens,chunk_size=30",
+         "\"recursive\", unit='tokens', chunk_size=30", "]"),
+    ):  # fmt: skip
+        decision = replace(found.decision, take=take, preset=preset)
+        use = replace(found, decision=decision).use_in_llama_index
+        assert use == f"transformations=[get_parser({arguments}){ends}"
+        assert use in html_of(replace(found, decision=decision)).replace("&#39;", "'").replace(
+            "&#34;", '"'
+        )
+    assert not replace(found, decision=replace(found.decision, preset="")).use_in_llama_index
 
 
 def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(

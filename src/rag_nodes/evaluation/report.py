@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -220,6 +221,24 @@ class EvaluationReport:
         return (*self.decision.said, *self.verdict)
 
     @property
+    def use_in_llama_index(self) -> str:
+        """Arguments that use the decision in LlamaIndex; "" if it cannot be typed.
+
+        Examples of both arguments are `transformations=[get_parser("heading")]` and
+        `node_postprocessors=[SentencePostprocessor(budget=1000, store=index.docstore)]`.
+        """
+        take, (name, _, options) = self.decision.take, self.decision.preset.partition(":")
+        if not take or not name:
+            return ""
+        typed = map(_as_python, filter(None, options.split(",")))
+        arguments = ", ".join([f'"{name}"', *typed])
+        use = f"transformations=[get_parser({arguments})]"
+        if self.row(take).granularity == "sentences":
+            selected = f"SentencePostprocessor(budget={self.settings.budget}, store=index.docstore)"
+            use += f", node_postprocessors=[{selected}]"
+        return use
+
+    @property
     def by_drafts(self) -> bool:
         """Return True if all questions are drafts that nobody accepted: they compare nothing."""
         return bool(self.dataset.probed or self.dataset.drafts == self.dataset.questions)
@@ -316,3 +335,9 @@ class EvaluationReport:
                 "`rag-nodes evaluate --json` wrote"
             ) from error
         return cls.from_dict(plain)
+
+
+def _as_python(option: str) -> str:
+    """Return an option as it is typed after `--parser`, such as "unit=tokens", as an argument."""
+    name, _, value = option.partition("=")
+    return option if re.fullmatch(r"-?[0-9]+(\.[0-9]+)?|True|False", value) else f"{name}={value!r}"

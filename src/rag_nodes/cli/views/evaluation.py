@@ -39,6 +39,8 @@ def measured_view(found: Evaluated, _: Request, cli: Invocation) -> Iterator[Ren
     if decision.parser and not found.is_written:
         ingest = f'rag-nodes ingest docs/ -p "{decision.preset}"; ' if decision.preset else ""
         cli.hints.append(f"To use it: {ingest}--export FILE.py writes a script.")
+        if found.report.use_in_llama_index:
+            cli.hints.append(f"In LlamaIndex: {found.report.use_in_llama_index}")
     if decision.grade == "likely":
         cli.hints.append(
             "To be surer, label twenty: a sheet of questions and quotes for --questions."
