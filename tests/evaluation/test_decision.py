@@ -187,7 +187,10 @@ def test_equal_columns_go_to_the_default_then_to_the_one_that_takes_least_space(
     equal: dict[str, tuple[int, int | None]] = {"A": (50, 1_000), "B": (50, 600), "C": (50, 900)}
     found = decided({**equal, "D": (20, 100)})
     assert found.take == "B"
-    tied = "tied in these 60 questions; of equal settings the smallest is proposed."
+    tied = (
+        "tied in these 60 questions; of equal settings the one that needs the least storage is "
+        "proposed."
+    )
     assert f"It and A are {tied}" in found.words
     found = decided(equal, standard="C")
     assert found.take == "C"
@@ -233,8 +236,8 @@ def test_a_choice_is_sure_if_those_that_may_be_best_differ_by_at_most_three_poin
     assert (found.take, found.more_questions) == ("A", 0)
     assert found.words == (
         "Take A (200 tokens a chunk on average). It and B are tied in these 2,400 questions; of "
-        "equal settings the smallest is proposed. If B were better, you would lose at most 0.2 "
-        "points."
+        "equal settings the one that needs the least storage is proposed. If B were better, you "
+        "would lose at most 0.2 points."
     )
 
 

@@ -234,7 +234,7 @@ def _because(chosen: Row, default: str, ahead: float) -> str:
         return f"in other document collections other settings are {behind}"
     if ahead >= SAME:
         return f"the results of {chosen.name} vary less from question to question"
-    return "of equal settings the smallest is proposed"
+    return "of equal settings the one that needs the least storage is proposed"
 
 
 def _price(loss: float, gainer: str, asked: str, *, is_only: bool) -> str:
