@@ -76,6 +76,15 @@ def test_words_that_moved_are_found_nearest_to_where_they_were(start: int) -> No
     assert found.questions[0].gold == ((Passage("bell", Span(start, start + 15)),),)
 
 
+def test_a_quote_of_another_file_than_its_label_names_is_listed_with_that_file() -> None:
+    (lost,) = placed(Quote("eighty degrees", "other.md")).unplaced
+    assert lost.reason == (
+        "its quote is not in other.md, but in hot/tea.md: correct the file column or leave it empty"
+    )
+    (lost,) = placed(Quote("Coffee is never mentioned", "other.md")).unplaced
+    assert lost.reason.startswith("its quote is not in the documents, nor anything like it")
+
+
 @pytest.mark.parametrize(("times", "answers"), [(5, 5), (6, 0)])
 def test_five_places_are_alternatives_and_six_are_a_phrase(times: int, answers: int) -> None:
     found = placed(Quote("A bell."), documents=(Document(text="A bell. " * times, id_="bell"),))

@@ -179,12 +179,22 @@ class _Library:
                 "or the page"
             )
         if not found:
-            raise _UnknownError(
-                "its quote is not in the documents, nor anything like it; was the text changed?"
-            )
+            raise _UnknownError(self._elsewhere(quote))
         if (start := quote.start) is not None:
             return [min(found, key=lambda candidate: abs(candidate.passage.span.start - start))]
         return found
+
+    def _elsewhere(self, quote: Quote) -> str:
+        """Say why a quote was not found: it is in another document than its label names, if so."""
+        named = self._named(quote.document) if quote.document else [*self._books.values()]
+        others = [book for book in self._books.values() if book not in named]
+        if others and (found := _as_written(quote.text, quote, others)):
+            name = ending(*self._names.files([found[0].passage.document]))
+            return (
+                f"its quote is not in {quote.document}, but in {name}: correct the file column or "
+                "leave it empty"
+            )
+        return "its quote is not in the documents, nor anything like it; was the text changed?"
 
     def _named(self, name: str) -> list[_Book]:
         """Return the documents that are called so: the pages of a file may be one each."""
