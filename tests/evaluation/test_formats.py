@@ -434,3 +434,13 @@ def test_a_dataset_refuses_questions_that_do_not_search_where_their_answer_is() 
     assert both.narrowed().questions[0].within == ("tea", "other")
     with pytest.raises(DatasetError, match="searches documents without its answer"):
         Dataset("q", (TEA, OTHER), (Question("q", "When?", gold, within=("other",)),))
+
+
+def test_a_row_with_more_cells_than_the_header_is_refused_by_its_number(tmp_path: Path) -> None:
+    sheet = write(
+        tmp_path / "sheet.csv",
+        "question,quote,file\nHow hot?,eighty degrees,tea.md,\nWhat?,Green tea, hot,tea.md\n",
+    )
+    words = "row 3 has 4 cells, the header 3: put a quote with a comma in quotation marks"
+    with pytest.raises(DatasetError, match=words):
+        read_labels(sheet)

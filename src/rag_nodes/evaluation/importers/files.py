@@ -92,12 +92,13 @@ def _json(text: str, where: str) -> Any:
     return plain
 
 
-def _sheet(text: str, path: Path) -> list[dict[str, str]]:
+def _sheet(text: str, path: Path) -> list[SheetRow]:
     csv.field_size_limit(_LONGEST)
     header = next((line for line in text.splitlines() if line.strip("\t;, ")), "")
     delimiter = max("\t;,", key=header.count)
+    reader = csv.reader(io.StringIO(f"{text}\n{_END}", newline=""), delimiter=delimiter)
     try:
-        *lines, last = csv.reader(io.StringIO(f"{text}\n{_END}", newline=""), delimiter=delimiter)
+        *lines, (_, last) = enumerate(reader, start=1)
     except csv.Error as error:
         raise DatasetError(f"{path} cannot be read as a sheet: {error}") from error
     if last != [_END]:
@@ -106,10 +107,19 @@ def _sheet(text: str, path: Path) -> list[dict[str, str]]:
             f"{path} has a quotation mark that is not closed, before '{begin}'; close it, and "
             'write "" for one within a cell'
         )
-    return _by_column(lines)
+    filled = [(number, cells) for number, cells in lines if any(map(_cell, cells))]
+    width = len(filled[0][1]) if filled else 0
+    for number, cells in filled:
+        count = max(at for at, cell in enumerate(cells, start=1) if _cell(cell))
+        if count > width:
+            raise DatasetError(
+                f"{path}: row {number} has {count} cells, the header {width}: put a quote with a "
+                f"{'comma' if delimiter == ',' else 'semicolon or tab'} in quotation marks"
+            )
+    return _by_column(filled)
 
 
-def _workbook(path: Path) -> list[dict[str, str]]:
+def _workbook(path: Path) -> list[SheetRow]:
     """The rows of the first sheet that has any."""
     try:
         from openpyxl import load_workbook
@@ -120,21 +130,28 @@ def _workbook(path: Path) -> list[dict[str, str]]:
             unpacked = sum(member.file_size for member in parts.infolist())
         if unpacked <= _LARGEST:
             with closing(load_workbook(path, read_only=True, data_only=True)) as book:
-                sheets = (islice(worksheet.iter_rows(values_only=True), _MOST_ROWS)
-                          for worksheet in book.worksheets)  # fmt: skip
+                sheets = (enumerate(islice(sheet.iter_rows(values_only=True), _MOST_ROWS), start=1)
+                          for sheet in book.worksheets)  # fmt: skip
                 return next(filter(None, map(_by_column, sheets)), [])
     except Exception as error:  # a damaged workbook raises whatever it meets
         raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
     raise DatasetError(f"{path} unpacks to over 100 MB; save the sheet as CSV")
 
 
-def _by_column(lines: Iterable[Iterable[Any]]) -> list[dict[str, str]]:
+class SheetRow(dict[str, str]):
+    """Cells of a row of a sheet by column, and its row number there, from 1."""
+
+    number: int = 0
+
+
+def _by_column(lines: Iterable[tuple[int, Iterable[Any]]]) -> list[SheetRow]:
     """Rows by the names in the first line that has any; of columns of one name the first cell."""
-    filled = (cells for line in lines if any(cells := [_cell(cell) for cell in line]))
-    header = [name.lower() for name in next(filled, [])]
+    filled = ((at, cells) for at, line in lines if any(cells := [_cell(cell) for cell in line]))
+    header = [name.lower() for name in next(filled, (0, []))[1]]
     rows = []
-    for line in filled:
-        row: dict[str, str] = {}
+    for number, line in filled:
+        row = SheetRow()
+        row.number = number
         for name, cell in zip(header, line, strict=False):
             if name:
                 row[name] = row.get(name) or cell
