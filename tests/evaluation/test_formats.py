@@ -444,3 +444,16 @@ def test_a_row_with_more_cells_than_the_header_is_refused_by_its_number(tmp_path
     words = "row 3 has 4 cells, the header 3: put a quote with a comma in quotation marks"
     with pytest.raises(DatasetError, match=words):
         read_labels(sheet)
+
+
+def test_rows_that_repeat_a_question_are_one_with_a_note_and_are_named_by_row(
+    tmp_path: Path,
+) -> None:
+    rows = (
+        "question,quote,id\nHow hot?,eighty,\nWhich?,Green,\nWhich?,Black,\nWhen?,a,w\nWhen?,b,w\n"
+    )
+    labels = read_labels(write(tmp_path / "sheet.csv", rows))
+    assert [labelled.id for labelled in labels.questions] == ["row 2", "row 3", "w"]
+    assert labels.notes == (
+        "Rows 3 and 4 are one question that wants both passages; give them ids if not.",
+    )

@@ -92,6 +92,7 @@ class Dataset:
         beside: by characters of the passages probes of other lengths, which only tell whether the
             length matters.
         repeated: how many questions were left out because they ask the same as another.
+        notes: sentences on what a file may mean otherwise.
 
     Raises:
         DatasetError: gold lies outside its document, or two questions or documents have one id.
@@ -106,6 +107,7 @@ class Dataset:
     probed: int = 0
     beside: Mapping[int, tuple[Question, ...]] = field(default_factory=dict)
     repeated: int = 0
+    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""

@@ -95,6 +95,8 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
     check_there(paths)
     run.emit(Doing("Reading documents and questions"))
     dataset = load_dataset(questions, run.read(paths))
+    for note in dataset.notes:
+        run.warn(note)
     for reason, count in dataset.left_out.items():
         run.warn(f"{counted(count)} left out: {reason}")
     if lost := dataset.not_located:

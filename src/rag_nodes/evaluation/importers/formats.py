@@ -46,7 +46,8 @@ class Labelled:
     """A question of a file.
 
     `gold` are answers, each of which is enough, and each one or more quotes that are all wanted;
-    `within` are the documents that are searched, as the file calls them, None for all.
+    `within` are the documents that are searched, as the file calls them, None for all; `rows` are
+    the rows of a sheet that it is in, from 1.
     """
 
     id: str
@@ -55,6 +56,7 @@ class Labelled:
     kind: str = ""
     within: tuple[str, ...] | None = None
     draft: bool = False
+    rows: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,13 +64,14 @@ class Labels:
     """The questions of a file of some format, in its order.
 
     `texts` are the documents that come with them, by name; `left_out` counts by reason the entries
-    that are no question to measure with.
+    that are no question to measure with; `notes` are sentences on what may be meant otherwise.
     """
 
     form: str
     questions: tuple[Labelled, ...]
     texts: Mapping[str, str] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
 
 _TRUTH = "ground_truths ground_truth reference_contexts reference"
@@ -132,7 +135,7 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     Raises:
         DatasetError: the mark of a draft is neither true nor false.
     """
-    listed = _listed(plain)
+    listed, notes = _listed(plain), list[str]()
     rows = [
         {str(name).strip().lower(): value for name, value in row.items()}
         for row in listed
@@ -146,14 +149,21 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
     if not any(labelled.text and labelled.gold for labelled in found):
         return None
     if sheet:
-        found = _merged(labelled for labelled in found if labelled.text or any(labelled.gold))
+        numbers = (getattr(row, "number", 0) for row in listed if isinstance(row, dict))
+        found = [
+            replace(labelled, rows=(number,))
+            for labelled, number in zip(found, numbers, strict=True)
+        ]
+        found, notes = _merged(
+            labelled for labelled in found if labelled.text or any(labelled.gold)
+        )
     named = (
-        replace(labelled, id=labelled.id or f"q{number}")
+        replace(labelled, id=labelled.id or (f"row {labelled.rows[0]}" if sheet else f"q{number}"))
         for number, labelled in enumerate(found, start=1)
     )
     left_out = {_NO_ROW: len(listed) - len(rows)} if len(rows) < len(listed) else {}
     form = "RAGAS" if ragas else "sheet" if sheet else "own JSON"
-    return Labels(form, tuple(named), left_out=left_out)
+    return Labels(form, tuple(named), left_out=left_out, notes=tuple(notes))
 
 
 def _listed(plain: Any) -> list[Any]:
@@ -238,9 +248,10 @@ def _pages(value: object) -> tuple[int, int] | None:
     return numbers[0], max(numbers[0], min(numbers[-1], _MOST_PAGES))
 
 
-def _merged(rows: Iterable[Labelled]) -> list[Labelled]:
-    """Rows of one question as one."""
+def _merged(rows: Iterable[Labelled]) -> tuple[list[Labelled], list[str]]:
+    """Rows of one question as one, and a note on each question whose rows only repeat its text."""
     found: list[Labelled] = []
+    repeated = dict[int, Labelled]()
     for row in rows:
         last = found[-1] if found else row
         is_same = (last.id or last.text) == (row.id or row.text)
@@ -249,8 +260,21 @@ def _merged(rows: Iterable[Labelled]) -> list[Labelled]:
             found.append(row)
         else:
             together = tuple(quote for each in (last, row) for quote in next(iter(each.gold), ()))
-            found[-1] = replace(last, gold=(together,), draft=last.draft or row.draft)
-    return found
+            found[-1] = replace(
+                last, gold=(together,), draft=last.draft or row.draft, rows=last.rows + row.rows
+            )
+            if row.text and not row.id:
+                repeated[len(found)] = found[-1]
+    return found, [_repeated(labelled) for labelled in repeated.values()]
+
+
+def _repeated(labelled: Labelled) -> str:
+    *first, last = map(str, labelled.rows)
+    passages = "both passages" if len(first) == 1 else f"all {len(labelled.rows)} passages"
+    return (
+        f"Rows {', '.join(first)} and {last} are one question that wants {passages}; give them ids "
+        "if not."
+    )
 
 
 def _is_draft(mark: object, where: str) -> bool:

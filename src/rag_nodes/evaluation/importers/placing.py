@@ -96,8 +96,14 @@ def place(labels: Labels, documents: Document | Sequence[Document], name: str) -
             line = " ".join(quote.split())
             shown = line if len(line) <= 80 else line[:79] + "…"  # noqa: PLR2004 -- of a terminal
             not_located.append(NotLocated(question.id, question.text, shown, str(reason)))
-    left_out = dict(labels.left_out)
-    return Dataset(name, tuple(given), tuple(questions), tuple(not_located), left_out=left_out)
+    return Dataset(
+        name,
+        tuple(given),
+        tuple(questions),
+        tuple(not_located),
+        left_out=dict(labels.left_out),
+        notes=labels.notes,
+    )
 
 
 class _Library:
