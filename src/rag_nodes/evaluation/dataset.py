@@ -11,6 +11,7 @@ import json
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import DatasetError
@@ -74,6 +75,21 @@ class NotLocated:
     text: str
     quote: str
     reason: str
+
+    @property
+    def called(self) -> str:
+        """Id and the beginning of the text."""
+        return called(self.id, self.text)
+
+
+_BEGINNING = 50
+"""Characters of a question that is shown to recognise it."""
+
+
+def called(name: str, text: str) -> str:
+    """Return the id of a question with the beginning of its text, for people."""
+    begin = shorten(text, _BEGINNING, placeholder=" …")
+    return f"{name}: {begin}" if begin and name != text else name
 
 
 @dataclass(frozen=True)

@@ -102,9 +102,9 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
     if lost := dataset.not_located:
         run.warn(
             f"{counted(len(lost))} left out, as their answers have no place: "
-            + ", ".join(question.id for question in lost[:_NAMED])
-            + (", …" if len(lost) > _NAMED else "")
-            + f"; the first one: {lost[0].reason} (all: rag-nodes questions check)"
+            + "; ".join(question.called for question in lost[:_NAMED])
+            + ("; …" if len(lost) > _NAMED else "")
+            + f". The first one: {lost[0].reason} (all: rag-nodes questions check)"
         )
     return dataset
 

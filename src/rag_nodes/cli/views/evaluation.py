@@ -188,9 +188,15 @@ def _procedure(report: EvaluationReport) -> str:
 
 def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Yield the faults of questions."""
+    from rag_nodes.evaluation.checks import LEAKED
+    from rag_nodes.evaluation.dataset import called
+
     check = found.check
     drafts = f", {check.drafts} of them drafts" if check.drafts else ""
-    leakage = f"{check.leakage:.0%} of their content words are in the answers, on average"
+    leakage = (
+        f"{check.leakage:.0%} of their content words are in the answers, on average. Keyword "
+        f"search finds an answer unaided from {LEAKED:.0%}; such questions are listed."
+    )
     yield facts(
         [
             ("Questions", f"{check.questions:,}{drafts}"),
@@ -201,7 +207,13 @@ def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderabl
     if not check.concerns:
         yield plain("Nothing to look at.", "green")
         return
-    columns = {"Question": "question", "What": "problem", "Detail": "detail"}
+    asked = (*found.dataset.questions, *found.dataset.unplaced)
+    names = {question.id: called(question.id, question.text) for question in asked}
+    columns: dict[str, Column] = {
+        "Question": lambda concern: names[concern.question],
+        "What": "problem",
+        "Detail": "detail",
+    }
     yield table(check.concerns[:_MOST], columns)
     if (more := len(check.concerns) - _MOST) > 0:
         yield plain(f"and {counted(more, 'more concern')}: see --json", "dim")
