@@ -2,6 +2,7 @@
 
 import json
 import zipfile
+from itertools import product
 from pathlib import Path
 
 import openpyxl
@@ -457,3 +458,15 @@ def test_rows_that_repeat_a_question_are_one_with_a_note_and_are_named_by_row(
     assert labels.notes == (
         "Rows 3 and 4 are one question that wants both passages; give them ids if not.",
     )
+
+
+def test_columns_of_unknown_names_are_refused_with_the_names_that_are_known(tmp_path: Path) -> None:
+    sheet = write(tmp_path / "sheet.csv", "what,where\nHow hot?,eighty\n")
+    with pytest.raises(DatasetError, match="Names for quote: quote, gold, passage, ") as refused:
+        read_labels(sheet)
+    assert "Names for file: file, document, source" in str(refused.value)
+    for question, quote, file in product(*importers.NAMES.values()):
+        rows = [question, quote, file], ["How hot?", "eighty", "tea.md"]
+        labels = read_labels(write(tmp_path / "named.csv", "\n".join(map(",".join, rows))))
+        ((found,),) = labels.questions[0].gold
+        assert (found.text, found.document) == ("eighty", "tea.md")

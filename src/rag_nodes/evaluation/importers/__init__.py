@@ -25,11 +25,18 @@ if TYPE_CHECKING:
 
 __all__ = ["documents_of", "load_dataset", "place", "plain_of", "read_labels"]
 
+NAMES = {
+    "question": ("question", "query"),
+    "quote": ("quote", "gold", "passage", "snippet", "evidence", "citation", "answer", "text"),
+    "file": ("file", "document", "source", "url", "file_name", "filename"),
+}
+"""English names that columns of a sheet may have; `COLUMNS` has those of other languages, too."""
 _SIMPLEST = (
     "Questions are read from a sheet (CSV, TSV, XLSX), our JSON, RAGAS, SQuAD and BEIR. "
     "The simplest is a sheet of two columns:\n"
     "question,quote\n"
-    "When do quiet hours begin?,Quiet hours last from ten in the evening"
+    "When do quiet hours begin?,Quiet hours last from ten in the evening\n"
+    + "\n".join(f"Names for {name}: {', '.join(names)}" for name, names in NAMES.items())
 )
 _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
