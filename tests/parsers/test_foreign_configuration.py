@@ -1,5 +1,6 @@
 """Splitters of other packages: fingerprints, import paths, and refusals that say what to give."""
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -93,6 +94,10 @@ def test_a_splitter_that_fails_or_ends_the_program_is_an_error_that_names_it(
         ("no_such_module:Splitter()", "cannot be imported"),
         ("llama_index.core.node_parser:NoSplitter()", "has no 'NoSplitter'"),
         ("llama_index.core.node_parser:SentenceSplitter(chunk_size=0)", "check its options, or"),
+        (
+            "llama_index.core.node_parser:SentenceSplitter(chunk_size=50)",
+            r"Got a larger chunk overlap \(200\) than chunk size \(50\), should be smaller; check",
+        ),
         ("splitters:NeedsPackage()", "NeedsPackage cannot be made .* install what it needs, or"),
         ("splitters:WindowSplitter(40)", "every option has a name"),
         ("splitters:WindowSplitter(chunk_size=print(1))", "plain values"),
@@ -104,6 +109,12 @@ def test_a_splitter_that_fails_or_ends_the_program_is_an_error_that_names_it(
 def test_a_path_is_read_and_never_evaluated(path: str, message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         ForeignNodeParser(path=path)
+
+
+def test_the_name_of_a_splitter_of_llama_index_is_answered_with_its_path() -> None:
+    path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
+    with pytest.raises(ConfigurationError, match=re.escape(f'-p "{path}"')):
+        get_parser("SentenceSplitter")
 
 
 def test_a_name_that_reaches_the_list_of_parsers_imports_nothing() -> None:

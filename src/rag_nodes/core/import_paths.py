@@ -24,6 +24,7 @@ _CALL = re.compile(
     r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Za-z_][\w.]*)\((?P<given>.*)\)", re.DOTALL
 )
 _CLASS = re.compile(r"(?P<module>[A-Za-z_][\w.]*):(?P<name>[A-Z]\w*)(?P<given>)")
+_CORE = "llama_index.core."
 _INTEGRATION = re.compile(r"llama_index\.(?!core\b)(\w+)\.(\w+)")
 
 
@@ -84,9 +85,14 @@ def load(
     except RagNodesError:
         raise
     except (Exception, SystemExit) as error:
+        words = _words(error)
+        # LlamaIndex's own reason, unless an option may hold a key: it may repeat the values.
+        is_harmless = all(isinstance(value, int | float) for value in options.values())
+        if type(error) is ValueError and match["module"].startswith(_CORE) and is_harmless:
+            words = str(error).rstrip(".")
         remedy = "install what it needs" if isinstance(error, ImportError) else "check its options"
         raise ConfigurationError(
-            f"{match['name']} cannot be made from '{path}': {_words(error)}; {remedy}, or make it "
+            f"{match['name']} cannot be made from '{path}': {words}; {remedy}, or make it "
             "in Python to see why"
         ) from error
 

@@ -271,6 +271,7 @@ SWEPT = ("recursive", "heading", "token-overlap", "semantic")
 """Presets that a recommendation tries at many sizes by default."""
 COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs by default."""
+_OF_LLAMA_INDEX = "llama_index.core.node_parser"
 LEAST_CHUNK = 20
 """Smallest size of chunks that a server splits for anyone."""
 
@@ -295,6 +296,12 @@ def preset_named(name: str) -> Preset:
 def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
     """Return the error for a preset that does not exist, with the one that was probably meant."""
     hint = did_you_mean(name, known, "choose one of: ")
+    splitter = getattr(import_module(_OF_LLAMA_INDEX), name, None) if name.isidentifier() else None
+    if isinstance(splitter, type):
+        options = (
+            "(chunk_size=512)" if "chunk_size" in getattr(splitter, "model_fields", ()) else ""
+        )
+        hint = f'name a splitter of LlamaIndex by its path: -p "{_OF_LLAMA_INDEX}:{name}{options}"'
     return ConfigurationError(f"unknown parser '{name}'; {hint}")
 
 
