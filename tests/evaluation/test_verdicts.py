@@ -112,7 +112,8 @@ def test_a_winner_is_better_than_every_other_with_the_next_by_its_own_name() -> 
 def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
     assert said(30, 30, 0) == (
         "A and B are too close to call; C is clearly worse in these documents, "
-        "and in documents like these."
+        "and in documents like these. These questions tell A from a setting that is at least 4.6 "
+        "points behind."
     )
     assert "A and B are too close to call; C and D are clearly worse in" in said(60, 58, 20, 10)
 

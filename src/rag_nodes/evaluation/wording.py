@@ -121,12 +121,23 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     if len(may_be) > 1:
         are = "is" if len(behind) == 1 else "are"
         others = some_of([row.called for row in ranked if row.name in behind])
-        return f"{some_of(may_be)} are too close to call; {others} {are} clearly worse {where}."
-    first, called = ranked[0], {row.name: row.called for row in rows}
-    won = [contrast for contrast in contrasts if contrast.left == first.name]
+        first = ranked[0].name
+        gaps = [
+            contrast.of(first)
+            for contrast in contrasts
+            if first in (contrast.left, contrast.right) and not contrast.is_significant
+        ]
+        told_apart = 100 * max(gap.mean - gap.low for gap in gaps)
+        return (
+            f"{some_of(may_be)} are too close to call; {others} {are} clearly worse {where}. These "
+            f"questions tell {ranked[0].called} from a setting that is at least {told_apart:.1f} "
+            "points behind."
+        )
+    best, called = ranked[0], {row.name: row.called for row in rows}
+    won = [contrast for contrast in contrasts if contrast.left == best.name]
     following = min(won, key=lambda contrast: contrast.these.mean)
     following_row = f"next is {called[following.right]}, by {points(following.these)}"
-    return f"{first.called} is the best {where}; {following_row}."
+    return f"{best.called} is the best {where}; {following_row}."
 
 
 def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1) -> str:
