@@ -118,6 +118,16 @@ def test_how_to_use_the_choice_is_reported_where_nothing_is_written(command: Com
     assert 'In LlamaIndex: transformations=[get_parser("recursive", ' in said
 
 
+@pytest.mark.parametrize("name", ["recommend", "evaluate"])
+def test_a_model_that_cannot_run_is_refused_before_documents_are_read(
+    command: Command, name: str
+) -> None:
+    ended = command(name, FERRY, "--questions", QUESTIONS, "--embedding", "no_such_module:Model")
+    assert ended.code == 2
+    assert "no_such_module" in ended.stderr
+    assert "Reading documents" not in ended.stderr
+
+
 @pytest.mark.usefixtures("no_configuration")
 def test_the_exported_script_answers(
     made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -163,8 +163,9 @@ def evaluate(request: EvaluateRequest, run: Run) -> Evaluated:
         name: StoredCollection(run.session.store, name) for name in request.collection
     }
     stored |= finders(request.column)
-    dataset = asked_of(request, run, request.seed)
+    # A model that cannot run is refused before documents are read.
     models = run.models(answers=bool(judging or request.rerank))
+    dataset = asked_of(request, run, request.seed)
     searches = request.searches(plan.options, models.llm)
     compared = searches if len(searches) > 1 else {}
     plan = replace(plan, options=next(iter(searches.values())), searches=compared)
@@ -193,8 +194,8 @@ def recommend(request: RecommendRequest, run: Run) -> Evaluated:
         raise ConfigurationError("--sizes: name at least one number of tokens above 0")
     plan = _plan(request, run)
     check_files(request)
-    dataset = asked_of(request, run, request.seed)
     models = run.models(answers=False)
+    dataset = asked_of(request, run, request.seed)
     parsers = run.parsers(request.parsers, models) if request.parsers else None
     report = measured(
         _narrowed(request, dataset),
