@@ -293,7 +293,7 @@ def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
     drafts = tmp_path / "drafts.json"
     ended = command("questions", "draft", faq, "-o", drafts)
     assert ended.code == 0, ended.stderr
-    assert "Only 9 headings are questions" in " ".join(ended.stderr.split())
+    assert "9 of 40 questions found. Only 9 headings are" in " ".join(ended.stderr.split())
     drafts.unlink()
     ended = command("questions", "draft", FERRY, "-o", drafts)
     assert ended.code == 1

@@ -5,7 +5,9 @@ from dataclasses import replace
 import pytest
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
+from rich.table import Table
 
+from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation import Dataset, EvaluationReport, recommend
 from rag_nodes.evaluation.columns import REFERENCE, Searched
@@ -165,6 +167,15 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     assert report.contrasts == ()
     assert {gate.outcome for gate in under(report, "recall@60=0.01")} == {"inconclusive"}
     assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
+
+
+def test_whole_chunks_are_shown_at_the_budget_by_which_keywords_choose(dataset: Dataset) -> None:
+    probed = probes(dataset.documents, CHARACTERS["sentence"], count=4)
+    plan = replace(SMALL, budgets=(30, 300, 400), sizes=(30,))
+    report = recommend(probed, parsers(), plan=plan)
+    assert report.measure == "recall@200"
+    table = next(part for part in evaluation_view(report) if isinstance(part, Table))
+    assert "whole\nchunks\n@200" in [column.header for column in table.columns]
 
 
 def test_a_foreign_retriever_is_a_row_beside_the_sizes_of_others(dataset: Dataset) -> None:

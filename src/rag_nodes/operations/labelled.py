@@ -110,7 +110,7 @@ def draft(request: DraftRequest, run: Run) -> Checked:
         except DatasetError as error:
             raise DatasetError(f"{error}{_WITH_LLM}") from error
         if why := fewer(dataset, request.count):
-            run.note(f"{why}{_WITH_LLM}")
+            run.warn(f"{why}{_WITH_LLM}")
     else:
         dataset = _written_by_llm(request, run, documents)
     _write(dataset, request.output)

@@ -125,9 +125,11 @@ def test_questions_with_answers_of_a_word_are_not_said_to_be_no_questions() -> N
 
 def test_fewer_drafts_than_requested_are_reported() -> None:
     dataset = drafted(HANDBOOK)
-    assert "Only 3 headings are questions" in fewer(dataset, 40)
+    assert "3 of 40 questions found. Only 3 headings are questions" in fewer(dataset, 40)
     assert fewer(dataset, 3) == ""
-    assert fewer(drafted(HANDBOOK, count=1), 2).startswith("Only 1 heading is a question")
+    assert fewer(drafted(HANDBOOK, count=1), 2).startswith(
+        "1 of 2 questions found. Only 1 heading is"
+    )
 
 
 def test_drafts_of_no_question_are_refused() -> None:

@@ -71,6 +71,9 @@ def evaluation_view(
 
 def _numbers(report: EvaluationReport) -> Table:
     budget = report.settings.budget
+    # Keywords of passages choose at a budget of their own; whole chunks stand at the same.
+    at = report.measure.removeprefix("recall@")
+    chosen_at = int(at) if at.isdigit() else budget
     by_sentences = any(row.granularity == "sentences" for row in report.rows)
 
     def decides(row: Row) -> bool:
@@ -87,7 +90,7 @@ def _numbers(report: EvaluationReport) -> Table:
     def whole(row: Row) -> str:
         if row.error or row.mode == "own":
             return ""
-        return f"{100 * row.means.get(f'chunks@{budget}', row.means[f'recall@{budget}']):.1f}"
+        return f"{100 * row.means.get(f'chunks@{chosen_at}', row.means[f'recall@{chosen_at}']):.1f}"
 
     columns: dict[str, Column] = {
         "Column": _name,
@@ -98,7 +101,7 @@ def _numbers(report: EvaluationReport) -> Table:
         "95 %": interval,
     }
     if by_sentences:
-        columns[f"whole\nchunks\n@{budget}"] = whole
+        columns[f"whole\nchunks\n@{chosen_at}"] = whole
     else:
         columns["MRR"] = lambda row: "" if row.error else f"{row.means['mrr']:.2f}"
     made = table(report.rows, columns, right=[*columns][1:])

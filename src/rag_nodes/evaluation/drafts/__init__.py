@@ -86,8 +86,8 @@ def fewer(drafts: Dataset, count: int) -> str:
         return ""
     headings = "1 heading is a question" if number == 1 else f"{number} headings are questions"
     return (
-        f"Only {headings} that one section answers, and without a model nothing else is drafted: "
-        f"{_REMEDY}"
+        f"{number:,} of {count:,} questions found. Only {headings} that one section answers, and "
+        f"without a model nothing else is drafted: {_REMEDY}"
     )
 
 
