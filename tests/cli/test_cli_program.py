@@ -54,6 +54,13 @@ def test_a_command_that_is_typed_wrong_is_answered_with_one_like_it(command: Com
     assert "Did you mean 'push'" in command("store", "pusch").stderr
 
 
+def test_a_format_that_no_report_has_is_answered_with_those_there_are(command: Command) -> None:
+    ended = command("evaluate", "report.pdf", "--csv", "out.csv")
+    assert ended.code == 2
+    assert "A report is written as HTML (--html FILE)" in ended.stderr
+    assert "--ocr" not in ended.stderr
+
+
 def test_shell_completion_is_offered_and_help_does_not_list_it(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -13,6 +13,8 @@ from rag_nodes.cli.invocation import Invocation, show_settings
 from rag_nodes.cli.program import PROGRAM
 from rag_nodes.operations import ANSWERS, GROUPS, MODELS, OPERATIONS, STORE, Operation
 
+_OTHER_FORMATS = frozenset({"--csv", "--xlsx", "--pdf", "--md", "--markdown"})
+"""Options that people try for formats which no report has."""
 APP = Operation(
     "app",
     "app:app",
@@ -80,6 +82,12 @@ class Command(TyperCommand):
 
     def parse_args(self, context: Any, arguments: list[str]) -> list[str]:
         """Read what was typed, and say of too many arguments what to type instead."""
+        writes_reports = any("--html" in option.opts for option in self.get_params(context))
+        if writes_reports and (named := _OTHER_FORMATS.intersection(arguments)):
+            context.fail(
+                f"No such option: {min(named)}. A report is written as HTML (--html FILE) or as "
+                "JSON (--output FILE, or --json to stdout)."
+            )
         context.allow_extra_args = bool(self.surplus)
         rest: list[str] = super().parse_args(context, arguments)
         if rest and self.surplus and not context.resilient_parsing:
