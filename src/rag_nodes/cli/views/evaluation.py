@@ -210,7 +210,7 @@ def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderabl
     if not check.concerns:
         yield plain("Nothing to look at.", "green")
         return
-    asked: list[Any] = [*found.dataset.questions, *found.dataset.unplaced]
+    asked: list[Any] = [*found.dataset.questions, *found.dataset.not_located]
     names = {question.id: called(question.id, question.text) for question in asked}
     columns: dict[str, Column] = {
         "Question": lambda concern: names[concern.question],
