@@ -74,7 +74,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.pdf_engine not in (names := get_args(keys.PdfEngineName)):
             raise ConfigurationError(
-                f"pdf_engine: {self.pdf_engine!r} is no engine; choose from: {', '.join(names)}"
+                f"pdf_engine: '{self.pdf_engine}' is no engine; choose from: {', '.join(names)}"
             )
         named = tuple(several(self.encoding))
         object.__setattr__(self, "encoding", named)
@@ -176,7 +176,7 @@ def _codec(name: str) -> str:
         _EVERY_BYTE.decode(codec.name, "replace")  # some are for bytes, or for names of hosts
     except (LookupError, TypeError, ValueError):
         raise ConfigurationError(
-            f"encoding: Python knows none called {name.strip()!r}; use a name such as "
+            f"encoding: Python knows none called '{name.strip()}'; use a name such as "
             "cp1250, iso8859-2, cp850, mac-roman or gb18030"
         ) from None
     return codec.name
@@ -203,7 +203,7 @@ def build_document(path: str | Path, reading: Reading) -> Document:
     """Make the `Document` of a reading: stable id, text, bookkeeping metadata.
 
     The id depends on the canonical path alone, or on the URL of a web page, or on path and id of a
-    record, so a changed file replaces its former self; the hash of the text tells whether it
+    record, so a changed file replaces its previous version; the hash of the text tells whether it
     changed. Its metadata are hidden from embedding model and LLM. `path` is the canonical one.
     """
     from llama_index.core.schema import Document

@@ -30,12 +30,12 @@ class Pattern(NamedTuple):
         written = text.strip().replace(os.sep, "/").removeprefix("./")
         if written.startswith("!"):
             raise ConfigurationError(
-                f"exclude {text!r}: a pattern cannot begin with '!'; name what is to be left out"
+                f"exclude '{text}': a pattern cannot begin with '!'; name what is to be left out"
             )
         parts = tuple(part for part in written.split("/") if part)
         if not parts:
             raise ConfigurationError(
-                f"exclude {text!r}: write a pattern such as '*.tmp', 'drafts' or 'drafts/*.md'"
+                f"exclude '{text}': write a pattern such as '*.tmp', 'drafts' or 'drafts/*.md'"
             )
         return cls(parts, "/" in written.rstrip("/"), written.endswith("/"))
 

@@ -124,7 +124,7 @@ def readings(
         started: called where a child process was made ready for the file and begins to read it.
 
     Yields:
-        One reading per document, lazily; an error in place of a document that is bad by itself.
+        One reading per document, lazily; an error in place of a single bad document.
 
     Raises:
         ReadError: the file, or what is left of it, cannot be read.
@@ -246,7 +246,7 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
             raise UnsupportedFileError(
                 path,
                 "no document in this folder",
-                f"supported: {named}; name a crawl (.json, .jsonl) by itself",
+                f"supported: {named}; name a crawl (.json, .jsonl) as a file",
             )
         yield from read_one(path)
     except ReadError as error:

@@ -101,7 +101,7 @@ def needs_child(path: Path, size: int, limits: Limits) -> bool:
 def read_here(path: Path, limits: Limits) -> Outcomes:
     """Read a file in this process, by the reader of its suffix: one reading per document, lazily.
 
-    An error stands in place of a document that is bad by itself. No limit of time and memory is
+    An error stands in place of a single bad document. No limit of time and memory is
     held here.
 
     Raises:

@@ -183,7 +183,7 @@ def _on_labelled_page(
                 return _located(path, page, text, span, None, limits)
     raise PageMissingError(
         path,
-        f"no page near the one labelled {label!r} shows this text",
+        f"no page near the one labelled '{label}' shows this text",
         "join the pages with join_pages before they are split: it counts them in the file",
     )
 

@@ -160,7 +160,7 @@ def _output_of(path: Path, png: bytes, dpi: int, command: str) -> str:
         picture.write_bytes(png)
         words = [part.format(png=picture, dpi=dpi) for part in shlex.split(command)]
         if shutil.which(words[0]) is None:
-            reason = f"there is no program {words[0]!r} for OCR that can be run"
+            reason = f"there is no program '{words[0]}' for OCR that can be run"
             raise OcrProgramMissingError(path, reason)
         kept = {k: value for k, value in os.environ.items() if not k.startswith(_OWN_VARIABLES)}
         with output.open("wb") as out, errors.open("wb") as err:

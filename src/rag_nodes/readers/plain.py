@@ -30,7 +30,7 @@ _BYTE_ORDER_MARKS: tuple[tuple[bytes, str], ...] = (
 _USUAL = "cp1252"
 """Encoding of nearly all text files that are not Unicode and of a language of western Europe."""
 _NEAR = 0.002
-"""Confidence that another encoding needs to be ahead of the usual one by, over the number of bytes
+"""Confidence that another encoding needs to be ahead of the default by, over the number of bytes
 beyond ASCII: a name or two in a table of numbers say little about the language."""
 _RARE = (
     "cp1006", "cp720", "cp864", "hp-roman8", "iso8859-10", "iso8859-14", "iso8859-16", "iso8859-3",
@@ -46,7 +46,7 @@ _TYPOGRAPHIC = re.compile(
     rb"|(?<=[A-Za-z]{2})\x97(?=[A-Za-z]{2})"
     rb"|(?<=[\d ])(?:\xb0(?![a-z])|\xb5(?=[AFHVWglms]\b))|(?<=[ ckm]m)[\xb2\xb3](?![A-Za-z])"
 )
-"""Quotation marks, dashes and signs of the usual encoding where such stand, and letters do not."""
+"""Quotation marks, dashes and signs of the default encoding, at places where no letter stands."""
 _SHIFTED = "iso2022"
 """Beginning of the names of encodings whose bytes are all of ASCII."""
 _FOREIGN = re.compile(rb"[\x80-\xff]")

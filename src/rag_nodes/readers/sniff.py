@@ -51,5 +51,5 @@ def is_html(head: bytes) -> bool:
 def is_readable_text(head: bytes) -> bool:
     """Return True if the bytes are UTF-8 text without control characters."""
     text = head.decode("utf-8", errors="ignore")
-    kept = len(text.encode()) >= len(head) - 3  # the cut may fall inside a character
+    kept = len(text.encode()) >= len(head) - 3  # the head may end inside a character
     return kept and all(character.isprintable() or character.isspace() for character in text)

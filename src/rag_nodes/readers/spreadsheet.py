@@ -31,6 +31,7 @@ SAMPLE_ROWS = 500
 DIGITS = 15
 """Significant digits of a number, as many as Excel shows."""
 _LONGEST_REASON = 200
+"""Characters of a reason that are shown."""
 _RESAVE = "open it in Excel or LibreOffice and save it again as XLSX"
 
 

@@ -29,12 +29,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SAMPLE = 64 * 1024
-"""Characters from the start of the file that delimiter and header are told by."""
+"""Characters from the start of the file from which delimiter and header are found."""
 LONG_CELL = 131_072
 """Characters, csv's own limit, above which a cell with line breaks probably lacks a quote."""
 QUOTED = 200
 """Characters of what was left out that a warning repeats."""
 _LARGEST_LIMIT = 2**31 - 1
+"""Largest field size, in characters, that csv takes on every platform."""
 
 
 def read_tabular(path: Path, limits: Limits) -> Reading:
@@ -197,7 +198,8 @@ class Form:
 def form_of(sample: str, *, complete: bool) -> Form:
     """Find out how a table is written, from the start of its file.
 
-    Unless that is `complete`, its last row may be cut. A first line `sep=;` of Excel is believed.
+    Unless that is `complete`, its last row may be a part of one. A first line `sep=;` of Excel is
+    believed.
     """
     if declared := _DECLARED.match(sample):
         sample = sample[declared.end() :]
@@ -241,7 +243,7 @@ def _parsed(
 ) -> list[list[str]]:
     lines = io.StringIO(sample, newline="")
     rows = list(_reader(lines, delimiter, has_backslashes=has_backslashes))
-    # Of few rows the last one counts although it is cut: its cell may be longer than the sample.
+    # Of few rows the last counts although it ends early: its cell may be longer than the sample.
     whole = rows if complete or len(rows) <= MOST_ABOVE else rows[:-1]
     return [row for row in whole if not is_blank(row)]
 

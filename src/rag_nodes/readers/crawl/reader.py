@@ -113,7 +113,7 @@ def _once(path: Path, record: Reading, seen: set[bytes]) -> Reading | ReadError:
     """Return a record, or the error of one whose id came before."""
     digest = _digest(f"#{record.record}")
     if digest in seen:
-        reason = f"the id {record.record!r} came before in this file"
+        reason = f"the id '{record.record}' came before in this file"
         return ReadError(path, reason, "give each record an id of its own")
     seen.add(digest)
     return record
@@ -261,7 +261,7 @@ def _status(metadata: dict[str, Any]) -> int | None:
 def _wrong(
     path: Path, where: str, wanted: str, found: object, remedy: str = _CRAWL_AGAIN
 ) -> ReadError:
-    shown = "nothing" if found is None else f"{type(found).__name__} {str(found)[:40]!r}"
+    shown = "nothing" if found is None else f"{type(found).__name__} '{str(found)[:40]}'"
     return ReadError(path, f"{where}: {wanted} is required, found {shown}", remedy)
 
 

@@ -32,7 +32,7 @@ def incomplete(path: Path, about: Mapping[str, Any]) -> ReadError | None:
 def _missing(about: Mapping[str, Any]) -> Iterator[str]:
     status = about.get("status")
     if isinstance(status, str) and status.strip() and status.lower() not in _ENDED:
-        yield f"its status is {status[:_QUOTED]!r}"
+        yield f"its status is '{status[:_QUOTED]}'"
     completed, total = about.get("completed"), about.get("total")
     if isinstance(completed, int) and isinstance(total, int) and completed < total:
         yield f"it has {completed:,} of {total:,} pages"

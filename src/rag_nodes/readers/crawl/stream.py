@@ -26,7 +26,7 @@ _LISTS = frozenset({
 _PAGE = frozenset({"content", "markdown", "metadata", "pagecontent", "text"})
 """Fields of which a page has at least one, by `plain_name`."""
 _BUFFER = 1 << 18
-"""Bytes given to the parser at once; it copies a long text anew with every piece of it."""
+"""Bytes given to the parser at once; it copies a long text again with every piece of it."""
 _FIRST_LINE = 1 << 20
 """Bytes of a first line that is tried as a page of its own, whatever the file is called."""
 _BELOW = 1024

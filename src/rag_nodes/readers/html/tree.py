@@ -1,4 +1,4 @@
-"""The tree of a page, made ready to be written as Markdown: cut to its core, items numbered.
+"""The tree of a page, made ready to be written as Markdown: reduced to its core, items numbered.
 
 `reading_of_html` imports this module, and with it bs4, when it reads a page.
 """

@@ -225,7 +225,7 @@ REPEATED_LENGTH = 200
 def table_rows(table: Element, text_of: Callable[[Element], str]) -> list[list[str]]:
     """Give the rows of a `w:tbl` without those that a tracked change deletes.
 
-    A cell that spans rows is repeated in each, so that a row says all it says when the table is cut
+    A cell that spans rows is repeated in each, so that each row is complete when the table is split
     between rows; a cell that spans columns is followed by empty ones.
     """
     above: dict[int, str] = {}

@@ -24,6 +24,7 @@ LEVELS = 9
 LONGEST_PATTERN = 100
 """Characters of a number format that are used; a longer one is not a number."""
 _LONGEST_ROMAN = 3999
+"""Largest number that is written in Roman numerals."""
 _LONGEST_LETTERS = 26 * 5
 
 _PLACE = re.compile(r"%([1-9])")

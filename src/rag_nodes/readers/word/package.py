@@ -36,6 +36,7 @@ MOST_XML = 256 * 1024 * 1024
 
 _OLE = b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1"
 _PASSWORD_FLAG = 0x1
+"""Bit of a member of a ZIP archive that says it is encrypted."""
 _DOCTYPES = tuple(
     "<!DOCTYPE".encode(code)
     for code in ("utf-8", "utf-16-le", "utf-16-be", "utf-32-le", "utf-32-be")
@@ -235,8 +236,8 @@ SMALL = 10 * 1024 * 1024
 _END = struct.Struct("<4s4H2LH")
 _END_SIGNATURE = b"PK\x05\x06"
 _END64_LOCATOR = b"PK\x06\x07"
-_LOCATOR_SIZE = 20
-_LONGEST_COMMENT = 0xFFFF
+_LOCATOR_BYTES = 20
+_MAX_COMMENT_BYTES = 0xFFFF
 _MOST_DIRECTORY_BYTES = MOST_MEMBERS * 200
 
 
@@ -254,7 +255,7 @@ def _check_members(path: Path, members: list[zipfile.ZipInfo]) -> None:
 def _check_end(path: Path) -> None:
     """Look at the end record, before a directory of any size is taken into memory."""
     with path.open("rb") as file:
-        file.seek(max(0, path.stat().st_size - _END.size - _LONGEST_COMMENT - _LOCATOR_SIZE))
+        file.seek(max(0, path.stat().st_size - _END.size - _MAX_COMMENT_BYTES - _LOCATOR_BYTES))
         tail = file.read()
     at = tail.rfind(_END_SIGNATURE)
     if at < 0 or len(tail) - at < _END.size:
@@ -262,7 +263,7 @@ def _check_end(path: Path) -> None:
     _, _, _, _, members, directory_bytes, _, _ = _END.unpack_from(tail, at)
     if members > MOST_MEMBERS or directory_bytes > _MOST_DIRECTORY_BYTES:
         raise _too_many(path, members)
-    if tail[max(0, at - _LOCATOR_SIZE) : at].startswith(_END64_LOCATOR):
+    if tail[max(0, at - _LOCATOR_BYTES) : at].startswith(_END64_LOCATOR):
         raise CorruptFileError(
             path,
             "the archive is in the ZIP64 format, made for files far larger than any document",

@@ -59,7 +59,7 @@ def read_word(path: str | Path, limits: Limits) -> Reading:
     until a program draws it, so there is no page map.
 
     The XML is read directly: python-docx takes several times as long for a handbook of 872
-    pages, most of it for searching the default style anew for each paragraph without a style.
+    pages, most of it for searching the default style again for each paragraph without a style.
 
     Title and subject are those of the file's properties; a ZIP bomb is a `FileTooLargeError`.
     """
