@@ -36,7 +36,7 @@ _MAX_OPTION = 1e6
 
 
 class Payload:
-    """What a page sent with an action; a value of another type than expected counts as unsent."""
+    """Values that a page sent with an action; a value of an unexpected type counts as unsent."""
 
     def __init__(self, sent: object) -> None:
         self._sent: Mapping[str, Any] = sent if isinstance(sent, dict) else {}
@@ -266,7 +266,7 @@ def _label(session: PageSession, sent: Payload) -> Reply:
 
 def _length(session: PageSession, sent: Payload) -> None:
     chosen = sent.text("length")
-    session.decider.length = next((one for one in ANSWER_LENGTHS if one == chosen),
+    session.decider.length = next((length for length in ANSWER_LENGTHS if length == chosen),
                                   session.decider.length)  # fmt: skip
     session.decider.start()
     decision.show_decision(session)
@@ -337,8 +337,8 @@ ACTIONS: dict[str, Callable[[PageSession, Payload], Reply | None]] = {
     "unmark": _unmark,
     "label": _label,
     "length": _length,
-    "test": lambda session, _: session.decider.start(told=True),
-    "by_questions": lambda session, _: session.decider.start(told=True, by_questions=True),
+    "test": lambda session, _: session.decider.start(is_asked=True),
+    "by_questions": lambda session, _: session.decider.start(is_asked=True, by_questions=True),
     "stop_test": lambda session, _: session.decider.stop(),
     "line": _line,
     "use": _use,

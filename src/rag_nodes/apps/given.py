@@ -36,11 +36,11 @@ def given_documents(
     """
     paths: list[Path] = []
     given: dict[Path, Document] = {}
-    for is_document, group in groupby(documents, lambda one: isinstance(one, Document)):
+    for is_document, group in groupby(documents, lambda document: isinstance(document, Document)):
         if not is_document:
-            paths += [Path(one) for one in group if not isinstance(one, Document)]
+            paths += [Path(document) for document in group if not isinstance(document, Document)]
             continue
-        for file in pages_of_one_file(one for one in group if isinstance(one, Document)):
+        for file in pages_of_one_file(page for page in group if isinstance(page, Document)):
             document = _one_document(file)
             path = Path(file.path) if file.path and _is_whole(file) else None
             if path is None or path in given or not path.is_file():

@@ -1,4 +1,4 @@
-"""How the page becomes HTML: by templates, in which text from outside is escaped."""
+"""HTML of the page, made from templates in which text from outside is escaped."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _LINK = re.compile(r"!?\[([^\[\]]*)\]\((?:[^()\s]|\([^()\s]*\))*\)")
 _MARKS = re.compile(r"^#{1,6}\s+|\\(?=[!-/:-@\[-`{-~])|`+", re.MULTILINE)
-"""Of Markdown: headings, escapes and code."""
+"""Marks of Markdown for headings, escapes and code."""
 _COLOURS = 6
 """Colours in the style sheet."""
 
@@ -77,9 +77,9 @@ def percent(share: float | None) -> str:
     return text.replace("%", " %")
 
 
-def count(number: int, one: str, many: str | None = None) -> str:
+def count(number: int, noun: str, many: str | None = None) -> str:
     """`1 page`, `1,200 pages`."""
-    return f"{number:,} {one if number == 1 else many or one + 's'}"
+    return f"{number:,} {noun if number == 1 else many or noun + 's'}"
 
 
 def together(remarks: Iterable[tuple[str, str]]) -> list[tuple[str, str]]:

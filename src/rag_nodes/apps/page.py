@@ -35,8 +35,8 @@ if TYPE_CHECKING:
 
 TITLE = "rag_nodes: compare parsers"
 _CACHE_SECONDS = (600, 3600)
-"""How often uploaded files are looked for, and the age at which they are deleted: a session keeps
-the text it read, so it needs the file only to draw its pages."""
+"""Interval at which Gradio looks for uploaded files, and the age at which it deletes them: a
+session keeps the text it read, so it needs the file only to draw its pages."""
 _EXAMPLE = (
     Path(__file__).parent / "example" / "ferry.pdf",
     Path(__file__).parents[3] / "examples" / "corpus" / "ferry.pdf",

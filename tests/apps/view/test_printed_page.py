@@ -110,10 +110,14 @@ def test_a_page_without_a_margin_has_its_rails_beside_it() -> None:
 def test_a_notch_stands_where_a_chunk_begins_inside_of_something() -> None:
     surface = page((100, 50, "abcdefgh"))
     columns = [
-        [piece(0, 0, 3), piece(1, 3, 8, cut="word"), DrawnChunk(2, Span(0, START + 2), cut="word")]
+        [
+            piece(0, 0, 3),
+            piece(1, 3, 8, inside="word"),
+            DrawnChunk(2, Span(0, START + 2), inside="word"),
+        ]
     ]
     (notch,) = page_notches(surface, columns)
-    assert (notch.cut, notch.x, notch.top, notch.height) == ("word", 130, 50, LETTER)
+    assert (notch.inside, notch.x, notch.top, notch.height) == ("word", 130, 50, LETTER)
 
 
 def test_rails_beside_a_block_share_its_height_as_chunks_share_its_text() -> None:

@@ -1,4 +1,4 @@
-"""What is shown of a reply: the values that its template fills in."""
+"""Values for the template of a question with its answers."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class CitedPlace(NamedTuple):
     """A place that the answer in `column` cites, its position `at` counted from 1.
 
     `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
-    where that is not listed, and `placed` whether it is known where in the document it stands.
+    where that is not listed, and `is_located` says whether its position in the document is known.
     `quote` is the only citation meant, counted from 1; 0 for all that stand there.
     """
 
@@ -46,7 +46,7 @@ class CitedPlace(NamedTuple):
     where: str | None
     file: str
     headings: tuple[str, ...]
-    placed: bool
+    is_located: bool
     quote: int = 0
 
 
@@ -79,7 +79,7 @@ class SentenceView(NamedTuple):
 
 
 class ComparedTurn(NamedTuple):
-    """What the answers to a question have in common: a headline, sentences, cited places.
+    """Comparison of the answers to a question: a headline, sentences and cited places.
 
     `against` has for each other column how many sentences it gains and loses against the baseline.
     """
@@ -135,7 +135,9 @@ def _against(turn: Turn, compared: Difference, baseline: str) -> dict[str, tuple
     if not any(column.name == baseline and column.answer for column in turn.columns):
         return {}
     said = {
-        column.name: {one.key for one in compared.sentences if column.name in one.said}
+        column.name: {
+            sentence.key for sentence in compared.sentences if column.name in sentence.said
+        }
         for column in turn.columns
         if column.answer
     }
@@ -175,20 +177,20 @@ def turn_view(turn: Turn, baseline: str = "", *, several: bool = False) -> Marku
 
 
 def _silent(turn: Turn) -> Iterator[str]:
-    """Which columns say nothing, and why."""
-    if all(one.answer and one.answer.kind == "nothing" for one in turn.columns):
+    """Name the columns without an answer, and say why each has none."""
+    if all(column.answer and column.answer.kind == "nothing" for column in turn.columns):
         yield "No answer was found. Ask in the words of the document, or with fewer of them."
         return
     shared = {name for names in _shared_faults(turn).values() for name in names}
-    for one in turn.columns:
-        if one.name in shared:
+    for column in turn.columns:
+        if column.name in shared:
             continue
-        if one.name in turn.stopped:
-            yield f"{one.name} was stopped."
-        elif one.answer is None:
-            yield f"{one.name} {'broke off' if one.partial else 'failed'}."
-        elif one.answer.kind == "nothing":
-            yield f"{one.name} found no answer."
+        if column.name in turn.stopped:
+            yield f"{column.name} was stopped."
+        elif column.answer is None:
+            yield f"{column.name} {'broke off' if column.partial else 'failed'}."
+        elif column.answer.kind == "nothing":
+            yield f"{column.name} found no answer."
 
 
 def _shared_faults(turn: Turn) -> dict[str, list[str]]:
@@ -200,8 +202,8 @@ def _shared_faults(turn: Turn) -> dict[str, list[str]]:
     return {error: failed for error, failed in names.items() if len(failed) > 1}
 
 
-def _said_by(one: SharedSentence, compared: Difference) -> str:
-    titles = [*one.said]
+def _said_by(sentence: SharedSentence, compared: Difference) -> str:
+    titles = [*sentence.said]
     if len(compared.names) == 1:
         return ""
     if len(titles) == len(compared.names):
@@ -209,9 +211,9 @@ def _said_by(one: SharedSentence, compared: Difference) -> str:
     return f"Only {titles[0]}" if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
 
 
-def _unknown(one: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:
+def _unknown(sentence: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:
     """Yield who cites sources for a sentence that were not given, and the sources."""
-    for name, said in one.said.items():
+    for name, said in sentence.said.items():
         numbers = [number for number in said.numbers if number in answers[name].unknown_sources]
         if numbers:
             yield name, ", ".join(map(str, numbers))
@@ -254,34 +256,36 @@ def _cited_for(
 
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:
-    shared = found_also_by({one.name: one.answer.hits for one in turn.columns if one.answer})
-    hits = [hit for one in turn.columns if one.answer for hit in one.answer.hits]
+    shared = found_also_by(
+        {column.name: column.answer.hits for column in turn.columns if column.answer}
+    )
+    hits = [hit for column in turn.columns if column.answer for hit in column.answer.hits]
     faults = _shared_faults(turn)
     best = max((hit.similarity for hit in hits if hit.similarity is not None), default=None)
-    for position, one in enumerate(turn.columns, start=1):
-        answer, statistics = one.answer, one.statistics
+    for position, column in enumerate(turn.columns, start=1):
+        answer, statistics = column.answer, column.statistics
         stored = [count(statistics.chunks, "chunk")] if statistics.chunks else []
         if statistics.mean_tokens:
             stored.append(f"{statistics.mean_tokens:.0f} tokens each")
-        foreign = "splitter_class" in one.parser or "found_by" in one.parser
+        foreign = "splitter_class" in column.parser or "found_by" in column.parser
         card: dict[str, object] = {
             "position": position,
-            "name": one.name,
-            "configuration": headline_of(one.name, one.parser),
+            "name": column.name,
+            "configuration": headline_of(column.name, column.parser),
             "stored": " · ".join(stored),
             "recovery": recovery_in_words(
                 statistics.not_located, statistics.chunks, always=foreign
             ),
             "warning": statistics.error,
-            "stopped": growing_text(turn.stopped[one.name], quoted=False)
-            if one.name in turn.stopped
+            "stopped": growing_text(turn.stopped[column.name], quoted=False)
+            if column.name in turn.stopped
             else None,
-            "error": one.error or "no answer",
-            "is_shared": one.error in faults,
-            "partial": growing_text(one.partial, quoted=False) if one.partial else None,
+            "error": column.error or "no answer",
+            "is_shared": column.error in faults,
+            "partial": growing_text(column.partial, quoted=False) if column.partial else None,
             "answer": answer,
-            "places": places.get(one.name, ()),
-            "mark": turn.marks.get(one.name),
+            "places": places.get(column.name, ()),
+            "mark": turn.marks.get(column.name),
         }
         if answer:
             card |= {
@@ -290,10 +294,10 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
                 "text": _text(turn, position, answer),
                 "unknown": ", ".join(map(str, answer.unknown_sources)),
                 "truncated": answer.truncated,
-                "effort": _effort(one, answer),
+                "effort": _effort(column, answer),
                 "passages": any(hit.found is not hit.node for hit in answer.hits),
                 "hits": [
-                    hit_view(turn, position, answer, hit, best, shared.get((one.name, hit.rank)))
+                    hit_view(turn, position, answer, hit, best, shared.get((column.name, hit.rank)))
                     for hit in answer.hits
                 ],
             }
@@ -326,9 +330,15 @@ def _text(turn: Turn, position: int, answer: Answer) -> Markup:
 def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
     """The citations of an answer by what is shown of them: number, file, pages and headings."""
     places: dict[tuple[object, ...], list[Citation]] = {}
-    for one in answer.citations:
-        shown = (one.number, one.file_name, one.page, one.page_end, one.heading_path)
-        places.setdefault(shown, []).append(one)
+    for citation in answer.citations:
+        shown = (
+            citation.number,
+            citation.file_name,
+            citation.page,
+            citation.page_end,
+            citation.heading_path,
+        )
+        places.setdefault(shown, []).append(citation)
     return [tuple(found) for found in places.values()]
 
 
@@ -336,11 +346,11 @@ def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
     """The cited characters in their document; () where it is unknown where they stand."""
     known = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
     found: dict[Span, None] = {}
-    for one in place:
-        if one.node_id not in known or one.start is None or not one.quote.strip():
+    for citation in place:
+        if citation.node_id not in known or citation.start is None or not citation.quote.strip():
             return ()
-        start = one.start + len(one.quote) - len(one.quote.lstrip())
-        found[Span(start, start + len(one.quote.strip()))] = None
+        start = citation.start + len(citation.quote) - len(citation.quote.lstrip())
+        found[Span(start, start + len(citation.quote.strip()))] = None
     return tuple(found)
 
 
@@ -365,7 +375,7 @@ def _places(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
     return found
 
 
-def _effort(one: Column, answer: Answer) -> str:
+def _effort(column: Column, answer: Answer) -> str:
     notes = [f"{answer.left_out} left out"] if answer.left_out else []
     notes += ["last chunk truncated"] if answer.context_truncated else []
     if lacking := answer.unsearched:
@@ -373,7 +383,7 @@ def _effort(one: Column, answer: Answer) -> str:
     left = f" ({', '.join(notes)})" if notes else ""
     context = count(answer.context_tokens, "context token")
     spent = [f"{context}{left}", *([answer.widening] if answer.widening else [])]
-    spent.append(seconds(one.seconds.get("total", 0.0)))
+    spent.append(seconds(column.seconds.get("total", 0.0)))
     if answer.tokens_out:
         about = "about " if answer.tokens_estimated else ""
         spent.append(f"{about}{count(answer.tokens_in, 'token')} read, {answer.tokens_out} written")

@@ -1,4 +1,4 @@
-"""What several answers say: each sentence once, with who says it and who breaks off in it."""
+"""Sentences of several answers, each once, with the columns that say it or break off in it."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ if TYPE_CHECKING:
     from rag_nodes.text.edges import Edges
 
 _FEWEST_LETTERS = 12
-"""Of the beginning or end of a sentence that counts as that sentence, broken off."""
+"""Letters that a part of a sentence needs to count as that sentence, broken off."""
 _BEFORE_TEXT = re.compile(r"(?:[-*+•>#]|\d+[.)])\s+")
 """The mark of a list item, heading or quotation."""
 _FENCE = re.compile(r"[ \t]*(`{3,}(?=[^`\n]*$)|~{3,})", re.MULTILINE)
-"""Of a block of code. What closes again on its line is code within a sentence."""
+"""The fence of a block of code. A fence that closes on its own line is code within a sentence."""
 _CLOSED = re.compile(r"[.!?。！？…:][\"'”’»)\]*_]*\s*\Z")  # noqa: RUF001 - full stops of many scripts
 _POINTS = frozenset(".,;:!?…")
-"""What a source is named before, often: there it leaves no gap."""
+"""Punctuation that often follows the number of a source, which leaves no gap before it."""
 
 
 class AnswerSentence(NamedTuple):
@@ -54,11 +54,11 @@ class SharedSentence:
     @property
     def broken(self) -> list[str]:
         """The columns that break off in it."""
-        return [name for name, one in self.said.items() if one.broken]
+        return [name for name, sentence in self.said.items() if sentence.broken]
 
 
 class Difference(NamedTuple):
-    """What answers have in common, and what not.
+    """Sentences that several answers share, and those that only some of them say.
 
     `sentences` are those of all answers, most shared first, `names` the columns that answered, and
     `headline` says in one line what differs; "" for fewer than two answers.
@@ -76,28 +76,30 @@ def difference(answers: Mapping[str, Answer], edges: Mapping[str, Edges]) -> Dif
 
     Args:
         answers: by column, those with text.
-        edges: what retrieved chunks cut in two, by id of their node.
+        edges: what retrieved chunks split in two, by id of their node.
     """
     found: list[SharedSentence] = []
     said = {name: sentences_of(answer, edges) for name, answer in answers.items()}
-    whole = [one.key for sentences in said.values() for one in sentences if not one.broken]
+    whole = [
+        sentence.key for sentences in said.values() for sentence in sentences if not sentence.broken
+    ]
     for name, sentences in said.items():
-        for one in sentences:
-            key = _whole_of(one, whole) if answers[name].kind == "extract" else one.key
+        for sentence in sentences:
+            key = _whole_of(sentence, whole) if answers[name].kind == "extract" else sentence.key
             same = next((other for other in found if other.key == key), None)
             if same is None:
-                found.append(same := SharedSentence(one.text, key))
-            elif one.key == key and not one.broken:
-                same.text = max(same.text, one.text, key=len) if same.broken else same.text
-            broken = one.broken or ("sentence" if one.key != key else "")
-            same.said.setdefault(name, one._replace(broken=broken))
+                found.append(same := SharedSentence(sentence.text, key))
+            elif sentence.key == key and not sentence.broken:
+                same.text = max(same.text, sentence.text, key=len) if same.broken else same.text
+            broken = sentence.broken or ("sentence" if sentence.key != key else "")
+            same.said.setdefault(name, sentence._replace(broken=broken))
     names = tuple(answers)
-    most_shared = sorted(found, key=lambda one: -len(one.said))
+    most_shared = sorted(found, key=lambda sentence: -len(sentence.said))
     return Difference(tuple(most_shared), names, _headline(found, names))
 
 
 def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSentence]:
-    """What an answer says, one by one: what it quotes, or sentences and blocks of code."""
+    """Split an answer into its quotations, or into sentences and blocks of code."""
     plain = list(answer.text)
     for mark in answer.marks:
         plain[mark.start : mark.end] = " " * (mark.end - mark.start)
@@ -107,13 +109,16 @@ def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSente
     found = []
     for number, (start, end) in enumerate(spans):
         after = spans[number + 1][0] if number + 1 < len(spans) else len(text)
-        marks, said = [one for one in answer.marks if start <= one.start < after], text[start:end]
+        marks, said = (
+            [mark for mark in answer.marks if start <= mark.start < after],
+            text[start:end],
+        )
         for mark in reversed(marks):
             if said[mark.end - start : mark.end - start + 1] in _POINTS:
                 said = said[: mark.start - start].rstrip() + said[mark.end - start :]
         is_code = not quoted and _FENCE.match(said)
         said = dedent(said).strip() if is_code else " ".join(said.split())
-        numbers = tuple(dict.fromkeys(one for mark in marks for one in mark.numbers))
+        numbers = tuple(dict.fromkeys(source for mark in marks for source in mark.numbers))
         # The same code is the same, whatever language its fence names.
         if key := " ".join(words(said.partition("\n")[2] if is_code else said)):
             broken = _broken(answer, number, edges) if quoted else ""
@@ -148,7 +153,7 @@ def _sentences(text: str) -> Iterable[tuple[int, int]]:
 
 
 def _broken(answer: Answer, number: int, edges: Mapping[str, Edges]) -> str:
-    """What the extract of that number is cut inside of, as its chunk is."""
+    """Return what the edge of an extract splits, if its chunk is split there; else ""."""
     if number >= len(answer.citations):
         return ""
     citation = answer.citations[number]
@@ -163,22 +168,26 @@ def _broken(answer: Answer, number: int, edges: Mapping[str, Edges]) -> str:
     return ends or begins or ""
 
 
-def _whole_of(one: AnswerSentence, whole: Iterable[str]) -> str:
-    """The words of the sentence that this one is a piece of; its own where there is none."""
-    open_end = bool(one.broken) or not _CLOSED.search(one.text)
-    if len(one.key) < _FEWEST_LETTERS or not open_end:
-        return one.key
-    longer = (key for key in whole if key != one.key)
+def _whole_of(sentence: AnswerSentence, whole: Iterable[str]) -> str:
+    """Return the key of the whole sentence that this sentence is a piece of, or its own key."""
+    open_end = bool(sentence.broken) or not _CLOSED.search(sentence.text)
+    if len(sentence.key) < _FEWEST_LETTERS or not open_end:
+        return sentence.key
+    longer = (key for key in whole if key != sentence.key)
     return next(
-        (key for key in longer if key.startswith(one.key) or key.endswith(one.key)), one.key
+        (key for key in longer if key.startswith(sentence.key) or key.endswith(sentence.key)),
+        sentence.key,
     )
 
 
 def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
     if len(names) < 2:  # noqa: PLR2004 - one answer differs from none
         return ""
-    said = {name: frozenset(one.key for one in sentences if name in one.said) for name in names}
-    common = [one for one in sentences if len(one.said) == len(names)]
+    said = {
+        name: frozenset(sentence.key for sentence in sentences if name in sentence.said)
+        for name in names
+    }
+    common = [sentence for sentence in sentences if len(sentence.said) == len(names)]
     most, agreeing = Counter(said.values()).most_common(1)[0]
     remarks = [f"{name} is cut off in mid-{kind}" for name, kind in _breaks(sentences)]
     if agreeing == len(names):

@@ -1,4 +1,4 @@
-"""What the Document tab shows: a map of all cuts, a page as printed or rendered, its chunks."""
+"""The Document tab: a map of all chunks, a page as printed or rendered, and its chunks."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers.pdf.picture import KeptPages, PagePicture
 
 DPI = 144
-"""Of a printed page: sharp on a screen of two pixels a point at the width it is shown in."""
+"""Resolution of a printed page: sharp on a screen of two pixels a point at the width shown."""
 LONGEST = 4_000
 """Characters of a chunk that its card shows."""
 LISTED = 60
@@ -64,13 +64,13 @@ def map_html(shown: Shown) -> Markup:
     length, rows = len(shown.text), []
     for strategy in shown.cuts.strategies:
         pieces = shown.pieces(strategy)
-        inside = sum(one.cut is not None for one in pieces)
-        hits = sum(one.is_retrieved for one in pieces)
+        inside = sum(piece.inside is not None for piece in pieces)
+        hits = sum(piece.is_retrieved for piece in pieces)
         said = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
         rows.append(
             {
                 "strategy": strategy,
-                "cuts": strip_of(pieces, length),
+                "strip": strip_of(pieces, length),
                 "chunks": f"{len(pieces):,}",
                 "said": said + (f", {hits} retrieved" if hits else ""),
             }
@@ -80,8 +80,8 @@ def map_html(shown: Shown) -> Markup:
         rows=rows,
         gold=flags_of(shown.gold, length),
         ticks=[
-            {"page": f"{one.page:,}", "x": f"{100 * one.x / WIDTH:.1f}%", "is_main": one.is_main}
-            for one in ruler(shown.pages.starts, length)
+            {"page": f"{tick.page:,}", "x": f"{100 * tick.x / WIDTH:.1f}%", "is_main": tick.is_main}
+            for tick in ruler(shown.pages.starts, length)
         ],
         width=WIDTH,
         height=HEIGHT,
@@ -96,11 +96,11 @@ def where_html(shown: Shown) -> Markup:
 
 
 def summary_html(shown: Shown) -> Markup:
-    """What a strategy made of the document, in one line, and what went wrong in it."""
+    """Describe the chunks of a strategy in one line, with its errors and unlocated chunks."""
     cuts, strategy, document = shown.cuts, shown.strategy, shown.document
     if not strategy:
         return render("summary", facts=_NO_PARSER, error=None, lost=[], lost_said="")
-    nodes, lost = cuts.nodes(strategy, document), cuts.unplaced(strategy, document)
+    nodes, lost = cuts.nodes(strategy, document), cuts.unlocated(strategy, document)
     sizes = [int(node.metadata.get(TOKEN_COUNT) or 0) for node in nodes]
     known = cuts.comparison.statistics.get(strategy)
     over = sum(bool(node.metadata.get(OVERSIZED)) for node in nodes)
@@ -136,7 +136,10 @@ def page_html(shown: Shown, kept: KeptPages) -> Markup:
         page=shown.page,
         drawn=drawn,
         why=why,
-        legend=[{"strategy": one, "cuts": _cuts_here(shown, one)} for one in shown.cuts.strategies],
+        legend=[
+            {"strategy": strategy, "splits": _splits_here(shown, strategy)}
+            for strategy in shown.cuts.strategies
+        ],
         question=shown.question,
         cards=[_card(shown, piece) for piece in here[:LISTED]],
         more=f"{len(here) - LISTED:,}" if len(here) > LISTED else None,
@@ -157,16 +160,16 @@ def _picture(shown: Shown, kept: KeptPages) -> tuple[PagePicture | None, str | N
         return None, GONE
 
 
-def _cuts_here(shown: Shown, strategy: str) -> str:
-    starts = [one.span.start for one in shown.here(strategy)]
+def _splits_here(shown: Shown, strategy: str) -> str:
+    starts = [piece.span.start for piece in shown.here(strategy)]
     number = sum(shown.span.start < at < shown.span.end for at in starts)
-    return f"{number:,} cut" if number == 1 else f"{number:,} cuts"
+    return f"{number:,} split" if number == 1 else f"{number:,} splits"
 
 
 def _printed(shown: Shown, picture: PagePicture) -> Markup:
     surface = PdfSurface(picture.page, picture.places, shown.span.of(shown.text), shown.span.start)
     strategies = shown.cuts.strategies
-    columns = [shown.here(one) for one in strategies]
+    columns = [shown.here(strategy) for strategy in strategies]
     here = shown.here(shown.strategy)
     pad = padding(surface)
     return render(
@@ -177,25 +180,25 @@ def _printed(shown: Shown, picture: PagePicture) -> Markup:
         is_wide=picture.width > picture.height,
         image=_image(picture),
         chunks=[
-            {"number": one.number, "cls": _tint(shown, one), "path": _path(surface, one.span)}
-            for one in here
+            {"number": piece.number, "cls": _tint(shown, piece), "path": _path(surface, piece.span)}
+            for piece in here
         ],
-        gold="".join(_path(surface, one) for one in shown.gold),
-        lost=[one.number + 1 for one in here if surface.is_lost(one.span)],
-        lost_gold=any(surface.is_lost(one) for one in shown.gold),
+        gold="".join(_path(surface, span) for span in shown.gold),
+        lost=[piece.number + 1 for piece in here if surface.is_lost(piece.span)],
+        lost_gold=any(surface.is_lost(span) for span in shown.gold),
         rails=[
-            {"strategy": strategies[one.column], "cls": one.cls, "path": one.path}
-            for one in page_rails(surface, columns)
+            {"strategy": strategies[rail.column], "cls": rail.cls, "path": rail.path}
+            for rail in page_rails(surface, columns)
         ],
         notches=[
             {
-                "strategy": strategies[one.column],
-                "cut": one.cut,
-                "x": f"{one.x - 0.9:.1f}",
-                "y": f"{one.top - 2:.1f}",
-                "height": f"{one.height + 4:.1f}",
+                "strategy": strategies[notch.column],
+                "inside": notch.inside,
+                "x": f"{notch.x - 0.9:.1f}",
+                "y": f"{notch.top - 2:.1f}",
+                "height": f"{notch.height + 4:.1f}",
             }
-            for one in page_notches(surface, columns)
+            for notch in page_notches(surface, columns)
         ],
         runs=[
             {
@@ -235,10 +238,10 @@ def _tint(shown: Shown, piece: DrawnChunk) -> str:
 
 def _rendered(shown: Shown) -> Markup:
     strategies, known = shown.cuts.strategies, shown.cuts.documents[shown.document].metadata
-    columns = [shown.here(one) for one in strategies]
+    columns = [shown.here(strategy) for strategy in strategies]
     here = shown.here(shown.strategy)
-    marks = [TextMark(one.span, _tint(shown, one), one.number) for one in here]
-    marks += [TextMark(one, "rn-gold") for one in shown.gold]
+    marks = [TextMark(piece.span, _tint(shown, piece), piece.number) for piece in here]
+    marks += [TextMark(span, "rn-gold") for span in shown.gold]
     blocks = text_blocks(shown.text, shown.span, format_in(known, shown.text), marks)
     source = str(known.get(SOURCE) or "")
     return render(
@@ -248,13 +251,13 @@ def _rendered(shown: Shown) -> Markup:
         strip=f"{STRIP:.0f}",
         blocks=[
             {
-                "html": one.html,
+                "html": block.html,
                 "rails": [
                     {"strategy": strategies[rail.column], "cls": rail.cls, "path": rail.path}
-                    for rail in block_rails(one.span, columns)
+                    for rail in block_rails(block.span, columns)
                 ],
             }
-            for one in blocks
+            for block in blocks
         ],
     )
 
@@ -272,7 +275,7 @@ def _card(shown: Shown, piece: DrawnChunk) -> dict[str, Any]:
         "cls": _tint(shown, piece),
         "is_open": piece.number == shown.chosen,
         "facts": " · ".join(_facts(node, tokens)),
-        "cut": piece.cut,
+        "inside": piece.inside,
         "rank": rank,
         "words": in_a_line(node.text[:180])[:90],
         "headings": [str(name) for name in data.get(HEADING_PATH) or ()],
@@ -292,4 +295,4 @@ def _facts(node: TextNode, tokens: int) -> list[str]:
         "holds " + ", ".join(map(str, data[BLOCKS])) if data.get(BLOCKS) else None,
         "over the size limit" if data.get(OVERSIZED) else None,
     ]
-    return [one for one in facts if one]
+    return [fact for fact in facts if fact]

@@ -1,4 +1,4 @@
-"""What a decision rests on: the plot, the comparison with the baseline, questions, numbers."""
+"""Evidence for a decision: the plot, the comparison with the baseline, questions, numbers."""
 
 from __future__ import annotations
 
@@ -72,7 +72,9 @@ def _step(cell: Cell, base: Cell) -> int:
 
 def _points(report: EvaluationReport, row: Row, base: Row) -> str:
     pair = {row.name, base.name}
-    contrast = next((one for one in report.contrasts if {one.left, one.right} == pair), None)
+    contrast = next(
+        (contrast for contrast in report.contrasts if {contrast.left, contrast.right} == pair), None
+    )
     if contrast is None:
         return f"{100 * (row.mean - base.mean):+.1f}"
     gap = contrast.of(row.name)
@@ -178,7 +180,9 @@ def _asked(report: EvaluationReport, line: MatrixLine) -> str:
 
 def _where(session: PageSession, line: MatrixLine) -> str:
     first = line.question.gold[0][0]
-    document = next((one for one in session.documents if one.id_ == first.document), None)
+    document = next(
+        (document for document in session.documents if document.id_ == first.document), None
+    )
     pages = PageMap.of(document.metadata) if document else None
     page = f"p. {pages.page_of(first.start)}" if pages else ""
     name = display_name(document.metadata) if document else None
@@ -198,12 +202,14 @@ def _word(cell: Cell) -> str:
 
 def place_of(report: EvaluationReport, number: int) -> ChunkLocation | None:
     """Return where the answer of a line of the table stands; None if there is no such line."""
-    line = next((one for one in matrix(report).lines if one.number == number), None)
+    line = next((line for line in matrix(report).lines if line.number == number), None)
     if line is None:
         return None
     answer = line.question.gold[0]
     document = answer[0].document
-    gold = tuple(Span(one.start, one.end) for one in answer if one.document == document)
+    gold = tuple(
+        Span(passage.start, passage.end) for passage in answer if passage.document == document
+    )
     return ChunkLocation(document=document, gold=gold)
 
 
@@ -218,7 +224,7 @@ def why_html(report: EvaluationReport) -> Markup:
             for reason in REMEDIES
             if any(reason in row.reasons for row in report.rows)
         ],
-        left_out=[one.words for one in report.left_out],
+        left_out=[question.words for question in report.left_out],
     )  # fmt: skip
 
 
@@ -232,7 +238,7 @@ def _row(report: EvaluationReport, row: Row) -> dict[str, Any]:
         f"{100 * row.mean:.1f}",
         ends(row.interval) if row.interval else "",
         f"{row.chunks.mean:,.0f}",
-        *("" if one is None else f"{one:,}" for one in (cost.chunks, cost.tokens)),
+        *("" if total is None else f"{total:,}" for total in (cost.chunks, cost.tokens)),
         "" if size is None else f"{size / 1_000_000:,.1f}",
         f"{cost.search_ms:,.1f}" if cost.search_ms else "",
     )

@@ -1,4 +1,4 @@
-"""What is shown of a retrieved chunk: its place, scores and text, with what was quoted marked."""
+"""Values for the template of a retrieved chunk: place, scores, and text with marked quotes."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def hit_view(
     best: float | None,
     also: Sequence[str] | None,
 ) -> dict[str, Any]:
-    """What the template shows of a chunk.
+    """Return the values that the template of a chunk fills in.
 
     Args:
         turn: it belongs to.
@@ -43,8 +43,8 @@ def hit_view(
     cited = [pair for pair in enumerate(answer.citations, start=1) if answer.hit_of(pair[1]) is hit]
     metadata, node = hit.found.metadata, hit.node
     edges = turn.edges.get(node.node_id, Edges()) if hit.found is node else Edges()
-    held = (one for source in answer.sources for one in (*source.hits, *source.copies))
-    packed = any(hit.rank == one.rank for one in held)
+    held = (read for source in answer.sources for read in (*source.hits, *source.copies))
+    packed = any(hit.rank == read.rank for read in held)
     labels = [("rn-cited", "cited")] if cited else []
     labels += [] if packed else [("rn-left", "no room")]
     level, score, explained = _score(turn, hit, best)
@@ -74,7 +74,7 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
     if metadata.get(TOKEN_COUNT) is not None:
         yield count(int(metadata[TOKEN_COUNT]), "token")
     if hit.surroundings is not None and hit.found is hit.node:
-        tokens = sum(one.tokens for one in answer.read_of(hit))
+        tokens = sum(passage.tokens for passage in answer.read_of(hit))
         yield f"read with it: {count(tokens, 'token')}" if tokens else "read already with another"
     if cosine is not None:
         yield f"distance {_rounded(1 - cosine):.2f}"
@@ -84,7 +84,7 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
 
 
 def _score(turn: Turn, hit: Hit, best: float | None) -> tuple[str, str, str]:
-    """How good the match is in a word, that with the similarity, and where it is from."""
+    """Return the quality of a match in a word, the same with its score, and an explanation."""
     scale, cosine = turn.scale, _rounded(hit.similarity)
     level = scale.level(hit.similarity, best) if scale else "unknown"
     explained = []
@@ -144,5 +144,5 @@ def _marked(text: str, spans: Sequence[tuple[int, int, int]]) -> Iterator[tuple[
 
 
 def anchor(turn: Turn, position: int) -> str:
-    """What the elements of a column are called on the page."""
+    """Return the id that the elements of a column begin with on the page."""
     return f"rn-{turn.number}-{position}"

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 MAX_SEARCH = 200
 """Characters that are searched for."""
 _PER_MILLE = 1000
+"""Steps of the place on a strip that a page sends."""
 GONE = "These chunks no longer exist: the documents have been split again."
 NOT_HERE = "This column searches an index of its own: its chunks are not drawn on the page."
 
@@ -110,7 +111,7 @@ def show_found(
 
 
 def _shown(session: PageSession) -> Shown | None:
-    """What of the documents is shown; None while nothing is loaded."""
+    """Return the part of the documents that is shown; None while nothing is loaded."""
     cuts, place = session.cuts, session.place
     if cuts is None or not cuts.documents:
         return None
@@ -128,7 +129,9 @@ def _shown(session: PageSession) -> Shown | None:
         page = page_at(pages.starts, place.gold[0].start)
     elif chosen is not None:
         page = page_at(pages.starts, span_of(nodes[chosen]).start)
-    marked = tuple(one.span for one in session.questions.marked if one.document == document)
+    marked = tuple(
+        passage.span for passage in session.questions.marked if passage.document == document
+    )
     turn = session.turns[-1] if session.turns else None
     return Shown(
         cuts=cuts,
@@ -195,7 +198,7 @@ def _location(
     if cuts is None or answer is None:
         return None
     gold: tuple[Span, ...] = ()
-    hit = next((one for one in answer.hits if one.rank == rank), None)
+    hit = next((hit for hit in answer.hits if hit.rank == rank), None)
     if cited:
         places = cited_places(answer)
         place = places[cited - 1] if cited <= len(places) else ()

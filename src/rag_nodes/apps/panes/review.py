@@ -44,6 +44,7 @@ DRAFTS = 10
 _AROUND, _MAX_PASSAGE, _MAX_SHOWN = 280, 1600, 6
 """Characters beside a passage, characters of a passage, and passages or answers that are shown."""
 _MAX_REASONS = 12
+"""Reasons that are listed for questions without an answer in the documents."""
 _MORE = "…"
 _AGAIN = "This is not the text of the document as it is loaded now: select it again."
 _COMPARED = 12
@@ -155,7 +156,9 @@ def upload(session: PageSession, path: Path) -> None:
         raise ConfigurationError(str(error).replace(str(path), path.name)) from error
     session.decider.start()
     first = found.questions[0].text if found.questions else ""
-    session.reviewed = next((one.id for one in _all(session) if one.text == first), "")
+    session.reviewed = next(
+        (question.id for question in _all(session) if question.text == first), ""
+    )
     said = f"{count(len(found.questions), 'question')} added from {path.name}."
     show_review(session, taken(said, found))
 
@@ -174,12 +177,12 @@ def download(session: PageSession) -> str:
 
 def show_passage(session: PageSession, question: str, answer: int, passage: int) -> None:
     """Show a passage of an answer on the page."""
-    asked = next((one for one in _all(session) if one.id == question), None)
+    asked = next((known for known in _all(session) if known.id == question), None)
     if asked is None or answer >= len(asked.gold) or passage >= len(asked.gold[answer]):
         return
     chosen = asked.gold[answer][passage]
-    others = [one.span for one in asked.gold[answer] if one is not chosen
-              and one.document == chosen.document]  # fmt: skip
+    others = [passage.span for passage in asked.gold[answer] if passage is not chosen
+              and passage.document == chosen.document]  # fmt: skip
     show_page(session, ChunkLocation(document=chosen.document, gold=(chosen.span, *others)))
 
 
@@ -213,20 +216,22 @@ def review_html(session: PageSession, note: Markup | str = "") -> Markup:
 
 def marked_html(session: PageSession) -> Markup:
     """Draw the marked passages and a box for their question, which the last one may be."""
-    texts = {one.id_: one.text for one in session.documents}
+    texts = {document.id_: document.text for document in session.documents}
     marked = session.questions.marked
     return render(
         "marked",
-        passages=[_shortened(one.span.of(texts.get(one.document, ""))) for one in marked],
+        passages=[
+            _shortened(passage.span.of(texts.get(passage.document, ""))) for passage in marked
+        ],
         question=session.turns[-1].question if session.turns else "",
     )
 
 
-def selected(cuts: Cuts | None, sent: Mapping[str, Any]) -> Passage | None:
+def selected(loaded: Cuts | None, sent: Mapping[str, Any]) -> Passage | None:
     """Return the passage that was selected on the page, without blank space at its ends.
 
     Args:
-        cuts: what is loaded.
+        loaded: the documents with their chunks.
         sent: document, start and end, and the text as it was drawn.
 
     Returns:
@@ -234,9 +239,9 @@ def selected(cuts: Cuts | None, sent: Mapping[str, Any]) -> Passage | None:
     """
     document = str(sent.get("document"))
     start, last = (number_in(str(sent.get(name, ""))) for name in ("start", "end"))
-    if cuts is None or document not in cuts.documents or start is None or last is None:
+    if loaded is None or document not in loaded.documents or start is None or last is None:
         return None
-    text = cuts.text_of(document)
+    text = loaded.text_of(document)
     said, drawn = _letters(text[start:last]), _letters(str(sent.get("text", "")))
     # Marks of Markdown are not drawn, and headers of the page are not in the text.
     if not said or said[:_COMPARED] != drawn[:_COMPARED] or said[-_COMPARED:] != drawn[-_COMPARED:]:
@@ -265,7 +270,7 @@ def _as_long_as_looked_for(session: PageSession, drafts: list[Question]) -> list
     """Return drafts whose answers are as long as the answers that the visitor looks for."""
     if (length := session.decider.length) == ANSWER_LENGTHS[0]:
         return drafts
-    documents = {one.id_: one for one in session.documents}
+    documents = {document.id_: document for document in session.documents}
     return [as_long(question, documents, CHARACTERS[length]) for question in drafts]
 
 

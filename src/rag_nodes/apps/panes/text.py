@@ -64,11 +64,11 @@ def answer_text(text: str, marks: Sequence[Mark], links: Links, *, quoted: bool 
         kept = _BEHIND_ROW.sub(r"\1 \2|", placed)
         return render_markdown(kept, write, above=_ABOVE, links=True).html
     parts = placed.split(BETWEEN_EXTRACTS)
-    return Markup().join(_quote(one, write) for one in parts if one.strip())
+    return Markup().join(_quote(part, write) for part in parts if part.strip())
 
 
 def growing_text(text: str, *, quoted: bool) -> Markup:
-    """What has arrived of an answer: nothing in it can be opened yet."""
+    """Draw the text of an answer that has arrived so far; nothing in it can be opened yet."""
     arrived = _UNFINISHED.sub("", text)
     marks = () if quoted else marks_of(arrived)
     answer = answer_text(arrived, marks, _no_link, quoted=quoted)
@@ -121,7 +121,8 @@ def _written(text: str, marks: Sequence[Mark], links: Links) -> Markup:
 def asking_view(asking: Asking) -> Markup:
     """A question that is being answered: its columns as they grow."""
     texts = [
-        growing_text(one.text, quoted=asking.quoted) if one.text else None for one in asking.growing
+        growing_text(column.text, quoted=asking.quoted) if column.text else None
+        for column in asking.growing
     ]
     waiting = "" if asking.growing else "Processing documents… The answer will follow."
     return render("asking", asking=asking, texts=texts, waiting=waiting)

@@ -31,6 +31,7 @@ _MIN_SHARE = 0.1
 _MAX_FILES = 5
 """Documents that stand in the line; further ones can be unfolded."""
 _SUGGESTED = 3
+"""Questions that are suggested."""
 LOST = (
     "This server no longer has the documents and answers of this tab: it was restarted, or the tab "
     "was idle for too long. Load your documents again."

@@ -58,7 +58,7 @@ def strip_of(pieces: Sequence[DrawnChunk], length: int) -> Strip:
         length: characters of the document.
     """
     scale = WIDTH / max(1, length)
-    overlaps = any(one.span.end > other.span.start for one, other in pairwise(pieces))
+    overlaps = any(piece.span.end > other.span.start for piece, other in pairwise(pieces))
     gap = min(1.5, WIDTH / max(1, len(pieces)) / 4)
     lane = HEIGHT // 2 if overlaps else HEIGHT
     plain: list[str] = []
@@ -69,7 +69,7 @@ def strip_of(pieces: Sequence[DrawnChunk], length: int) -> Strip:
         y = lane * 3 // 2 if overlaps and piece.number % 2 else lane // 2
         path = f"M{x:.1f} {y}h{wide:.1f}"
         (retrieved if piece.is_retrieved else plain).append(path)
-        if piece.cut:
+        if piece.inside:
             notches.append(f"M{x:.1f} {HEIGHT}v{-NOTCH}")
     return Strip(lane, "".join(plain), "".join(retrieved), "".join(notches))
 

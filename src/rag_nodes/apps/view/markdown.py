@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 _DEEPEST = 6
 """The last level of headings in HTML."""
 _SIDED = ("paragraph_open", "heading_open", "td_open", "th_open", "list_item_open")
-"""What takes its direction from what it says."""
+"""Elements that take their direction of writing from their text."""
 _UNPRINTABLE = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 """Control characters, and half characters no encoder takes."""
 _LINE_END = re.compile(r"<br ?/?>", re.IGNORECASE)
-"""As cells of tables have it, which stand on one line."""
+"""Line breaks in cells of tables, which stand on one line."""
 _LINK = Markup('<a href="{}" target="_blank" rel="noopener noreferrer nofollow">{}')
 _HOST = Markup('<span class="rn-host"> ({})</span>')
 
@@ -91,11 +91,11 @@ def _parser(*, emphasis: bool = True) -> MarkdownIt:
 
 
 class _Renderer(RendererHTML):
-    """What becomes of a token is the method of its type; `env` is that of `_html`."""
+    """Renderer with a method for each type of token; `env` is that of `_html`."""
 
     def text(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
         lines = _LINE_END.split(tokens[at].content)
-        return "<br>".join(str(env["write"](one)) for one in lines)
+        return "<br>".join(str(env["write"](line)) for line in lines)
 
     def code_inline(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
         return f"<code>{env['write'](tokens[at].content)}</code>"

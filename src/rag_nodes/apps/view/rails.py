@@ -26,21 +26,21 @@ HEIGHT = 1000
 class DrawnChunk(NamedTuple):
     """A chunk as it is drawn: its position in its strategy, from 0, and its place in the document.
 
-    `is_retrieved` where it was found for the question that is looked at; `cut` is what its
-    beginning cuts in two.
+    `is_retrieved` if it was retrieved for the question that is shown; `inside` is what its
+    beginning splits in two.
     """
 
     number: int
     span: Span
     is_retrieved: bool = False
-    cut: Inside | None = None
+    inside: Inside | None = None
 
 
 class Rail(NamedTuple):
     """The parts of the rails of the strategy in `column` that look the same, as one path of an SVG.
 
-    `cls` is "rn-odd" or "rn-even", so that neighbours can be told apart and overlap is darker, with
-    "rn-hit" where it was retrieved.
+    `cls` is "rn-odd" or "rn-even", so that neighbours differ and overlap is darker, with
+    "rn-hit" if the chunk was retrieved.
     """
 
     column: int
@@ -49,13 +49,13 @@ class Rail(NamedTuple):
 
 
 class Notch(NamedTuple):
-    """Where a chunk of the strategy in `column` begins inside of something, which is `cut` in two.
+    """The beginning of a chunk of the strategy in `column` inside a word, line or sentence.
 
-    `x` is that of the cut, `top` the upper edge of the line, which is `height` high.
+    `x` is its position, `top` the upper edge of the line, which is `height` high.
     """
 
     column: int
-    cut: Inside
+    inside: Inside
     x: float
     top: float
     height: float
@@ -102,14 +102,14 @@ def padding(surface: PdfSurface) -> float:
 
 
 def page_notches(surface: PdfSurface, columns: Sequence[Sequence[DrawnChunk]]) -> list[Notch]:
-    """Where chunks begin inside a word, line or sentence of a printed page."""
+    """Return the beginnings of chunks inside a word, line or sentence of a printed page."""
     notches = []
     for column, pieces in enumerate(columns):
         for piece in pieces:
             begins = surface.span.start <= piece.span.start < surface.span.end
-            if begins and piece.cut and (at := surface.placed(piece.span)):
+            if begins and piece.inside and (at := surface.placed(piece.span)):
                 left, top, _, bottom = surface.page.glyphs.boxes[at[0]]
-                notches.append(Notch(column, piece.cut, left, top, bottom - top))
+                notches.append(Notch(column, piece.inside, left, top, bottom - top))
     return notches
 
 
@@ -153,14 +153,14 @@ def _by_flow(at: Sequence[int], flows: Sequence[_Flow]) -> list[tuple[int, int, 
     found = []
     for number, flow in enumerate(flows):
         end = flows[number + 1].first if number + 1 < len(flows) else 1 << 60
-        within = [one for one in at if flow.first <= one < end]
+        within = [position for position in at if flow.first <= position < end]
         if within:
             found.append((within[0], within[-1], flow))
     return found
 
 
 def _height(box: Box, flow: _Flow, side: int) -> float:
-    """How far down a cut within a line is: as far down the line as it is along it."""
+    """Return how far down an edge within a line is: as far down the line as it is along it."""
     share = (box[side] - flow.left) / max(1.0, flow.right - flow.left)
     return box[1] + (box[3] - box[1]) * share
 
@@ -169,7 +169,7 @@ def _lane(
     column: int, columns: int, flow: _Flow, flows: Sequence[_Flow], page: float
 ) -> tuple[float, float]:
     """Left edge and width of a strategy's rail beside a flow."""
-    lefts, rights = min(one.left for one in flows), max(one.right for one in flows)
+    lefts, rights = min(other.left for other in flows), max(other.right for other in flows)
     width = STRIP / columns
     if flow.left > page / 2:
         start = rights + GAP if page - rights >= STRIP + GAP else page

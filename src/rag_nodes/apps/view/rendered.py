@@ -73,7 +73,7 @@ def text_blocks(
 
 
 class _Rendered:
-    """One block: rendered once to see what it shows, and once more with marks around that."""
+    """One block: rendered to see what it shows, and again with marks around that."""
 
     def __init__(
         self, text: str, start: int, marks: Sequence[TextMark], level: int | None, *, is_plain: bool
@@ -109,9 +109,9 @@ class _Rendered:
         for at, on in enumerate(align(self._text, shown, lines)):
             if on >= 0:
                 origins[on] = at
-        for on, one in enumerate(shown):
+        for on, character in enumerate(shown):
             before = origins[on - 1] if on else -1
-            if origins[on] < 0 and one == self._text[before + 1 : before + 2]:
+            if origins[on] < 0 and character == self._text[before + 1 : before + 2]:
                 origins[on] = before + 1
         return origins
 
@@ -140,6 +140,6 @@ class _Rendered:
             return Markup("{}").format(shown)
         at = self._start + origin
         held = [mark for mark in self._marks if mark.span.start <= at < mark.span.end]
-        cls = " ".join(dict.fromkeys(one.cls for one in held))
-        numbers = " ".join(str(one.number) for one in held if one.number is not None)
+        cls = " ".join(dict.fromkeys(mark.cls for mark in held))
+        numbers = " ".join(str(mark.number) for mark in held if mark.number is not None)
         return _PIECE.format(cls, numbers, at, shown)

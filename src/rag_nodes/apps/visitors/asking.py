@@ -163,4 +163,4 @@ class Conversation:
                 asking = self.asking = asking.after(name, event)
                 self._changed(asking.number)
             report = self._stream.report()
-        return report, {one.name: one.text for one in asking.growing if one.stopped}
+        return report, {column.name: column.text for column in asking.growing if column.stopped}

@@ -129,7 +129,7 @@ class ChosenColumns:
                 f"At most {MOST_COLUMNS} columns are compared. Untick a column first."
             )
         wanted = {*self.ticked, name} if is_ticked else {*self.ticked} - {name}
-        self.ticked = tuple(one for one in self.offer if one in wanted)
+        self.ticked = tuple(column for column in self.offer if column in wanted)
         if name == self.baseline and not is_ticked:
             self.baseline = ""
         if is_ticked or self.chosen not in self.ticked:
@@ -143,7 +143,7 @@ class ChosenColumns:
 
     def set_option(self, name: str, field: str, value: float) -> None:
         """Change a number of a column; numbers without a slider change nothing."""
-        ranges = {one.field: one for one in sliders_of(self.offer[name])} if (
+        ranges = {option.field: option for option in sliders_of(self.offer[name])} if (
             name in self.offer) else {}  # fmt: skip
         if field not in ranges:
             return
@@ -164,10 +164,10 @@ def sliders_of(preset: Preset) -> list[OptionRange]:
     """Return the numbers of a column that have a slider: size, overlap, and one more."""
     if isinstance(preset, FoundColumn):
         return []
-    ranges = [one for one in ranges_of(preset) if "." not in one.field]
-    first = sorted(ranges, key=lambda one: (one.field != _SIZE, one.field != _OVERLAP))
+    ranges = [option for option in ranges_of(preset) if "." not in option.field]
+    first = sorted(ranges, key=lambda option: (option.field != _SIZE, option.field != _OVERLAP))
     if preset.embeds:  # the percentile decides where such a parser splits
-        first.sort(key=lambda one: (one.field != _SIZE, "percentile" not in one.field))
+        first.sort(key=lambda option: (option.field != _SIZE, "percentile" not in option.field))
     return first[:_MAX_OPTIONS]
 
 

@@ -1,4 +1,4 @@
-"""What the parsers of a session made of the documents, and what of that is shown."""
+"""Chunks that the parsers of a session made of the documents, and the part that is shown."""
 
 from __future__ import annotations
 
@@ -84,24 +84,26 @@ class Cuts:
     def nodes(self, strategy: str, document: str) -> tuple[TextNode, ...]:
         """A document's chunks as stored, in order; of families the children, which are found.
 
-        Those of a splitter of another package that have no place in the document are left out:
-        they can be neither drawn nor measured, see `unplaced`.
+        Chunks of a splitter of another package that are not located in the document are left out:
+        they can be neither drawn nor measured, see `unlocated`.
 
         Raises:
             StoreError: they cannot be read, for example because the visitor just left.
         """
-        return tuple(one for one in self._all(strategy, document) if one.start_char_idx is not None)
+        return tuple(
+            node for node in self._all(strategy, document) if node.start_char_idx is not None
+        )
 
-    def unplaced(self, strategy: str, document: str) -> tuple[TextNode, ...]:
+    def unlocated(self, strategy: str, document: str) -> tuple[TextNode, ...]:
         """A document's chunks that stand nowhere in it for certain; none of parsers of ours.
 
         Raises:
             StoreError: they cannot be read.
         """
-        return tuple(one for one in self._all(strategy, document) if one.start_char_idx is None)
+        return tuple(node for node in self._all(strategy, document) if node.start_char_idx is None)
 
     def recovery(self, strategy: str, documents: Sequence[str] | None = None) -> str:
-        """How many chunks of a splitter of another package have a place; "" for parsers of ours.
+        """Say how many chunks of a splitter of another package are located; "" for our parsers.
 
         Args:
             strategy: name of the parser.
@@ -113,8 +115,8 @@ class Cuts:
         if not isinstance(self.comparison.parsers[strategy], ForeignNodeParser):
             return ""
         asked = list(self.documents) if documents is None else documents
-        lost = sum(len(self.unplaced(strategy, one)) for one in asked)
-        chunks = sum(len(self._all(strategy, one)) for one in asked)
+        lost = sum(len(self.unlocated(strategy, document_id)) for document_id in asked)
+        chunks = sum(len(self._all(strategy, document_id)) for document_id in asked)
         return recovery_in_words(lost, chunks, always=True)
 
     def _all(self, strategy: str, document: str) -> tuple[TextNode, ...]:
@@ -133,7 +135,7 @@ class Cuts:
         return self._nodes[strategy, document]
 
     def cut_by(self, strategy: str, document: str) -> tuple[Inside | None, ...]:
-        """What the beginning of each of a document's chunks cuts in two.
+        """Return what the beginning of each of a document's chunks splits in two.
 
         Raises:
             StoreError: they cannot be read.
@@ -142,11 +144,11 @@ class Cuts:
             text = self.text_of(document)
             finder = EdgeFinder(text, format_in(self.documents[document].metadata, text))
             nodes = self.nodes(strategy, document)
-            self._cut[strategy, document] = tuple(finder.of(span_of(one)).start for one in nodes)
+            self._cut[strategy, document] = tuple(finder.of(span_of(node)).start for node in nodes)
         return self._cut[strategy, document]
 
     def edges(self, report: ComparisonReport) -> dict[str, Edges]:
-        """What the chunks of some answers cut in two, by node id; of those cut out of the text."""
+        """Return what the chunks of some answers split in two, by node id, if they are located."""
         finders: dict[str, EdgeFinder] = {}
         found = {}
         for column in report.columns:
@@ -172,7 +174,7 @@ def span_of(node: TextNode) -> Span:
 
 
 class ChunkLocation(NamedTuple):
-    """What of a session's documents to show; anything that does not exist falls back to the first.
+    """The part of a session's documents to show; what does not exist falls back to the first.
 
     `strategy` None is the chosen column. `page` counts from 1, `chosen` is the position of a chunk,
     from 0, whose page is shown, and `gold` are characters to point out, whose page is shown first.
@@ -199,7 +201,7 @@ class Pages(NamedTuple):
 
 
 class Shown(NamedTuple):
-    """What of a document is shown.
+    """The part of a document that is shown.
 
     `strategy` is whose chunks are tinted, "" if there is no parser, `page` counts from 1, `chosen`
     is the position of a chunk and `gold` are characters to point out; `ranks` are those of the
@@ -218,12 +220,12 @@ class Shown(NamedTuple):
 
     @property
     def text(self) -> str:
-        """Of the whole document."""
+        """Text of the whole document."""
         return self.cuts.text_of(self.document)
 
     @property
     def span(self) -> Span:
-        """What the page holds."""
+        """Characters of the page in the document."""
         return Span(
             self.pages.starts[self.page - 1], (*self.pages.starts, len(self.text))[self.page]
         )
@@ -239,7 +241,7 @@ class Shown(NamedTuple):
 
     def here(self, strategy: str) -> list[DrawnChunk]:
         """Those that share characters with the page."""
-        return [one for one in self.pieces(strategy) if one.span.overlap(self.span)]
+        return [piece for piece in self.pieces(strategy) if piece.span.overlap(self.span)]
 
 
 def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
@@ -249,7 +251,7 @@ def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
     if not starts:
         return Pages(part_starts(text, format_in(known, text)), unit="part")
     source = str(known.get(SOURCE))
-    path = next((one for one in paths if source in {str(one), str(one.resolve())}), None)
+    path = next((path for path in paths if source in {str(path), str(path.resolve())}), None)
     if path is None or path.suffix.lower() != ".pdf":
         return Pages(starts)
     if not path.is_file():

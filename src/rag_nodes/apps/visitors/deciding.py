@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 ENOUGH = 10
-"""Accepted questions from which they decide in place of passages without being told to."""
+"""Accepted questions from which a sweep uses them in place of passages automatically."""
 QUIET = 2.0
 """Seconds after an upload before the processor is taken, so that a first question does not wait."""
 MOST_SECONDS = 1800.0
@@ -44,13 +44,13 @@ _RESTING = 0.5
 """Seconds between two looks whether a question is still being answered."""
 _AT_ONCE = Leases(1)
 """Sweeps of all visitors at the same time: each keeps a core busy."""
-_LOW = 10
+_SWEEP_NICENESS = 10
 """Niceness of the processes that measure: a question has nine tenths of a core they share."""
 _MOST_WORKERS = 4
-"""Of those processes; half of the cores, where that is less."""
+"""Processes that measure; half of the cores, if that is less."""
 STOPPED = "Stopped. Keeping the default settings."
 About = tuple[object, ...]
-"""What a sweep is about: by what it decides, models, documents, columns of one's own."""
+"""Subject of a sweep: what it decides by, models, documents and the visitor's own columns."""
 _FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason in its log"
 _CHARACTERS_OF_A_TOKEN = 4
 
@@ -90,7 +90,7 @@ class Decider:
 
     @property
     def verdict(self) -> EvaluationReport | None:
-        """What was found about what is asked now; None while that is nothing."""
+        """Report on the present subject; None while there is none."""
         return self._found.get(self._about)
 
     @property
@@ -100,7 +100,7 @@ class Decider:
 
     @property
     def step(self) -> Step | None:
-        """How far the sweep is; None before it has begun."""
+        """Progress of the sweep; None before it has begun."""
         sweep = self._sweep
         return sweep.step if sweep else None
 
@@ -119,17 +119,17 @@ class Decider:
     def accepted(self) -> int:
         """Questions that somebody asked or accepted."""
         dataset = self._session.questions.dataset
-        return sum(not one.draft for one in dataset.questions) if dataset else 0
+        return sum(not question.draft for question in dataset.questions) if dataset else 0
 
     @property
     def has_new_questions(self) -> bool:
-        """Whether there are accepted questions that nothing was decided by."""
+        """True if there are accepted questions that no decision used yet."""
         dataset = self._session.questions.dataset
         return bool(dataset and self.accepted and dataset.decisive().fingerprint not in self._about)
 
     @property
     def plan(self) -> EvaluationPlan:
-        """What is measured: in the visitor's context, and read as `recommend` reads."""
+        """Plan of the measurement: in the visitor's context, and read as `recommend` reads."""
         comparison = self._session.comparison
         return _plan_of(comparison) if comparison else EvaluationPlan(target=None)
 
@@ -141,7 +141,7 @@ class Decider:
 
     @property
     def price(self) -> str:
-        """What has to be agreed to before anything is tried; "" where nothing leaves this machine.
+        """Costs to agree to before anything is tried; "" if nothing leaves this machine.
 
         Engines of the visitor's own may cost as much as they like.
         """
@@ -152,16 +152,16 @@ class Decider:
             return f"asks {', '.join(comparison.found)} some 180 questions"
         if comparison.models.embeds_offline:
             return ""
-        characters = sum(len(one.text) for one in self._session.documents)
+        characters = sum(len(document.text) for document in self._session.documents)
         tokens = characters * rows_of(len(SWEPT), EvaluationPlan(target=None))
         model = comparison.models.embedding_name
         return f"embeds about {rounded(tokens // _CHARACTERS_OF_A_TOKEN):,} tokens with {model}"
 
-    def start(self, *, told: bool = False, by_questions: bool = False) -> None:
-        """Find out what to take, unless that is known or under way.
+    def start(self, *, is_asked: bool = False, by_questions: bool = False) -> None:
+        """Find out which setting to take, unless that is known or under way.
 
         Args:
-            told: the visitor asked for it, whatever it costs.
+            is_asked: the visitor asked for it, whatever it costs.
             by_questions: by the accepted questions, however few.
         """
         session, comparison = self._session, self._session.comparison
@@ -189,7 +189,7 @@ class Decider:
             self._sweep, self._about, self.error = None, about, ""
             self.revision += 1
             self._changed()
-            if about in self._found or (self.price and not told):
+            if about in self._found or (self.price and not is_asked):
                 return
             self._sweep = sweep = _Sweep(about)
         asked = questions or partial(probes, documents, CHARACTERS[self.length])
@@ -262,8 +262,8 @@ class Decider:
             for name, parser in self._own_parsers(comparison).items()
         }
         columns = {
-            f"{name} (yours)" if name in PRESETS else name: one
-            for name, one in {**own, **comparison.found}.items()
+            f"{name} (yours)" if name in PRESETS else name: column
+            for name, column in {**own, **comparison.found}.items()
         }
         swept = _swept(dataset, len(columns), plan)
         return recommend(
@@ -274,7 +274,9 @@ class Decider:
             models=replace(comparison.models, llm=None),
             progress=told,
             in_use=[*columns],
-            executor=Pool(min(_MOST_WORKERS, max(1, usable_cores() // 2)), niceness=_LOW),
+            executor=Pool(
+                min(_MOST_WORKERS, max(1, usable_cores() // 2)), niceness=_SWEEP_NICENESS
+            ),
         )
 
     def _own_parsers(self, comparison: Comparison) -> dict[str, object]:

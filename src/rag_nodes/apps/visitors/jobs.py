@@ -20,17 +20,17 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
 
 Stage = TypeVar("Stage")
-"""What says how far the work is."""
+"""Type of the progress of the work."""
 Made = TypeVar("Made")
-"""What comes of it."""
+"""Type of the result of the work."""
 
 
 class Job(Generic[Stage, Made]):
     """One run of what takes long, such as loading.
 
     Whoever looks at it may stop looking: the work goes on. Cancelling returns to whoever waits at
-    once. The process that reads a file is killed; a parser, or a request to a model, ends by
-    itself, and nothing comes after it.
+    once. The process that reads a file is killed; a parser, or a request to a model, ends
+    on its own, and nothing comes after it.
 
     Args:
         remedy: what to do where it was cancelled.
@@ -53,11 +53,11 @@ class Job(Generic[Stage, Made]):
 
     @property
     def seconds(self) -> float:
-        """Since it was made, or since `began_anew`."""
+        """Seconds since the job was made, or since `restart_clock`."""
         return time.monotonic() - self._started
 
-    def began_anew(self) -> None:
-        """What follows takes time of its own, from which the rest of it is estimated."""
+    def restart_clock(self) -> None:
+        """Count seconds from now: the rest is estimated from the work that follows."""
         self._started = time.monotonic()
 
     def start(
@@ -74,7 +74,7 @@ class Job(Generic[Stage, Made]):
         BackgroundThread(partial(self._run, work, room), "job", end=self.cancel).start()
 
     def result(self) -> Made:
-        """What came of it; waits for that.
+        """Wait for the work to end and return its result.
 
         Raises:
             CancelledError: it was cancelled.

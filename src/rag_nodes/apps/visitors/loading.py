@@ -1,4 +1,4 @@
-"""What loading reads and makes, before anyone uses it."""
+"""Results of loading documents, before anyone uses them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Loaded:
-    """What loading has made of `paths`, before anyone uses it.
+    """Result of loading `paths`, before anyone uses it.
 
     `files` says how each ended, by the name its document goes by; `comparison` has the store that
     holds the chunks, and `scale` says how similarities of the embedding model read.
@@ -77,7 +77,7 @@ def _outcome(result: ReadResult) -> tuple[str, FileOutcome]:
 
 
 def outcomes(files: Mapping[str, FileOutcome], report: DocumentsReport) -> tuple[FileOutcome, ...]:
-    """How each file ended, in the words of the ingest where it got that far."""
+    """Return how each file ended, in the words of the ingest if it got that far."""
     ingested = {outcome.path: outcome for outcome in report.files}
     return tuple(
         replace(ingested[path], seconds=row.seconds) if path in ingested else row

@@ -37,7 +37,7 @@ OF_THE_EXAMPLE = (
 )
 _EXAMPLE = "ferry.pdf"
 _MOST_CHARACTERS = 90
-"""Of a suggestion: a longer one fits no button."""
+"""Length of a suggestion: a longer question fits no button."""
 
 
 class Questions:
@@ -53,7 +53,7 @@ class Questions:
         self._revision = 0
 
     def __len__(self) -> int:
-        """How many there are."""
+        """Return the number of questions."""
         dataset = self._dataset
         return len(dataset.questions) if dataset else 0
 
@@ -94,14 +94,14 @@ class Questions:
         """
         with self._lock:
             kept = enumerate(self._marked) if position is not None else ()
-            self._marked = tuple(one for number, one in kept if number != position)
+            self._marked = tuple(passage for number, passage in kept if number != position)
 
     def take(self, dataset: Dataset) -> Dataset:
-        """Add those of a file, and its list of what could not be placed.
+        """Add the questions of a file, and its list of those that could not be located.
 
-        A question that is known replaces itself: one with the same words and answer, or with the
-        same id and one of both. What only has the id of another, as where two sheets number their
-        rows, gets one of its own.
+        A question replaces the known one with the same words and answer, or with the same id and
+        either of both. A question that only has the id of another, as when two sheets number their
+        rows, gets a new id.
 
         Returns:
             What is there now.
@@ -114,8 +114,8 @@ class Questions:
             if before is None or not (before.questions or before.not_located):
                 return self._keep(dataset)
             questions = _together(before.questions, dataset.questions)
-            asked = {one.text for one in questions}
-            lost = [one for one in before.not_located if one.text not in asked]
+            asked = {question.text for question in questions}
+            lost = [missing for missing in before.not_located if missing.text not in asked]
             unplaced = tuple(dict.fromkeys([*lost, *dataset.not_located]))
             name = before.name if before.name == dataset.name else _NAME
             return self._keep(Dataset(name, before.documents, questions, unplaced))
@@ -136,8 +136,8 @@ class Questions:
         """
         with self._lock:
             before = self._dataset or Dataset(_NAME, tuple(documents), ())
-            known = {one.id: one for one in before.questions}
-            known.update((one.id, one) for one in questions)
+            known = {question.id: question for question in before.questions}
+            known.update((question.id, question) for question in questions)
             return self._keep(replace(before, questions=tuple(known.values())))
 
     def change(self, question: str, change: Callable[[Question], Question]) -> Question | None:
@@ -154,7 +154,7 @@ class Questions:
             if self._dataset is None or found is None:
                 return None
             changed = change(found)
-            kept = tuple(changed if one is found else one for one in self._dataset.questions)
+            kept = tuple(changed if other is found else other for other in self._dataset.questions)
             self._keep(replace(self._dataset, questions=kept))
             return changed
 
@@ -167,7 +167,7 @@ class Questions:
         with self._lock:
             found = self._found(question)
             if self._dataset is not None and found is not None:
-                kept = tuple(one for one in self._dataset.questions if one is not found)
+                kept = tuple(other for other in self._dataset.questions if other is not found)
                 self._keep(replace(self._dataset, questions=kept))
             return found
 
@@ -201,7 +201,7 @@ class Questions:
 
     def _found(self, question: str) -> Question | None:
         known = self._dataset.questions if self._dataset else ()
-        return next((one for one in known if one.id == question), None)
+        return next((asked for asked in known if asked.id == question), None)
 
 
 def read_questions(path: Path, documents: Sequence[Document]) -> Dataset:
@@ -220,7 +220,9 @@ def read_questions(path: Path, documents: Sequence[Document]) -> Dataset:
 
 def labelled(text: str, gold: tuple[Answer, ...], kind: str = "") -> Question:
     """A question somebody has labelled; the same words about the same passages have the same id."""
-    places = "".join(f"\n{one.document} {one.span}" for answer in gold for one in answer)
+    places = "".join(
+        f"\n{passage.document} {passage.span}" for answer in gold for passage in answer
+    )
     digest = hashlib.sha256(f"{text}{places}".encode("utf-8", "replace"))
     return Question(f"own-{digest.hexdigest()[:10]}", text, gold, kind)
 
@@ -242,14 +244,14 @@ def joined(passages: Iterable[Passage]) -> Answer:
 
 def _together(before: Sequence[Question], added: Sequence[Question]) -> tuple[Question, ...]:
     """Both, each question once and under an id of its own."""
-    known = {one.id: one for one in before}
-    ids = {(one.text, one.gold): one.id for one in before}
-    for one in added:
-        own = replace(one, id=ids.get((one.text, one.gold), one.id))
+    known = {question.id: question for question in before}
+    ids = {(question.text, question.gold): question.id for question in before}
+    for question in added:
+        own = replace(question, id=ids.get((question.text, question.gold), question.id))
         number = 1
         while (other := known.get(own.id)) and other.text != own.text and other.gold != own.gold:
             number += 1
-            own = replace(one, id=f"{one.id} ({number})")
+            own = replace(question, id=f"{question.id} ({number})")
         known[own.id] = own
     return tuple(known.values())
 
@@ -258,8 +260,8 @@ def _documents_of(answers: Iterable[Answer]) -> set[str]:
     return {passage.document for answer in answers for passage in answer}
 
 
-def _touch(one: Span, other: Span) -> bool:
-    return one.start <= other.end and other.start <= one.end
+def _touch(span: Span, other: Span) -> bool:
+    return span.start <= other.end and other.start <= span.end
 
 
 def suggested_questions(documents: Sequence[Document], count: int) -> list[str]:
@@ -270,4 +272,4 @@ def suggested_questions(documents: Sequence[Document], count: int) -> list[str]:
         drafts = draft_questions(documents, count=2 * count).questions
     except DatasetError:
         return []
-    return [one.text for one in drafts if len(one.text) <= _MOST_CHARACTERS][:count]
+    return [draft.text for draft in drafts if len(draft.text) <= _MOST_CHARACTERS][:count]

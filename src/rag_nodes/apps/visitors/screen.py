@@ -1,4 +1,4 @@
-"""What the page of one browser tab shows: regions that change one by one."""
+"""Regions that the page of one browser tab shows, which change one by one."""
 
 from __future__ import annotations
 

@@ -281,13 +281,13 @@ class PageSession(Session):
             self._unseen = None
 
     def _run(self, request: ColumnsRequest) -> Run:
-        """The operation that a visitor's request is part of."""
+        """Return the operation that a visitor's request is part of."""
         run = Run(self._settings, session=self, offer=self.columns.offer)
         run.tell(request)
         return run
 
     def _options(self, request: ColumnsRequest) -> QueryOptions:
-        """How questions are answered: as the operator set it up, in the visitor's context."""
+        """Return how to answer questions: as the operator set it up, in the visitor's context."""
         if self._answering is None:
             return self._run(request).options(request)
         return replace(
@@ -369,7 +369,7 @@ class PageSession(Session):
         documents, files = self._documents, self._files
         if not is_known:
             documents, files = read_documents(wanted, self.read, step)
-            job.began_anew()
+            job.restart_clock()
         index = self._index if is_known and self._index else self._indexing(documents)
         options = self._options(request)
         try:

@@ -1,4 +1,4 @@
-"""Whose session a page gets: that of its browser tab, and nobody else's."""
+"""Sessions of a page, one for each browser tab and never shared."""
 
 from __future__ import annotations
 

@@ -47,7 +47,7 @@ class Turn:
         report: the answers; None when no parser could answer.
         error: why not; None otherwise.
         scale: how the similarities of this turn's embedding model read.
-        edges: what the chunks that were found cut in two, by id of their node.
+        edges: what the retrieved chunks split in two, by id of their node.
         stopped: what had arrived of the answers the visitor stopped, by parser.
         marks: whether an answer was helpful, by parser.
         searched: the standalone question that a follow-up was condensed to; "" for any other.
@@ -112,7 +112,9 @@ class Asking:
 
     def after(self, name: str, event: Event) -> Asking:
         """The question after one more event of a parser."""
-        growing = (one.after(event) if one.name == name else one for one in self.growing)
+        growing = (
+            column.after(event) if column.name == name else column for column in self.growing
+        )
         return replace(self, growing=tuple(growing))
 
 
@@ -168,13 +170,13 @@ def rate(turns: Turns, number: int, column: int, verdict: str) -> bool:
     rated: list[str] = []
 
     def change(turn: Turn) -> Turn:
-        one = turn.column_at(column)
-        if one is None or one.answer is None or helpful is None:
+        rated_column = turn.column_at(column)
+        if rated_column is None or rated_column.answer is None or helpful is None:
             return turn
-        rated.append(one.name)
-        marks = {name: mark for name, mark in turn.marks.items() if name != one.name}
-        if turn.marks.get(one.name) is not helpful:
-            marks[one.name] = helpful
+        rated.append(rated_column.name)
+        marks = {name: mark for name, mark in turn.marks.items() if name != rated_column.name}
+        if turn.marks.get(rated_column.name) is not helpful:
+            marks[rated_column.name] = helpful
         return replace(turn, marks=marks)
 
     turns.change(number, change)
@@ -182,7 +184,7 @@ def rate(turns: Turns, number: int, column: int, verdict: str) -> bool:
 
 
 class ColumnTally(NamedTuple):
-    """How many of a column's rated answers were helpful."""
+    """Numbers of a column's answers that were rated, and rated helpful."""
 
     name: str
     helpful: int
