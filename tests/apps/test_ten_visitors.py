@@ -11,8 +11,7 @@ from typing import Any
 from openai_server import Fault, OpenAIServer
 from visits import QUESTION, Visitor, visiting, written
 
-from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.apps.visitors.sessions import key_of
+from rag_nodes.apps.visitors.session import PageSession, key_of
 from rag_nodes.core.settings import Settings
 
 COLOURS = (

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from rag_nodes.apps.actions import ACTIONS, Payload, load, show_all
-from rag_nodes.apps.visitors.sessions import key_of
+from rag_nodes.apps.visitors.session import key_of
 from rag_nodes.core.errors import RagNodesError
 from rag_nodes.core.keys import trace_of
 

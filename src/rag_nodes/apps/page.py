@@ -17,7 +17,7 @@ from rag_nodes.apps.markup import render
 from rag_nodes.apps.panes.top import contexts
 from rag_nodes.apps.theme import style_sheet
 from rag_nodes.apps.visitors.columns import offer_of
-from rag_nodes.apps.visitors.sessions import sessions_of
+from rag_nodes.apps.visitors.session import sessions_of
 from rag_nodes.core.settings import Settings
 from rag_nodes.core.several import several
 from rag_nodes.operations.fields import MOST_QUESTION

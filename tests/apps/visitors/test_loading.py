@@ -13,7 +13,7 @@ from openai_server import Fault, OpenAIServer
 from visits import QUESTION, answers, choose, written
 
 from rag_nodes.apps.panes.top import documents_html
-from rag_nodes.apps.visitors import session as session_module
+from rag_nodes.apps.visitors import loading as loading_module
 from rag_nodes.apps.visitors.questions import labelled
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import CancelledError, ConfigurationError, StoreError
@@ -325,7 +325,7 @@ def test_a_failure_of_the_loading_thread_reaches_the_caller(
     def fail(*_: Any) -> None:
         raise ZeroDivisionError("in another thread")
 
-    monkeypatch.setattr(session_module, "read_documents", fail)
+    monkeypatch.setattr(loading_module, "read_documents", fail)
     with pytest.raises(ZeroDivisionError, match="in another thread"):
         session.load([red])
 

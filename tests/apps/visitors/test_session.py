@@ -9,8 +9,7 @@ from openai_server import UNAUTHORIZED, Fault, OpenAIServer
 from visits import QUESTION, answers, choose, written
 
 from rag_nodes.apps.panes.answers import turn_view
-from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.apps.visitors.sessions import key_of, sessions_of
+from rag_nodes.apps.visitors.session import PageSession, key_of, sessions_of
 from rag_nodes.apps.visitors.turns import MOST_TURNS
 from rag_nodes.core.errors import (
     ConfigurationError,

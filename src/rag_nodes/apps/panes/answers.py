@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.apps.markup import count, place, render, seconds
+from rag_nodes.apps.markup import count, render, seconds
 from rag_nodes.apps.panes.difference import all_of, difference
-from rag_nodes.apps.panes.hits import anchor, hit_view
+from rag_nodes.apps.panes.hits import anchor, cited_places, hit_view, places_of
 from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.columns import headline_of
 from rag_nodes.evaluation.compare.evidence import found_also_by
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
-from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -20,34 +19,16 @@ if TYPE_CHECKING:
     from markupsafe import Markup
 
     from rag_nodes.apps.panes.difference import AnswerSentence, Difference, SharedSentence
+    from rag_nodes.apps.panes.hits import CitedPlace
     from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.evaluation.compare import Column
-    from rag_nodes.query import Answer, Citation
+    from rag_nodes.query import Answer
 
 _KINDS = {
     "extract": "Quoted from the documents",
     "nothing": "No answer found",
     "retrieval": "Retrieved passages",
 }
-
-
-class CitedPlace(NamedTuple):
-    """A place that the answer in `column` cites, its position `at` counted from 1.
-
-    `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
-    where that is not listed, and `is_located` says whether its position in the document is known.
-    `quote` is the only citation meant, counted from 1; 0 for all that stand there.
-    """
-
-    at: int
-    column: int
-    number: int
-    anchor: str
-    where: str | None
-    file: str
-    headings: tuple[str, ...]
-    is_located: bool
-    quote: int = 0
 
 
 class SentencePlace(NamedTuple):
@@ -99,7 +80,7 @@ def compared_turn(turn: Turn, baseline: str = "") -> ComparedTurn:
     }
     compared = difference(answers, turn.edges)
     places = {
-        column.name: _places(turn, position, column.answer)
+        column.name: places_of(turn, position, column.answer)
         for position, column in enumerate(turn.columns, start=1)
         if column.answer
     }
@@ -325,54 +306,6 @@ def _text(turn: Turn, position: int, answer: Answer) -> Markup:
                      if own == number and to), ""), 0  # fmt: skip
 
     return answer_text(answer.text, answer.marks, link, quoted=quoted)
-
-
-def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
-    """The citations of an answer by what is shown of them: number, file, pages and headings."""
-    places: dict[tuple[object, ...], list[Citation]] = {}
-    for citation in answer.citations:
-        shown = (
-            citation.number,
-            citation.file_name,
-            citation.page,
-            citation.page_end,
-            citation.heading_path,
-        )
-        places.setdefault(shown, []).append(citation)
-    return [tuple(found) for found in places.values()]
-
-
-def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
-    """The cited characters in their document; () where it is unknown where they stand."""
-    known = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
-    found: dict[Span, None] = {}
-    for citation in place:
-        if citation.node_id not in known or citation.start is None or not citation.quote.strip():
-            return ()
-        start = citation.start + len(citation.quote) - len(citation.quote.lstrip())
-        found[Span(start, start + len(citation.quote.strip()))] = None
-    return tuple(found)
-
-
-def _places(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
-    """Every cited place, each once."""
-    found = []
-    for at, group in enumerate(cited_places(answer), start=1):
-        first = group[0]
-        hit = answer.hit_of(first)
-        found.append(
-            CitedPlace(
-                at,
-                position,
-                first.number,
-                f"{anchor(turn, position)}-{hit.rank}" if hit else "",
-                place(first.page, first.page_end),
-                first.file_name or "document",
-                first.heading_path,
-                bool(spans_of(answer, group)),
-            )
-        )
-    return found
 
 
 def _effort(column: Column, answer: Answer) -> str:

@@ -1,12 +1,13 @@
-"""Values for the template of a retrieved chunk: place, scores, and text with marked quotes."""
+"""Values for the templates of retrieved chunks, with their quotes marked, and of cited places."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.apps.markup import count, in_a_line, place
 from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
 from rag_nodes.text.edges import Edges
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -20,6 +21,25 @@ _PREVIEW = 150
 """Characters of a chunk that show while it is closed."""
 _RANKED = {False: "the rank uses both", True: "it decides the rank"}
 """By whether there is no similarity beside the score of words."""
+
+
+class CitedPlace(NamedTuple):
+    """A place that the answer in `column` cites, its position `at` counted from 1.
+
+    `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
+    where that is not listed, and `is_located` says whether its position in the document is known.
+    `quote` is the only citation meant, counted from 1; 0 for all that stand there.
+    """
+
+    at: int
+    column: int
+    number: int
+    anchor: str
+    where: str | None
+    file: str
+    headings: tuple[str, ...]
+    is_located: bool
+    quote: int = 0
 
 
 def hit_view(
@@ -146,3 +166,51 @@ def _marked(text: str, spans: Sequence[tuple[int, int, int]]) -> Iterator[tuple[
 def anchor(turn: Turn, position: int) -> str:
     """Return the id that the elements of a column begin with on the page."""
     return f"rn-{turn.number}-{position}"
+
+
+def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
+    """Return the citations of an answer by number, file, pages and headings, which are shown."""
+    places: dict[tuple[object, ...], list[Citation]] = {}
+    for citation in answer.citations:
+        shown = (
+            citation.number,
+            citation.file_name,
+            citation.page,
+            citation.page_end,
+            citation.heading_path,
+        )
+        places.setdefault(shown, []).append(citation)
+    return [tuple(found) for found in places.values()]
+
+
+def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
+    """Return the cited characters in their document; () if their position is unknown."""
+    known = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
+    found: dict[Span, None] = {}
+    for citation in place:
+        if citation.node_id not in known or citation.start is None or not citation.quote.strip():
+            return ()
+        start = citation.start + len(citation.quote) - len(citation.quote.lstrip())
+        found[Span(start, start + len(citation.quote.strip()))] = None
+    return tuple(found)
+
+
+def places_of(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
+    """Return every place that an answer cites, each once."""
+    found = []
+    for at, group in enumerate(cited_places(answer), start=1):
+        first = group[0]
+        hit = answer.hit_of(first)
+        found.append(
+            CitedPlace(
+                at,
+                position,
+                first.number,
+                f"{anchor(turn, position)}-{hit.rank}" if hit else "",
+                place(first.page, first.page_end),
+                first.file_name or "document",
+                first.heading_path,
+                bool(spans_of(answer, group)),
+            )
+        )
+    return found

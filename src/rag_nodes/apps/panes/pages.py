@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 from markupsafe import Markup
 
 from rag_nodes.apps.markup import render
-from rag_nodes.apps.panes.answers import cited_places, spans_of
 from rag_nodes.apps.panes.drawing import map_html, page_html, summary_html, where_html
+from rag_nodes.apps.panes.hits import cited_places, spans_of
 from rag_nodes.apps.view.cut_map import offset_at
 from rag_nodes.apps.visitors.cuts import ChunkLocation, Shown, page_at, pages_of, span_of
 from rag_nodes.core.errors import ConfigurationError, RagNodesError
