@@ -10,11 +10,10 @@ from typing import Any
 
 from pydantic import SecretStr
 
-from rag_nodes.apps.actions import changed
 from rag_nodes.apps.desk import Desk
+from rag_nodes.apps.panes import changed
 from rag_nodes.apps.visitors.columns import offer_of
-from rag_nodes.apps.visitors.session import PageSession
-from rag_nodes.apps.visitors.session import key_of, sessions_of
+from rag_nodes.apps.visitors.session import PageSession, key_of, sessions_of
 from rag_nodes.core.settings import Settings
 from rag_nodes.embedding import Progress
 

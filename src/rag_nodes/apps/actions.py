@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from markupsafe import Markup
 from pydantic import SecretStr, ValidationError
 
 from rag_nodes.apps.inside_gradio import is_uploaded
-from rag_nodes.apps.panes import decision, pages, review, top
-from rag_nodes.apps.panes.answers import turn_view
-from rag_nodes.apps.panes.text import asking_view
+from rag_nodes.apps.panes import decision, pages, review, show_answers, top
 from rag_nodes.apps.visitors.columns import ColumnsRequest
-from rag_nodes.apps.visitors.turns import MOST_TURNS, rate
+from rag_nodes.apps.visitors.turns import rate
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS
@@ -73,48 +69,6 @@ class Payload:
         return self._sent
 
 
-def show_all(session: PageSession) -> None:
-    """Show every part of the page."""
-    top.show_loading(session)
-    top.show_columns(session)
-    top.show_suggestions(session)
-    top.show_tally(session)
-    pages.show_page(session)
-    review.show_marked(session)
-    review.show_review(session)
-
-
-def changed(session: PageSession, what: str) -> None:
-    """Show what changed in a session; see `PageSession`."""
-    if what == "loading":
-        top.show_loading(session)
-    elif what == "loaded":
-        show_all(session)
-    elif what == "documents":
-        session.screen.clear("history")
-    elif what == "decision":
-        decision.show_decision(session)
-    else:
-        _show_turn(session, int(what.rpartition(" ")[2]))
-
-
-def _show_turn(session: PageSession, number: int) -> None:
-    session.screen.show(f"turn {number}", partial(_turn, session, number), "history")
-    top.show_state(session)
-    if session.talk.asking is None:
-        session.screen.show(f"turn {number - MOST_TURNS}", None)
-        pages.show_page(session)
-
-
-def _turn(session: PageSession, number: int) -> Markup:
-    """Draw a question: its answers, or as they grow."""
-    turn, asking = session.talk.turns.numbered(number), session.talk.asking
-    if turn is not None:
-        several = len(session.documents) > 1
-        return turn_view(turn, session.columns.baseline, several=several)
-    return asking_view(asking) if asking and asking.number == number else Markup()
-
-
 def load(session: PageSession, paths: Sequence[Path] = ()) -> None:
     """Load documents, or the loaded ones again as it is chosen now."""
     if paths or session.wanted:
@@ -141,7 +95,7 @@ def _baseline(session: PageSession, sent: Payload) -> None:
     session.columns.compare_with(sent.text("value"))
     _recolumned(session)
     for turn in session.turns:
-        session.screen.show(f"turn {turn.number}", partial(_turn, session, turn.number), "history")
+        show_answers(session, turn.number)
 
 
 def _recolumned(session: PageSession) -> None:
@@ -240,7 +194,7 @@ def _clear(session: PageSession, _: Payload) -> None:
 def _helpful(session: PageSession, sent: Payload) -> None:
     number, column = sent.number("turn") or 0, sent.number("column") or 0
     if rate(session.talk.turns, number, column, sent.text("verdict")):
-        session.screen.show(f"turn {number}", partial(_turn, session, number), "history")
+        show_answers(session, number)
         top.show_tally(session)
 
 

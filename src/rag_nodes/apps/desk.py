@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import anyio
 
-from rag_nodes.apps.actions import ACTIONS, Payload, load, show_all
+from rag_nodes.apps.actions import ACTIONS, Payload, load
+from rag_nodes.apps.panes import show_all
 from rag_nodes.apps.visitors.session import key_of
 from rag_nodes.core.errors import RagNodesError
 from rag_nodes.core.keys import trace_of

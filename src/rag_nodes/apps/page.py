@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 import gradio as gr
 from markupsafe import Markup
 
-from rag_nodes.apps.actions import changed
 from rag_nodes.apps.desk import Desk
 from rag_nodes.apps.given import given_documents
 from rag_nodes.apps.inside_gradio import PageBlocks, take_uploads_only, user_of
 from rag_nodes.apps.markup import render
+from rag_nodes.apps.panes import changed
 from rag_nodes.apps.panes.top import contexts
 from rag_nodes.apps.theme import style_sheet
 from rag_nodes.apps.visitors.columns import offer_of
