@@ -139,7 +139,7 @@ def test_without_options_the_server_decides(
 
 
 def test_every_option_is_documented_with_its_default() -> None:
-    page = (Path(__file__).parents[2] / "docs" / "guides" / "qdrant.md").read_text(encoding="utf-8")
+    page = (Path(__file__).parents[2] / "docs/reference/store.md").read_text(encoding="utf-8")
     for name, field in ServerOptions.model_fields.items():
         shown = {"None": "not set", "False": "`false`", "60.0": "60"}
         default = shown.get(str(field.default), field.default)
