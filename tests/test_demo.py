@@ -84,7 +84,7 @@ def test_the_demo_prints_an_answer_its_source_and_the_verdict_of_the_readme() ->
     lines = demo()
     labels = [line.split()[0] for line in lines if not line.startswith(" ")]
     assert labels == ["Question", "Answer", "Source", "Verdict", "Next"]
-    assert len(lines) <= 10
+    assert len(lines) <= 12
     assert lines[0].endswith(DEMO["ASK"])
     assert TRUTHS[DEMO["ASK"]] in lines[1]
     assert "ferry.pdf, page 2, 1.3 " in lines[2]

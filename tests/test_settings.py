@@ -70,7 +70,7 @@ def test_a_key_pasted_with_its_line_break_is_trimmed() -> None:
         ({"similarity_cutoff": 1.1}, "similarity_cutoff"),
         ({"similarity_cutoff": "much"}, "similarity_cutoff"),
         ({"answer_preset": "gpt"}, "'workbench', 'crawl' or 'pdf-qa'"),
-        ({"embedding": "magic"}, "none of auto, lexical, openai, fastembed:<model>"),
+        ({"embedding": "magic"}, "names are: auto, lexical, openai, fastembed:<model>"),
         ({"api_base": "localhost:80"}, "must start with http"),
         ({"api_base": "http://user:pass@host/v1"}, "not into the address"),
         ({"store": "http://host:6333?key=1"}, "not into the address"),

@@ -53,7 +53,10 @@ ELEMENTS = frozenset(
     )
 )
 ATTRIBUTES = frozenset(
-    re.findall(r"[\w-]+", "aria-label class data-to dir href rel start tabindex target title type")
+    re.findall(
+        r"[\w-]+",
+        "aria-label class data-quote data-to dir href rel start tabindex target title type",
+    )
 )
 PIECES = st.sampled_from(
     [
@@ -79,8 +82,12 @@ PIECES = st.sampled_from(
 )
 
 
+def links(_: int, number: int) -> tuple[str, int]:
+    return ("there" if number == 1 else "", 0)
+
+
 def _html(text: str, *, quoted: bool = False) -> str:
-    return answer_text(text, marks_of(text), {1: "there"}, quoted=quoted)
+    return answer_text(text, marks_of(text), links, quoted=quoted)
 
 
 def test_an_answer_shows_headings_lists_tables_code_emphasis_and_links() -> None:
@@ -144,7 +151,7 @@ def test_sentences_of_a_document_read_well_and_lose_nothing_that_means_something
         "## The **pump** [Source 1]\n\n4. Rinse `it`. [Source 1]\n\n| a | b | |--|--| | 1 | 2 |"
         "\n\n2*3*4 is __init__ and -5 [5]"
     )
-    assert answer_text(text, (), {}, quoted=True) == (
+    assert answer_text(text, (), links, quoted=True) == (
         '<p dir="auto">The <strong>pump</strong> [Source 1]</p>'
         '<p dir="auto">4. Rinse <code>it</code>. [Source 1]</p>'
         '<p dir="auto">a · b · 1 · 2</p>'

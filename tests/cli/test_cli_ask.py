@@ -155,7 +155,7 @@ def test_an_answer_that_reached_the_limit_of_tokens_says_so(
     openai_server.fail(Fault(body="length"), times=10)
     assert handbook(SAND, *models, "--json").json["truncated"] is True
     said = handbook(SAND, *models)
-    assert "cut off: the LLM reached --max-output-tokens" in " ".join(
+    assert "incomplete: the LLM reached --max-output-tokens" in " ".join(
         (said.stdout + said.stderr).split()
     )
 

@@ -141,7 +141,7 @@ def test_of_very_many_files_that_have_no_room_a_few_are_told_of_and_json_has_all
     lines = ingest().stdout.splitlines()
     assert sum("nothing stored" in line for line in lines) == 29
     assert any(line.split()[:2] == ["000.pdf", "failed"] for line in lines)
-    assert "and 17 more to be told of (17 incomplete): --json has all" in lines
+    assert "and 17 more with messages (17 incomplete): --json has all" in lines
     assert len(ingest("--json").json["files"]) == 47
 
 

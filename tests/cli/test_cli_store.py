@@ -39,7 +39,7 @@ def test_a_pushed_corpus_is_asked_on_the_server(command: Command, store: Path, u
 @pytest.mark.parametrize(
     ("options", "code", "said"),
     [
-        (("--collection", "none"), 1, "there is no collection 'none'"),
+        (("--collection", "none"), 1, "has no collection 'none'"),
         (("--corpus", "contracts"), 1, "there are: default"),
         ((), 5, "does not answer"),
     ],

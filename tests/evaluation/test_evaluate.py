@@ -101,7 +101,7 @@ def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset:
     given = {**columns(), "broken": broken, "silent": lambda _: []}
     found = evaluate(dataset, given, plan=BARE)
     assert "broken failed: RuntimeError; mend the splitter" in (found.row("broken").error or "")
-    assert "cut no chunk" in (found.row("silent").error or "")
+    assert "made no chunk" in (found.row("silent").error or "")
     assert found.row("small").error is None
     assert found.verdict
 
@@ -283,7 +283,7 @@ def test_every_size_that_was_asked_for_is_a_row_or_says_why_it_is_none(
         for omission in found.left_out
         for size in omission.sizes
     }
-    assert said["stored", "other sizes"] == "it stays as it was cut"
+    assert said["stored", "other sizes"] == "it stays as it was split"
     assert "no chunk_size" in said["bad", "20"]
     rows = {(row.column, str(row.nominal)) for row in found.of_role("size")}
     rows |= {(row.column, "a mean of 30") for row in found.of_role("matched")}

@@ -242,7 +242,7 @@ def test_every_pair_is_compared_in_numbers_and_called_significant_or_not(
 def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> None:
     rows = tuple(replace(row, reasons={"split": 1}) for row in report.rows)
     page = html_of(replace(report, rows=rows))
-    assert re.search(r"<td class=\"words\">cut<br><span[^>]*>a boundary runs", page)
+    assert re.search(r"<td class=\"words\">split<br><span[^>]*>a boundary runs", page)
 
 
 def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:

@@ -77,11 +77,11 @@ def test_words_that_moved_are_found_nearest_to_where_they_were(start: int) -> No
 
 
 def test_a_quote_of_another_file_than_its_label_names_is_listed_with_that_file() -> None:
-    (lost,) = placed(Quote("eighty degrees", "other.md")).unplaced
+    (lost,) = placed(Quote("eighty degrees", "other.md")).not_located
     assert lost.reason == (
         "its quote is not in other.md, but in hot/tea.md: correct the file column or leave it empty"
     )
-    (lost,) = placed(Quote("Coffee is never mentioned", "other.md")).unplaced
+    (lost,) = placed(Quote("Coffee is never mentioned", "other.md")).not_located
     assert lost.reason.startswith("its quote is not in the documents, nor anything like it")
 
 

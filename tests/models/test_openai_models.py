@@ -334,7 +334,7 @@ def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
     ("ask", "body", "error", "words"),
     [
         (_stream, "cut", ModelResponseError, "is incomplete"),
-        (_stream, "unfinished", ModelResponseError, "cut off"),
+        (_stream, "unfinished", ModelResponseError, "incomplete"),
         (_stream, "empty", ModelResponseError, "empty answer"),
         (_stream, "error-event", ModelResponseError, r"its answer off \(made to fail\); try again"),
         (_chat, "empty", ModelResponseError, "empty answer"),

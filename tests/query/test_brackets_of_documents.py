@@ -60,7 +60,7 @@ def copying(*, tidies: bool) -> Models:
 
 
 def chips(answer: Answer) -> list[str]:
-    html = answer_text(answer.text, answer.marks, {})
+    html = answer_text(answer.text, answer.marks, lambda *_: ("", 0))
     return re.findall(r'class="rn-chip"[^>]*>\[(\d+)\]<', html)
 
 

@@ -130,7 +130,10 @@ def test_a_parser_that_no_other_process_can_make_is_refused_before_anything_star
     models: Models,
 ) -> None:
     parsers = {"x": lambda text: text.splitlines()}
-    with open_store() as store, pytest.raises(ConfigurationError, match="import path"):
+    with (
+        open_store() as store,
+        pytest.raises(ConfigurationError, match="define it with a name in a module"),
+    ):
         ingest([EXAMPLES], parsers, store, models=models, executor=Pool(1))
 
 

@@ -87,7 +87,7 @@ def test_collections_are_listed_and_dropped(
     store.drop(collection)
     assert store.collections() == []
     assert store.count(collection) == 0
-    with pytest.raises(CollectionMissingError, match="there is no collection"):
+    with pytest.raises(CollectionMissingError, match="has no collection"):
         store.drop(collection)
 
 

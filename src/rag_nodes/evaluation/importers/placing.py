@@ -235,9 +235,10 @@ class _Book:
     def pages(self, pages: tuple[int, int]) -> Span:
         """The text from one page to another; empty for a document without them."""
         known = PageMap.of(self._metadata)
-        if known is None and self._page is not None and pages[0] <= self._page <= pages[1]:
-            return Span(0, len(self.text))
-        return (known and known.span(*pages, len(self.text))) or Span(0, 0)
+        if known and known.starts:
+            return known.span(*pages, len(self.text)) or Span(0, 0)
+        is_meant = self._page is not None and pages[0] <= self._page <= pages[1]
+        return Span(0, len(self.text) if is_meant else 0)
 
     def as_written(self, quote: str) -> Iterator[Iterator[Span]]:
         """Every place of a quote, in each of several ways, one less strict than the other."""
