@@ -84,7 +84,6 @@ class RagNodesQueryEngine(BaseQueryEngine):
         response_mode: "compact", or "no_text" to retrieve only.
         text_qa_template: prompt with `{context_str}` and `{query_str}`; None for `prompt`.
         callback_manager: LlamaIndex's; None for that of its `Settings`.
-        unknown: anything else is refused, with what to use instead.
 
     Raises:
         ConfigurationError: `models` stands next to `embed_model` or `llm`; both or none of

@@ -86,7 +86,6 @@ class RagNodesRetriever(BaseRetriever):
         filters: LlamaIndex's metadata filters; None for all chunks.
         node_postprocessors: choose among the chunks that were found and order them.
         callback_manager: LlamaIndex's; None for that of its `Settings`.
-        unknown: anything else is refused, with what to use instead.
 
     Raises:
         ConfigurationError: both or none of `collection` and `parser` are given, or of `store` and
