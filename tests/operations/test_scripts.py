@@ -9,15 +9,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_index.core.embeddings import MockEmbedding
+from llama_index.core.llms import MockLLM
+from llama_index.core.node_parser import TokenTextSplitter
 from pydantic import SecretStr
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation.compare import Comparison
-from rag_nodes.models import choose_models
+from rag_nodes.models import Models, choose_models
 from rag_nodes.operations.scripts import script_name, script_of
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
+from rag_nodes.readers.pdf import engines
 from rag_nodes.store import Store, open_store
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
@@ -180,6 +184,43 @@ def test_models_by_their_path_are_written_with_their_options_and_without_keys(
     assert KEY not in written
     assert "environ" not in written
     compile(written, "script", "exec")
+
+
+@pytest.mark.parametrize("home", ["__main__", "local"])
+def test_classes_of_the_users_app_are_left_out_and_named_in_comments(
+    home: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class House(MockLLM):
+        api_key: str = KEY
+
+    class HouseEmbedding(MockEmbedding):
+        pass
+
+    class HouseSplitter(TokenTextSplitter):
+        pass
+
+    if home == "__main__":
+        for kind in (House, HouseEmbedding, HouseSplitter):
+            kind.__module__, kind.__qualname__ = home, kind.__name__
+    models = Models.of(embed_model=HouseEmbedding(embed_dim=8), llm=House())
+    columns = {"own": HouseSplitter(), "ours": "retrieval"}
+    written = script_of(Comparison(columns, models=models), "own")
+    assert "splitter=HouseSplitter(...)" in written
+    assert "RagNodesQueryEngine(llm=House(...), embed_model=models.embedding, ...)" in written
+    assert "Models.of(embed_model=HouseEmbedding(...), llm=models.llm)" in written
+    assert f"{home}:" not in written
+    assert KEY not in written
+    (tmp_path / "exported.py").write_text(written, encoding="utf-8")
+    _run_here(tmp_path, monkeypatch, str(CORPUS / "handbook.txt"), "--question", QUESTION)
+    assert "2.4 bar" in capsys.readouterr().out
+
+
+def test_the_script_names_the_extra_of_the_pdf_library_that_is_installed(
+    script: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert '"rag-nodes[pdf,qdrant]"' in script()
+    monkeypatch.setitem(engines.LIBRARIES, "pymupdf", "not_installed_here")  # type: ignore[misc]
+    assert '"rag-nodes[pdfium,qdrant]"' in script()
 
 
 def test_nothing_typed_in_becomes_code(script: Callable[..., str]) -> None:

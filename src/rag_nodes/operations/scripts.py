@@ -10,8 +10,10 @@ from rag_nodes.core.keys import is_secret
 from rag_nodes.core.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
+from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.parsers.loading import base_of, changed_options, load_parser
 from rag_nodes.query import QueryOptions
+from rag_nodes.readers.pdf.engines import versions
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -26,6 +28,21 @@ if TYPE_CHECKING:
 
 _EMBEDDERS = ("embed_model", "sentence_model")
 """Options that take an embedding model; it is named in `embedding` as well."""
+_OWN_LLM = """\
+# {name} is defined in your own app, so this script leaves it out: answers are quoted sentences.
+# To have it answer, define or import it here and write, in place of models=models below:
+#     RagNodesQueryEngine(llm={name}(...), embed_model=models.embedding, ...)
+"""
+_OWN_EMBEDDING = """\
+# {name} is defined in your own app, so this script leaves it out: only keywords are compared.
+# To embed with it, define or import it here and write, after choose_models below:
+#     models = rag_nodes.models.Models.of(embed_model={name}(...), llm=models.llm)
+"""
+_OWN_SPLITTER = """\
+# {name} is defined in your own app, so this script leaves it out and splits by `retrieval`.
+# To split with it, define or import it here and write, in place of get_parser below:
+#     rag_nodes.parsers.ForeignNodeParser(splitter={name}(...)), or {name}(...) if it is a parser
+"""
 _TEMPLATE = '''\
 """Split documents into chunks, store them in Qdrant, answer a question from them.
 
@@ -48,7 +65,7 @@ from rag_nodes.store import open_store, parser_collection
 
 {models}
 
-# How documents are split; every chunk is an exact slice of its document.
+{own_splitter}# How documents are split; every chunk is an exact slice of its document.
 PARSER = {made_by}({parser})
 
 # How much of what is found is read for an answer.
@@ -153,8 +170,11 @@ def script_for(
     chosen = _models(models)
     asks_openai = "os.environ" in chosen
     embedder = next((field for field in _EMBEDDERS if getattr(parser, field, None)), None)
-    home = "rag_nodes.parsers"
-    if isinstance(parser, ForeignNodeParser):
+    home, own_splitter = "rag_nodes.parsers", ""
+    if own := _name_in_app(parser):
+        made_by, arguments, embedder = "get_parser", repr("retrieval"), None
+        own_splitter = _OWN_SPLITTER.format(name=own)
+    elif isinstance(parser, ForeignNodeParser):
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
     elif (base := base_of(parser, name)) is None:
         home, made_by = type(parser).__module__, type(parser).__name__
@@ -163,11 +183,12 @@ def script_for(
         made_by = "get_parser"
         arguments = _arguments([repr(base.name)], _changed(parser, base.make(), embedder))
     return _TEMPLATE.format(
-        extras="pdf,qdrant,openai" if asks_openai else "pdf,qdrant",
+        extras=f"{_pdf_extra()},qdrant,openai" if asks_openai else f"{_pdf_extra()},qdrant",
         file=_plain(file, also="._-") or script_name(name),
         imports_standard="import os\n" if asks_openai else "",
         models=chosen,
         import_parser=f"from {home} import {made_by}",
+        own_splitter=own_splitter,
         made_by=made_by,
         parser=arguments,
         parser_object=(
@@ -202,13 +223,15 @@ def _models(models: Models) -> str:
     line = "# Models that need no key and no network."
     if "openai" in (chosen["embedding"], chosen["llm"]):
         line = "# The key is read from the environment, and sent to the address below or to OpenAI."
-    elif not models.offline:
+    elif "embedding_options" in chosen or "llm_options" in chosen:
         line = "# Models by their import path: install their packages, and set the keys they read."
     arguments = [f"{name}={value!r}" for name, value in chosen.items() if value is not None]
     if "openai" in (chosen["embedding"], chosen["llm"]):
         place = getattr(models.llm, "api_base", None) or getattr(models.embedding, "api_base", None)
         arguments += [f"api_base={place!r}", 'api_key=os.environ.get("OPENAI_API_KEY")']
-    return f"{line}\nSETTINGS = Settings({_wrapped(arguments)})"
+    own = _OWN_EMBEDDING.format(name=name) if (name := _name_in_app(models.embedding)) else ""
+    own += _OWN_LLM.format(name=name) if models.llm and (name := _name_in_app(models.llm)) else ""
+    return f"{own}{line}\nSETTINGS = Settings({_wrapped(arguments)})"
 
 
 def _embedding(model: BaseEmbedding) -> dict[str, Any]:
@@ -218,7 +241,7 @@ def _embedding(model: BaseEmbedding) -> dict[str, Any]:
         return {"embedding": "openai", "embedding_model": model.model_name}
     if name == "RagNodesFastEmbedEmbedding":
         return {"embedding": f"{FASTEMBED}{model.model_name}"}
-    if place_of(model) == "offline":
+    if place_of(model) == "offline" or _name_in_app(model):
         return {"embedding": "lexical"}
     path, options = _written_as(model)
     return {"embedding": path, "embedding_options": options or None}
@@ -226,7 +249,7 @@ def _embedding(model: BaseEmbedding) -> dict[str, Any]:
 
 def _llm(model: LLM | None, name: str) -> dict[str, Any]:
     """The settings that name what writes answers."""
-    if model is None:
+    if model is None or _name_in_app(model):
         return {"llm": "extractive"}
     if model.class_name() != "rag_nodes_openai_llm":
         path, options = _written_as(model)
@@ -248,7 +271,21 @@ def _written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:
         and isinstance(value := getattr(model, name), str | int | float | list | dict)
         and value not in (field.default, field.get_default(call_default_factory=True))
     }
-    return f"{type(model).__module__}:{type(model).__name__}", options
+    return class_path(model), options
+
+
+def _name_in_app(thing: BaseEmbedding | LLM | SpanNodeParser) -> str:
+    """Return the name of a class that only the user's running app has; "" if scripts import it."""
+    path = class_path(thing)
+    if isinstance(thing, ForeignNodeParser):
+        path = thing.path or thing.splitter_class
+    module, _, name = path.partition("(")[0].partition(":")
+    return name.rpartition(".")[2] if module == "__main__" or "<locals>" in name else ""
+
+
+def _pdf_extra() -> str:
+    """Return the extra of the PDF library that is read with here; `pdf` if there is none."""
+    return "pdfium" if next(iter(versions()), "") == "pdfium" else "pdf"
 
 
 def _path_of(parser: ForeignNodeParser) -> str:
