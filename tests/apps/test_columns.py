@@ -1,5 +1,6 @@
 """Columns: presets, the operator's own, the baseline, options, and the context they share."""
 
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -76,6 +77,22 @@ def test_own_columns_are_ticked_and_the_first_is_the_baseline() -> None:
     columns = ChosenColumns.first(offer, ["mine", "my engine"])
     assert list(offer)[:3] == ["mine", "my engine", next(iter(PRESETS))]
     assert (columns.ticked, columns.baseline) == (("mine", "my engine"), "mine")
+
+
+def test_columns_that_are_compared_differ_in_colour_and_keep_it(settings: Settings) -> None:
+    own_columns = {name: SentenceSplitter() for name in ("mine", "enim", "house", "other")}
+    with visiting(settings, columns=own_columns) as visitor:
+        visitor.act("arrive")
+        ticked = re.findall(r'checked="checked".*?rn-swatch (rn-c\d)', visitor.regions["columns"])
+        assert len(set(ticked)) == len(ticked) == 4
+        columns = visitor.session.columns
+        for name in PRESETS:
+            kept = dict(columns.colours)
+            columns.tick(columns.ticked[0], is_ticked=False)
+            columns.tick(name, is_ticked=True)
+            colours = [columns.colours[column] for column in columns.ticked]
+            assert len(set(colours)) == len(colours) == 4
+            assert {**columns.colours, name: 0} == {**kept, name: 0}
 
 
 def test_a_fifth_column_is_refused_and_what_is_not_on_offer_changes_nothing() -> None:

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import anyio
 
 from rag_nodes.apps.actions import ACTIONS, Payload, load
+from rag_nodes.apps.markup import COLUMN_COLOURS
 from rag_nodes.apps.panes import show_all
 from rag_nodes.apps.visitors.session import key_of
 from rag_nodes.core.errors import RagNodesError
@@ -138,6 +139,7 @@ class Desk:
         """Return what changed since the page last asked; everything for another page."""
         epoch = session.screen.epoch
         since = payload.number("since") or 0 if epoch == payload.text("epoch") else 0
+        COLUMN_COLOURS.set(session.columns.colours)  # of this reply: each has a context of its own
         patches = session.screen.patches(since)
         pause = _pause(session)
         return {

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import re
+from contextvars import ContextVar
 from math import ceil
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -16,7 +18,7 @@ from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.parsers.presets import PRESETS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable, Mapping
 
     from jinja2 import Template
 
@@ -25,16 +27,26 @@ _MARKS = re.compile(r"^#{1,6}\s+|\\(?=[!-/:-@\[-`{-~])|`+", re.MULTILINE)
 """Marks of Markdown for headings, escapes and code."""
 _COLOURS = 6
 """Colours in the style sheet."""
+COLUMN_COLOURS: ContextVar[Mapping[str, int]] = ContextVar(
+    "COLUMN_COLOURS", default=MappingProxyType({})
+)
+"""Colours of the columns of the session that is drawn, by name, counted from 0."""
 
 
-def colour_of(parser: str) -> str:
-    """The class that carries the parser's colour, the same everywhere."""
-    if parser == REFERENCE:  # beside the presets that are ticked at first
-        return "rn-c4"
+def colour_of(column: str) -> str:
+    """Return the class that carries the colour of a column, the same everywhere on a page."""
+    number = COLUMN_COLOURS.get().get(column)
+    return f"rn-c{(free_colour(column, ()) if number is None else number) + 1}"
+
+
+def free_colour(column: str, taken: Collection[int]) -> int:
+    """Return the usual colour of a column, or the next one that is not taken, counted from 0."""
     names = tuple(PRESETS)
-    own = len(names) + sum(parser.encode("utf-8", "replace"))
-    position = names.index(parser) if parser in names else own
-    return f"rn-c{position % _COLOURS + 1}"
+    usual = names.index(column) if column in names else 0
+    if column == REFERENCE:  # beside the presets that are ticked at first
+        usual = 3
+    wheel = [(usual + step) % _COLOURS for step in range(_COLOURS)]
+    return next((number for number in wheel if number not in taken), wheel[0])
 
 
 def place(page: int | None, page_end: int | None) -> str | None:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Annotated, Any
 
 from pydantic import Field, SecretStr
 
+from rag_nodes.apps.markup import free_colour
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.settings import MODEL_OPTIONS, Settings
 from rag_nodes.evaluation.columns import REFERENCE
@@ -87,6 +88,7 @@ class ChosenColumns:
         options: options that differ from the preset, by name of the column.
         baseline: name of the column that the others are compared with; "" for none.
         chosen: name of the column whose chunks are drawn and whose options are shown.
+        colours: colour of each column that was ticked, by name; those that are ticked differ.
     """
 
     offer: Mapping[str, Preset]
@@ -94,6 +96,10 @@ class ChosenColumns:
     options: dict[str, dict[str, float]]
     baseline: str
     chosen: str
+    colours: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self._colour()
 
     @classmethod
     def first(cls, offer: Mapping[str, Preset], own: Sequence[str] = ()) -> ChosenColumns:
@@ -130,10 +136,19 @@ class ChosenColumns:
             )
         wanted = {*self.ticked, name} if is_ticked else {*self.ticked} - {name}
         self.ticked = tuple(column for column in self.offer if column in wanted)
+        self._colour(name)
         if name == self.baseline and not is_ticked:
             self.baseline = ""
         if is_ticked or self.chosen not in self.ticked:
             self.chosen = name if is_ticked else next(iter(self.ticked), "")
+
+    def _colour(self, new: str = "") -> None:
+        """Give ticked columns without a colour, and a new one, a colour that no other has."""
+        for name in self.ticked:
+            others = [other for other in self.ticked if other != name and other in self.colours]
+            taken = {self.colours[other] for other in others}
+            if name not in self.colours or (name == new and self.colours[name] in taken):
+                self.colours[name] = free_colour(name, taken)
 
     def compare_with(self, name: str) -> None:
         """Take a column as the baseline; it is compared from now on. "" takes none."""
