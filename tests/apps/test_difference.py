@@ -159,6 +159,25 @@ def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None
     assert "semantic found no answer." in html
 
 
+def test_a_text_without_sources_is_compared_and_said_to_name_none() -> None:
+    sourced = make_column(name="ours", text=f"{RAIN} [Source 1]")
+    made = make_column(name="mine", kind="generated", text=f"{RAIN} {SNOW}", packed=False)
+    assert made.answer
+    column = replace(made, answer=replace(made.answer, citations=()))
+    turn = Turn(1, "Why?", make_report(sourced, column), None, None)
+    html = str(turn_view(turn))
+    assert "mine answered without naming a source: nothing to show on the page." in html
+    assert "Both say" in html
+    assert "Only mine" in html
+    assert "found no answer" not in html
+
+
+def test_an_error_names_its_column() -> None:
+    columns = (make_column(name="ours"), make_column(name="mine", error="House did not answer"))
+    html = str(turn_view(Turn(1, "Why?", make_report(*columns), None, None)))
+    assert "mine: House did not answer" in html
+
+
 def _statements(*columns: Any, several: bool = False) -> str:
     """Return what the page shows of the sentences that answers share."""
     turn = Turn(1, "Why?", make_report(*columns), None, None)

@@ -238,6 +238,16 @@ def test_an_engine_is_asked_for_what_it_reads_where_no_answer_is_wanted() -> Non
     assert [len(answered(column).hits) for column in report.columns] == [2, 2]
 
 
+@pytest.mark.parametrize(
+    ("text", "kind"), [("It does.", "generated"), ("Empty Response", "nothing"), ("", "nothing")]
+)
+def test_an_engine_that_names_no_source_has_answered_if_it_says_something(
+    text: str, kind: str
+) -> None:
+    (column,) = ask({"mine": Says(text=text, read=[])}).columns
+    assert (answered(column).kind, answered(column).citations) == (kind, ())
+
+
 class Broken(Made):
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:  # noqa: ARG002
         raise RuntimeError("bearer sk-canary123 was refused")
@@ -248,12 +258,16 @@ class BrokenEngine(Says):
         raise RuntimeError("bearer sk-canary123 was refused")
 
 
-def test_a_failed_column_names_the_reason_without_a_key() -> None:
+def test_a_failed_column_names_the_reason_without_a_key(caplog: pytest.LogCaptureFixture) -> None:
     report = ask({"one": Broken(), "two": BrokenEngine(text=""), "ours": "sentence"})
     assert [column.error is None for column in report.columns] == [False, False, True]
     assert "Broken failed: RuntimeError" in str(report.columns[0].error)
     assert "BrokenEngine did not answer: RuntimeError" in str(report.columns[1].error)
     assert "canary" not in str(report.as_dict())
+    assert "column 'two' failed" in caplog.text
+    assert f"{__file__}:" in caplog.text
+    assert "in custom_query" in caplog.text
+    assert "canary" not in caplog.text
 
 
 def test_a_question_is_embedded_only_for_columns_that_are_asked_by_it(

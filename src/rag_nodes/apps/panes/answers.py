@@ -29,6 +29,7 @@ _KINDS = {
     "nothing": "No answer found",
     "retrieval": "Retrieved passages",
 }
+_UNSOURCED = "answered without naming a source: nothing to show on the page"
 
 
 class SentencePlace(NamedTuple):
@@ -172,6 +173,8 @@ def _silent(turn: Turn) -> Iterator[str]:
             yield f"{column.name} {'broke off' if column.partial else 'failed'}."
         elif column.answer.kind == "nothing":
             yield f"{column.name} found no answer."
+        elif column.answer.kind == "generated" and not column.answer.sources:
+            yield f"{column.name} {_UNSOURCED}."
 
 
 def _shared_faults(turn: Turn) -> dict[str, list[str]]:
@@ -287,7 +290,8 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
 
 def _kind_of(answer: Answer) -> str:
     if answer.kind == "generated":
-        return f"Written by {answer.answer_model}"
+        unsourced = "" if answer.sources else f"; it {_UNSOURCED}"
+        return f"Written by {answer.answer_model}{unsourced}"
     return _KINDS.get(answer.kind, _KINDS["retrieval"])
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
 from rag_nodes.core.errors import ConfigurationError, RagNodesError, StoreError
-from rag_nodes.core.keys import kind_of
+from rag_nodes.core.keys import kind_of, trace_of
 from rag_nodes.core.metadata import PARSER
 from rag_nodes.embedding import DocumentsReport, ParserOutcome
 from rag_nodes.evaluation.columns import plain_parser
@@ -239,10 +239,13 @@ def _parsers_of(
 
 
 def as_failure(name: str, error: Exception) -> RagNodesError:
-    """Any exception as one of ours, noted in the log: a column must never take others down."""
+    """Return any exception as one of ours: a column must never take others down.
+
+    The log has where it was raised, without texts of other packages, which may hold keys.
+    """
     failure = error
     if not isinstance(failure, RagNodesError):
         failure = RagNodesError(f"{kind_of(error)}; run this column alone to see where it fails")
         failure.__cause__ = error
-    logger.warning("%s: %s", name, failure)
+    logger.warning("column '%s' failed\n%s", name, trace_of(failure))
     return failure

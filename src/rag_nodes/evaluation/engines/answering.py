@@ -25,6 +25,9 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.engines.placing import Placing
     from rag_nodes.query.types import Event, Source
 
+_NO_TEXT = ("", "None", "Empty Response")
+"""Texts of a response without an answer; LlamaIndex writes the last two."""
+
 
 class AnsweringEngine:
     """A query engine of LlamaIndex with answers of its own, with our citations.
@@ -84,7 +87,7 @@ class AnsweringEngine:
         return Answer(
             question=question,
             text=text,
-            kind="generated" if sources else "nothing",
+            kind="generated" if sources or text not in _NO_TEXT else "nothing",
             citations=cite_sources(known or numbers, sources),
             unknown_sources=unknown,
             hits=tuple(source.hits[0] for source in sources),
