@@ -80,7 +80,7 @@ def verdict(documents: list[Document], questions: str) -> str:
 
 
 def shown(path: str, question: str, questions: str) -> Iterator[str]:
-    """Yield the eight lines or so that matter, as soon as each is known."""
+    """Yield the dozen lines that matter, as soon as each is known."""
 
     def line(label: str, text: str) -> str:
         label = f"{label:<{_LABEL_WIDTH}}"

@@ -89,7 +89,8 @@ def test_the_demo_prints_an_answer_its_source_and_the_verdict_of_the_readme() ->
     assert TRUTHS[DEMO["ASK"]] in lines[1]
     assert "ferry.pdf, page 2, 1.3 " in lines[2]
     told = " ".join(" ".join(lines).partition("Verdict")[2].partition("Next")[0].split())
-    assert told in (ROOT / "README.md").read_text(encoding="utf-8").replace("\n> ", " ")
+    readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n> ", " ")
+    assert f"\n<!-- decision --> {told}\n<!-- /decision -->\n" in readme
 
 
 def test_a_document_without_questions_gets_an_answer_and_the_way_to_a_verdict(

@@ -52,11 +52,10 @@ def measured(plan: EvaluationPlan, columns: Mapping[str, object] | None = None) 
 
 
 def decision() -> str:
-    """What the README's command says first, as a quotation in lines of a hundred characters."""
+    """Return the verdict of `make demo` as a quotation in lines of a hundred characters."""
     columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
     report = measured(EvaluationPlan(sizes=()), columns)
-    found, effects = report.decision, (one.words for one in report.effects)
-    said = " ".join(filter(None, (found.certainty, found.words, *effects)))
+    said = f"{report.decision.certainty} {report.decision.words}"
     return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
 
 
