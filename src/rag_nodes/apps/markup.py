@@ -40,12 +40,12 @@ def colour_of(column: str) -> str:
 
 
 def free_colour(column: str, taken: Collection[int]) -> int:
-    """Return the usual colour of a column, or the next one that is not taken, counted from 0."""
+    """Return the default colour of a column, or the next one that is not taken, counted from 0."""
     names = tuple(PRESETS)
-    usual = names.index(column) if column in names else 0
+    default = names.index(column) if column in names else 0
     if column == REFERENCE:  # beside the presets that are ticked at first
-        usual = 3
-    wheel = [(usual + step) % _COLOURS for step in range(_COLOURS)]
+        default = 3
+    wheel = [(default + step) % _COLOURS for step in range(_COLOURS)]
     return next((number for number in wheel if number not in taken), wheel[0])
 
 
