@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rag_nodes.evaluation.decision import decision_of, estimates, likely, proposed
-from rag_nodes.evaluation.plan import of_probes
+from rag_nodes.evaluation.decision import decision_of, estimates, proposed
 from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.sign_flips import own_mean
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost, ReportDecision
@@ -344,19 +343,3 @@ def test_equal_estimates_prefer_the_default_then_the_smallest() -> None:
 def test_a_report_none_of_whose_columns_was_measured_as_it_is_takes_none() -> None:
     found = decision_of([], [], {})
     assert (found.take, found.words) == (None, "No column could be measured as it is.")
-
-
-@pytest.mark.parametrize(("short", "same"), [(0.9, True), (0.1, False)])
-def test_the_length_does_not_matter_if_short_and_long_probes_agree(
-    short: float, same: bool
-) -> None:
-    rows = [
-        Row(
-            name, name, "own", {}, None, "", ChunkStatistics(mean=200.0), Cost(),
-            {of_probes(200): of_200, of_probes(2500): of_2500}, own_mean(np.full(4, by)), {}, (),
-        )
-        for name, by, of_200, of_2500 in (("a", 0.8, short, 0.7), ("b", 0.5, 0.5, 0.6))
-    ]  # fmt: skip
-    decision = likely(rows, 700, 60, lambda _: {})
-    assert decision.take == "a"
-    assert ("looks best, the same for short and long answers." in decision.words) is same

@@ -88,7 +88,7 @@ def assemble(
         rests = ()
     elif dataset.probed:
         measured = [row for row in own if not row.error]
-        found["decision"] = likely(measured, dataset.probed, len(documents), use)
+        found["decision"] = likely(measured, dataset.probed, len(documents), use, in_use, plan.main)
         rests = ()
     elif dataset.by_drafts:
         found["decision"] = ReportDecision(

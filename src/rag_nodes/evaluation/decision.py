@@ -14,7 +14,7 @@ import numpy as np
 
 from rag_nodes.evaluation.drafts.probes import CHARACTERS
 from rag_nodes.evaluation.effects import mixture_of
-from rag_nodes.evaluation.plan import of_probes
+from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.verdicts import is_small
 from rag_nodes.evaluation.wording import (
@@ -25,6 +25,7 @@ from rag_nodes.evaluation.wording import (
     counted,
     holds_of_others,
     settled_by,
+    some_of,
 )
 from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
@@ -95,26 +96,68 @@ def alone(rows: Sequence[Row] = ()) -> ReportDecision:
 
 
 def likely(
-    rows: Sequence[Row], characters: int, passages: int, use: Callable[[str], dict[str, Any]]
+    rows: Sequence[Row],
+    characters: int,
+    passages: int,
+    use: Callable[[str], dict[str, Any]],
+    in_use: Collection[str] = (),
+    measure: str = "",
 ) -> ReportDecision:
-    """Return the decision without questions: the best by keywords of passages."""
+    """Return the decision without questions: the best by keywords of passages.
+
+    Of settings that find as much, the first that the user has now is kept; else `proposed` chooses.
+
+    Args:
+        rows: what is chosen from.
+        characters: of a passage.
+        passages: number of passages.
+        use: as for `decision_of`.
+        in_use: as for `decision_of`.
+        measure: the main measure; "" for recall in the context in which such choices were checked.
+    """
     if len(rows) <= 1:
         return alone(rows)
-    best = max(rows, key=lambda row: row.mean)
+    most = max(row.mean for row in rows)
+    tied = [row for row in rows if most - row.mean < SAME]
+    kept = next((row for name in in_use for row in tied if row.name == name), None)
+    best = kept or proposed(tied, {row.name: 0.0 for row in tied}, default_of(tied))
     named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
-    length = named[0] if named else f"{characters:,} characters"
-    others = [probe for size in CHARACTERS.values() if (probe := of_probes(size)) in best.means]
-    firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
-    is_same = bool(firsts) and all(first is best for first in firsts)
-    same = ", the same for short and long answers" if is_same else ""
-    words = (
-        f"For answers of {length}, {best.name} looks best{same}. Tested by keywords of {passages} "
-        "passages of that length, not by questions. On seven labelled collections a choice made "
-        "like this was 5 points behind the best on average, 12 at worst; by twenty labelled "
-        "questions it was 3."
+    length = f"For answers of {named[0] if named else f'{characters:,} characters'}"
+    if len(tied) > 1:
+        words = f"{length}, {_tie(tied, best, most, is_kept=kept is not None)}"
+    else:
+        others = [probe for size in CHARACTERS.values() if (probe := of_probes(size)) in best.means]
+        firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
+        is_same = bool(firsts) and all(first is best for first in firsts)
+        same = ", the same for short and long answers" if is_same else ""
+        words = f"{length}, {best.name} looks best{same}."
+    checked = f"recall@{EvaluationPlan().probed_at(characters)}"
+    elsewhere = "" if measure in ("", checked) else ", in a context of another size than yours,"
+    words += (
+        f" Tested by keywords of {passages} passages of that length, not by questions. On seven "
+        f"labelled collections{elsewhere} a choice made like this was 5 points behind the best on "
+        "average, 12 at worst; by twenty labelled questions it was 3."
     )
     certainty = _cautioned(certainty_of("likely"), rows)
     return _taking(best, "likely", words, use, certainty=certainty)
+
+
+def _tie(tied: Sequence[Row], best: Row, most: float, *, is_kept: bool) -> str:
+    """Name settings that find as much, say what would separate them, and what is proposed."""
+    names = [row.name for row in sorted(tied, key=lambda row: row is not best)]
+    why, remedy = "these passages do not tell them apart", "Add questions of your own."
+    if most > 1 - SAME:
+        why, remedy = "this context is too large to tell them apart", "Try a smaller one."
+    reason = "it needs the least storage"
+    if is_kept:
+        reason = "you have it now"
+    elif best.name == default_of(tied):
+        reason = "it is the default"
+    keep = "keep " if is_kept else ""
+    return (
+        f"{len(tied)} settings find as much: {some_of(names)}; {why}. {remedy} "
+        f"Proposed: {keep}{best.name}, because {reason}."
+    )
 
 
 def decision_of(

@@ -273,7 +273,7 @@ class Decider:
             # No LLM: it would be paid for summaries, which are sentences of the chunks here.
             models=replace(comparison.models, llm=None),
             progress=told,
-            in_use=[*columns],
+            in_use=sorted(columns, key=lambda name: name != self.baseline),
             executor=Pool(
                 min(_MOST_WORKERS, max(1, usable_cores() // 2)), niceness=_SWEEP_NICENESS
             ),

@@ -1,0 +1,67 @@
+"""Without questions, a report names the setting that finds most passages, or a tie."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pytest
+
+from rag_nodes.evaluation.decision import likely
+from rag_nodes.evaluation.plan import of_probes
+from rag_nodes.evaluation.report import Row
+from rag_nodes.evaluation.sign_flips import own_mean
+from rag_nodes.evaluation.tables import ChunkStatistics, Cost, ReportDecision
+from rag_nodes.parsers import get_parser
+
+
+def row(name: str, recall: float, size: int = 1, means: Mapping[str, float] | None = None) -> Row:
+    """A row that finds a share of the passages and takes so many bytes; "retrieval" is default."""
+    parser = {"fingerprint": get_parser(name).fingerprint if name == "retrieval" else name}
+    return Row(
+        name, name, "own", parser, None, "", ChunkStatistics(mean=200.0), Cost(chunks=1, tokens=1, bytes=size),
+        {**(means or {})}, own_mean(np.full(4, recall)), {}, (),
+    )  # fmt: skip
+
+
+def decided(*rows: Row, in_use: tuple[str, ...] = (), measure: str = "") -> ReportDecision:
+    return likely(rows, 700, 60, lambda _: {}, in_use, measure)
+
+
+@pytest.mark.parametrize(("short", "same"), [(0.9, True), (0.1, False)])
+def test_the_length_does_not_matter_if_short_and_long_probes_agree(
+    short: float, same: bool
+) -> None:
+    of_200, of_2500 = of_probes(200), of_probes(2500)
+    found = decided(
+        row("a", 0.8, means={of_200: short, of_2500: 0.7}),
+        row("b", 0.5, means={of_200: 0.5, of_2500: 0.6}),
+    )
+    assert found.take == "a"
+    assert ("looks best, the same for short and long answers." in found.words) is same
+
+
+def test_settings_that_find_every_passage_are_named_as_tied() -> None:
+    rows = [row("a", 1, 5), row("b", 1, 2), row("c", 1, 3), row("d", 1, 4), row("e", 0, 1)]
+    found = decided(*rows)
+    assert found.take == "b"
+    assert found.headline[0] == (
+        "For answers of a paragraph, 4 settings find as much: b, a, c and d; this context is too "
+        "large to tell them apart."
+    )
+    assert found.headline[1].startswith(
+        "Try a smaller one. Proposed: b, because it needs the least storage. Tested"
+    )
+    kept = decided(*rows, in_use=("e", "d", "a"))
+    assert kept.take == "d"
+    assert "Proposed: keep d, because you have it now." in kept.words
+    default = decided(*rows, row("retrieval", 1, 9))
+    assert "Proposed: retrieval, because it is the default." in default.words
+    lower = decided(row("a", 0.5), row("b", 0.5))
+    assert "; these passages do not tell them apart. Add questions" in lower.words
+
+
+@pytest.mark.parametrize(("measure", "elsewhere"), [("recall@700", False), ("recall@1500", True)])
+def test_the_expected_loss_is_said_to_come_from_another_context(
+    measure: str, elsewhere: bool
+) -> None:
+    words = decided(row("a", 1), row("b", 0), measure=measure).words
+    assert ("collections, in a context of another size than yours, a choice" in words) is elsewhere
