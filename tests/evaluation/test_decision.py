@@ -84,14 +84,14 @@ def test_the_words_name_what_to_take_if_whole_chunks_are_read() -> None:
     values = {"A": np.ones(60), "B": np.zeros(60)}
     rows = rows_of(values, {"A": 1, "B": 1})
     contrasts = Judge(values, pairs_of(rows), IDS).contrasts({row.name: row for row in rows})
-    selected = "Take A (200 tokens a chunk on average), if you read selected sentences, as `ask` "
+    selected = "Take A (200 tokens a chunk on average), if you read selected sentences, as answers "
     turned = {"A": values["B"], "B": values["A"]}
     found = decision_of(rows, contrasts, values, whole=turned)
     assert found.words.startswith(
-        f"{selected}does. If you read whole chunks: B, which finds 100.0 % (A: 0.0 %). A is "
+        f"{selected}do by default. If you read whole chunks: B, which finds 100.0 % (A: 0.0 %). A "
     )
     assert decision_of(rows, contrasts, values, whole=values).words.startswith(
-        f"{selected}does. It is better than B"
+        f"{selected}do by default. It is better than B"
     )
     only_b = decision_of(rows, contrasts, values, whole={"B": values["B"]})
     assert only_b.words.startswith("Take A (200 tokens a chunk on average). It is ")

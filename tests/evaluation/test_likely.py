@@ -17,7 +17,8 @@ def row(name: str, recall: float, size: int = 1, means: Mapping[str, float] | No
     """A row that finds a share of the passages and takes so many bytes; "retrieval" is default."""
     parser = {"fingerprint": get_parser(name).fingerprint if name == "retrieval" else name}
     return Row(
-        name, name, "own", parser, None, "", ChunkStatistics(mean=200.0), Cost(chunks=1, tokens=1, bytes=size),
+        name, name, "own", parser, None, "", ChunkStatistics(mean=200.0),
+        Cost(chunks=1, tokens=1, bytes=size),
         {**(means or {})}, own_mean(np.full(4, recall)), {}, (),
     )  # fmt: skip
 
@@ -44,8 +45,8 @@ def test_settings_that_find_every_passage_are_named_as_tied() -> None:
     found = decided(*rows)
     assert found.take == "b"
     assert found.headline[0] == (
-        "For answers of a paragraph, 4 settings find as much: b, a, c and d; this context is too "
-        "large to tell them apart."
+        "For answers of a paragraph, 4 settings find as much: b, a and 2 others; this context is "
+        "too large to tell them apart."
     )
     assert found.headline[1].startswith(
         "Try a smaller one. Proposed: b, because it needs the least storage. Tested"

@@ -45,7 +45,7 @@ def test_each_parser_is_tried_at_each_size_beside_what_stands_and_what_others_do
     assert found.row(STANDARD).parser["searched"]["granularity"] == "sentences"
     assert found.row("token-overlap at 30").parser["chunk_overlap"] == 0
     assert len(found.contrasts) == 6 * 5 / 2
-    assert f"alone: {STANDARD} reads selected sentences; " in found.decision.certainty
+    assert f"alone: {STANDARD} reads selected sentences; " in found.verdict[0]
     (effect,) = found.effects
     assert effect.words.startswith("Reading sentences instead of whole chunks: ")
     assert f" for {STANDARD}" in effect.words

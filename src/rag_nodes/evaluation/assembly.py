@@ -14,7 +14,7 @@ import numpy as np
 
 from rag_nodes.evaluation.basis import basis, lost, unused
 from rag_nodes.evaluation.decision import alone, decision_of, likely
-from rag_nodes.evaluation.effects import NO_MEANING, effects_of
+from rag_nodes.evaluation.effects import NO_MEANING, effects_of, mixture_of
 from rag_nodes.evaluation.importers.names import file_of
 from rag_nodes.evaluation.report import EvaluationReport, Row
 from rag_nodes.evaluation.sign_flips import own_mean
@@ -89,6 +89,7 @@ def assemble(
     elif dataset.probed:
         measured = [row for row in own if not row.error]
         found["decision"] = likely(measured, dataset.probed, len(documents), use, in_use, plan.main)
+        said = tuple(filter(None, [mixture_of(measured)]))
         rests = ()
     elif dataset.by_drafts:
         found["decision"] = ReportDecision(
@@ -156,7 +157,9 @@ def _compared(
         "sizes": _size_shares(own, equal, {**values, **whole}, documents, flips),
         "effects": (effects := effects_of(own, values, whole, **flips)),
     }
-    return found, (*(effect.words for effect in effects), *beside(own, equal, contrasts))
+    effects_said = (effect.words for effect in effects)
+    mixed = filter(None, [mixture_of(own)])
+    return found, (*mixed, *effects_said, *beside(own, equal, contrasts))
 
 
 def _size_shares(

@@ -64,7 +64,7 @@ def lost(row: Row) -> Iterator[str]:
         yield (
             f"{row.name}: the collection holds another version of {counted(outdated, 'document')}, "
             "whose chunks were looked for by their text; ingest the documents again with "
-            "`rag-nodes ingest` and evaluate again."
+            "rag-nodes ingest and evaluate again."
         )
 
 

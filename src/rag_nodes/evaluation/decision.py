@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.drafts.probes import CHARACTERS
-from rag_nodes.evaluation.effects import mixture_of
+from rag_nodes.evaluation.effects import caution_of
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.verdicts import is_small
@@ -200,7 +200,7 @@ def decision_of(
     asked = counted(len(values[chosen.name]), "question")
     keep = "keep " if chosen.name in in_use else ""
     start = (keep or "take ").capitalize() if is_sure else f"Proposed: {keep}"
-    selected = ", if you read selected sentences, as `ask` does" if whole else ""
+    selected = ", if you read selected sentences, as answers do by default" if whole else ""
     size = f"{chosen.chunks.mean:,.0f} tokens a chunk on average"
     words = [f"{start}{chosen.name} ({size}){selected if chosen.name in (whole or ()) else ''}."]
     words += _of_whole_chunks(chosen, rows, {**values, **(whole or {})}, default)
@@ -237,7 +237,7 @@ def _of_whole_chunks(
 
 def _cautioned(certainty: str, rows: Sequence[Row]) -> str:
     """Add to a grade that rows differ in more than chunking: no surface may show it without."""
-    return " ".join(filter(None, (certainty, mixture_of(rows))))
+    return " ".join(filter(None, (certainty, caution_of(rows))))
 
 
 def _grade(contrasts: Sequence[Contrast], behind: Collection[str]) -> Grade:

@@ -38,25 +38,31 @@ def reading_of(report: EvaluationReport) -> str:
     read = [row.name for row in report.rows if row.granularity == "sentences"]
     if not read:
         return ""
-    selected = "is that of selected sentences, as `rag-nodes ask` reads them"
+    selected = "is that of selected sentences, as answers read them by default"
     if report.settings.granularity == "sentences":
         return f"Recall {selected}; beside it is that of whole chunks, in which sizes are compared."
     whose = f"Recall of {some_of(read)}"
     return f"{whose} {selected}; all other recall is that of whole chunks."
 
 
-def mixture_of(rows: Sequence[Row]) -> str:
-    """Say how rows search and read, if they differ in more than chunking; else "".
-
-    Searches that a run compares are no reason: their rows are named after them.
+def caution_of(rows: Sequence[Row]) -> str:
+    """Say in one sentence that rows differ in more than splitting; "" if they do not.
 
     Args:
         rows: what a decision chooses from, measured.
     """
-    ways: dict[tuple[str, str], list[str]] = {}
-    for row in rows:
-        way = ("" if row.search else row.mode, row.granularity)
-        ways.setdefault(way, []).append(row.name)
+    modes, granularities = map(set, zip(*_ways(rows), strict=True)) if rows else ((), ())
+    parts = ["search"] * (len(modes) > 1) + ["reading"] * (len(granularities) > 1)
+    return f"Part of this is {' and '.join(parts)}, not splitting." if parts else ""
+
+
+def mixture_of(rows: Sequence[Row]) -> str:
+    """Say how rows search and read, and how to compare splitting alone; "" without a caution.
+
+    Args:
+        rows: as for `caution_of`.
+    """
+    ways = _ways(rows)
     if len(ways) <= 1:
         return ""
     is_searched_alike = len({mode for mode, _ in ways}) == 1
@@ -67,10 +73,22 @@ def mixture_of(rows: Sequence[Row]) -> str:
     words = [f"This is not a difference of chunking alone: {'; '.join(parts)}."]
     if engines := [row.name for row in rows if row.parser.get("class") == "as it stands"]:
         words.append(
-            f"To compare chunking, give the splitter of {some_of(engines)} (`-p`). To improve "
-            f"{some_of(engines)}, add SentencePostprocessor, if it is not there yet."
+            f"To compare chunking, add a column with the splitter of {some_of(engines)}. To "
+            f"improve {some_of(engines)}, add SentencePostprocessor, if it is not there yet."
         )
     return " ".join(words)
+
+
+def _ways(rows: Sequence[Row]) -> dict[tuple[str, str], list[str]]:
+    """Return the names of rows by how they search and how they are read.
+
+    Searches that a run compares are no difference: their rows are named after them.
+    """
+    ways: dict[tuple[str, str], list[str]] = {}
+    for row in rows:
+        way = ("" if row.search else row.mode, row.granularity)
+        ways.setdefault(way, []).append(row.name)
+    return ways
 
 
 def _way_of(names: Sequence[str], mode: str, granularity: str) -> str:

@@ -37,7 +37,7 @@ _TIED = 0.005
 """Largest difference, as a share, that rounds to 0 percentage points."""
 _MIN_DIFFERING = 6
 """Fewest questions on which two rows must differ for a significant difference."""
-_MAX_LISTED = 4
+_MAX_LISTED = 3
 """Largest number of names that a sentence lists."""
 _MAX_LABELLED = 10_000
 """Number of questions beyond which nobody labels more."""

@@ -143,7 +143,7 @@ def html_of(report: EvaluationReport) -> str:
             budgets=[f"recall@{budget}" for budget in report.settings.budgets],
             whole=[f"chunks@{budget}" for budget in report.settings.budgets],
             by_sentences=any(row.granularity == "sentences" for row in report.rows),
-            reading=reading_of(report).replace("`", ""),
+            reading=reading_of(report),
             legend=LEGEND,
             counted=counted,
             found_alike=found_alike,
