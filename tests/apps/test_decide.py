@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from llama_index.core import Document, VectorStoreIndex
 from visits import Visitor, visiting, written
 
 from rag_nodes.apps.panes.evidence import against, details_html, place_of
@@ -21,6 +22,7 @@ from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.evaluation.drafts.probes import probes
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import matrix
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.text.spans import Span
 
 ANIMALS = ("heron", "otter", "seal", "badger", "osprey", "lynx")
@@ -219,3 +221,68 @@ def test_the_details_of_another_comparison_are_drawn_again(
     _ended(visitor)
     visitor.load(written(tmp_path / "other.md", "The other document is short."))
     assert "Nothing has been measured yet" in str(details_html(visitor.session))
+
+
+@pytest.fixture
+def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
+    """A visitor of an app that has two engines over the one document it was built with."""
+    path, days = Path("<given 1>/days.md"), Document(text=TEXT, metadata={"file_name": "days.md"})
+    made = PageSession.__init__
+
+    def with_document(session: PageSession, *args: Any, **options: Any) -> None:
+        made(session, *args, **{**options, "documents": {path: days}})
+
+    monkeypatch.setattr(PageSession, "__init__", with_document)
+    index = VectorStoreIndex.from_documents([days], embed_model=LexicalEmbedding())
+    engines = {name: index.as_retriever(similarity_top_k=k) for name, k in (("a", 1), ("b", 2))}
+    with visiting(settings, columns=engines, documents=(path,)) as opened:
+        opened.act("arrive")
+        opened.settle()
+        yield opened
+
+
+def test_settings_are_not_tested_on_documents_that_an_engine_does_not_search(
+    owner: Visitor, tmp_path: Path
+) -> None:
+    words = "was added here"
+    assert words not in owner.text("documents")
+    owner.session.start_loading(
+        [*owner.session.paths, written(tmp_path / "fair.md", TEXT.replace("pier", "fair"))]
+    )
+    owner.settle()
+    assert (
+        "fair.md was added here: a and b do not search it, so no setting is tested on it."
+        in owner.text("documents")
+    )
+    owner.act("test")
+    verdict = _ended(owner).decider.verdict
+    assert verdict is not None
+    assert [document.name for document in verdict.documents] == ["days.md"]
+    added = next(each for each in owner.session.documents if "fair" in each.text)
+    days = next(each for each in owner.session.documents if "pier" in each.text)
+    for document in (added, days):
+        owner.session.questions.mark(Passage(document.id_, Span(10, 40)))
+        owner.act("label", question=f"Who was at {document.id_}?")
+    owner.act("by_questions")
+    verdict = _ended(owner).decider.verdict
+    assert verdict is not None
+    assert [question.document for question in verdict.questions] == [days.id_]
+    assert not owner.session.decider.has_new_questions
+
+
+def test_another_baseline_keeps_a_verdict_that_measured_it(owner: Visitor) -> None:
+    owner.act("baseline", value="heading")
+    owner.settle()
+    owner.act("test")
+    verdict = _ended(owner).decider.verdict
+    assert verdict is not None
+    for baseline in ("b", REFERENCE, "a", "heading"):
+        owner.act("baseline", value=baseline)
+        owner.settle()
+        assert owner.session.decider.verdict is verdict
+        assert f"Against {baseline}" in owner.text("details")
+    owner.act("tick", name=REFERENCE, checked=False)
+    owner.settle()
+    owner.act("baseline", value="fixed")
+    owner.settle()
+    assert owner.session.decider.verdict is None, "its row was not measured"

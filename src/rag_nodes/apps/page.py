@@ -63,7 +63,8 @@ def build_app(
             of other packages, and query engines, retrievers, indexes and vector stores of
             LlamaIndex; or import paths of splitters. They are ticked, with their own options, and
             the first is the baseline. Several visitors ask them at once.
-        documents: loaded as soon as a visitor opens the page: paths, or documents of LlamaIndex;
+        documents: what your engines search, loaded as soon as a visitor opens the page, and the
+            only documents that settings are tested on beside them: paths, or those of LlamaIndex;
             the pages that `SimpleDirectoryReader` makes of a file are one document.
         embed_model: embedding model of LlamaIndex; None for the model of the settings, or, if these
             leave it open, of LlamaIndex's `Settings`.
@@ -90,7 +91,7 @@ def build_app(
         own=list(offer)[: len(own)],
         embed_model=embed_model,
         llm=llm,
-        documents=given,
+        documents={path: given.get(path) for path in paths},
         answering=answering,
     )
     example = example_document()

@@ -175,6 +175,21 @@ class Dataset:
         """Return True if all questions are drafts that nobody accepted: they decide nothing."""
         return bool(self.questions) and all(question.draft for question in self.questions)
 
+    @property
+    def accepted(self) -> int:
+        """Number of questions that are no drafts."""
+        return sum(not question.draft for question in self.questions)
+
+    def about(self, documents: Collection[Document]) -> Dataset:
+        """The same with some of the documents, and the questions whose answers are all in these."""
+        ids = {document.id_ for document in documents}
+        questions = tuple(
+            question
+            for question in self.questions
+            if all(passage.document in ids for answer in question.gold for passage in answer)
+        )
+        return replace(self, documents=tuple(documents), questions=questions)
+
     def decisive(self) -> Dataset:
         """The same with the questions that a verdict goes by.
 

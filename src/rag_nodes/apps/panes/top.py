@@ -10,7 +10,9 @@ from rag_nodes.apps.markup import count, file_name, left, render, seconds, toget
 from rag_nodes.apps.visitors.columns import sliders_of
 from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.turns import tally
+from rag_nodes.core.metadata import display_name
 from rag_nodes.embedding.report import DOING
+from rag_nodes.evaluation.wording import some_of
 from rag_nodes.models.prices import dollars
 from rag_nodes.operations.fields import MOST_COLUMNS
 
@@ -101,6 +103,7 @@ def documents_html(session: PageSession) -> Markup:
         report,
         working=working,
         error=session.error,
+        added=_added(session),
         lost=LOST if session.is_lost and not session.ready and not session.loading else "",
         can_remove=len(session.paths) > 1 and len(report.files if report else ()) == len(
             session.paths),
@@ -112,6 +115,7 @@ def report_html(
     *,
     working: dict[str, Any] | None = None,
     error: str = "",
+    added: str = "",
     lost: str = "",
     can_remove: bool = False,
 ) -> Markup:
@@ -121,12 +125,27 @@ def report_html(
         report: what the last loading made; None before it.
         working: how far a loading is that has not ended; None if there is none.
         error: why the last loading failed.
+        added: a sentence on documents that engines do not search.
         lost: what to say if the server lost the session of the tab.
         can_remove: documents can be taken out one by one.
     """
     made = _made(report) if report else None
-    return render("documents", report=made, working=working, error=error, lost=lost,
-                  can_remove=can_remove)  # fmt: skip
+    return render("documents", report=made, working=working, error=error, added=added,
+                  lost=lost, can_remove=can_remove)  # fmt: skip
+
+
+def _added(session: PageSession) -> str:
+    """Say which documents the operator's engines do not search; "" for none."""
+    comparison, documents = session.comparison, session.added
+    if comparison is None or not documents:
+        return ""
+    names = [display_name(document.metadata) or document.id_[:8] for document in documents]
+    was, them = ("was", "it") if len(names) == 1 else ("were", "them")
+    do = "does" if len(comparison.found) == 1 else "do"
+    return (
+        f"{some_of(names)} {was} added here: {some_of([*comparison.found])} {do} not search "
+        f"{them}, so no setting is tested on {them}."
+    )
 
 
 def _working(

@@ -25,6 +25,8 @@ from rag_nodes.parsers.presets import PRESETS, SWEPT
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from llama_index.core.schema import Document
+
     from rag_nodes.apps.visitors.session import PageSession
     from rag_nodes.evaluation.compare import Comparison
     from rag_nodes.evaluation.dataset import Dataset
@@ -91,7 +93,7 @@ class Decider:
     @property
     def verdict(self) -> EvaluationReport | None:
         """Report on the present subject; None while there is none."""
-        return self._found.get(self._about)
+        return self._known(self._about)
 
     @property
     def running(self) -> bool:
@@ -119,13 +121,15 @@ class Decider:
     def accepted(self) -> int:
         """Questions that somebody asked or accepted."""
         dataset = self._session.questions.dataset
-        return sum(not question.draft for question in dataset.questions) if dataset else 0
+        return dataset.accepted if dataset else 0
 
     @property
     def has_new_questions(self) -> bool:
         """True if there are accepted questions that no decision used yet."""
-        dataset = self._session.questions.dataset
-        return bool(dataset and self.accepted and dataset.decisive().fingerprint not in self._about)
+        dataset = self._labelled
+        if dataset is None or not dataset.accepted:
+            return False
+        return dataset.decisive().fingerprint not in self._about
 
     @property
     def plan(self) -> EvaluationPlan:
@@ -167,18 +171,24 @@ class Decider:
         session, comparison = self._session, self._session.comparison
         if comparison is None:
             return
-        questions, decided_by = session.questions.dataset, str(self.length)
-        if questions and self.accepted >= (1 if by_questions else ENOUGH):
+        questions, decided_by = self._labelled, str(self.length)
+        if questions and questions.accepted >= (1 if by_questions else ENOUGH):
             questions = questions.decisive()
             decided_by = questions.fingerprint
         else:
             questions = None
         options, models = comparison.options, comparison.models
-        own = (*self._own_parsers(comparison), *comparison.found)
-        documents = session.documents
+        parsers = {
+            name: f"{name} {getattr(parser, 'fingerprint', '')}"
+            for name, parser in self._own_parsers(comparison).items()
+        }
+        # Presets are tested with their own options if they are the baseline.
+        baseline = "".join(key for name, key in parsers.items() if name in PRESETS)
+        own = (*(key for name, key in parsers.items() if name not in PRESETS), *comparison.found)
+        documents = self._documents
         ids = (document.id_ for document in documents)
         context = (options.mode, options.budget, options.top_k)
-        about = (decided_by, models.embedding_name, *context, *own, self._baseline_key, *ids)
+        about = (decided_by, models.embedding_name, *context, *own, *ids, baseline)
         with self._lock:
             if session.comparison is not comparison:
                 return  # other documents took over, which then start this themselves
@@ -189,7 +199,7 @@ class Decider:
             self._sweep, self._about, self.error = None, about, ""
             self.revision += 1
             self._changed()
-            if about in self._found or (self.price and not is_asked):
+            if self._known(about) or (self.price and not is_asked):
                 return
             self._sweep = sweep = _Sweep(about)
         asked = questions or partial(probes, documents, CHARACTERS[self.length])
@@ -288,12 +298,25 @@ class Decider:
             if name != REFERENCE and (name not in PRESETS or name == baseline)
         }
 
+    def _known(self, about: About) -> EvaluationReport | None:
+        """Return what was found; without a preset as baseline, also what was found with one."""
+        found = self._found.get(about)
+        if found or not about or about[-1]:
+            return found
+        kept = [*self._found.items()]
+        return next((report for other, report in kept if other[:-1] == about[:-1]), None)
+
     @property
-    def _baseline_key(self) -> str:
-        """Identity of the baseline with its options."""
-        comparison, name = self._session.comparison, self._session.columns.baseline
-        parser = comparison.parsers.get(name) if comparison else None
-        return f"{name} {getattr(parser, 'fingerprint', '')}"
+    def _documents(self) -> list[Document]:
+        """Documents that are tested on: all, but those that the operator's engines lack."""
+        added = {document.id_ for document in self._session.added}
+        return [document for document in self._session.documents if document.id_ not in added]
+
+    @property
+    def _labelled(self) -> Dataset | None:
+        """Labelled questions whose answers are in the documents that are tested on."""
+        dataset = self._session.questions.dataset
+        return dataset.about(self._documents) if dataset and self._session.added else dataset
 
     def _rest(self) -> None:
         """Wait while the visitor waits for something else."""

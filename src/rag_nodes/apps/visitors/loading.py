@@ -71,7 +71,8 @@ class LoadingSession(Session):
         settings: of the server; what the visitor types comes on top.
         offer: columns to choose from; None for the presets.
         own: names of the operator's columns, which are ticked at first.
-        documents: documents that can be loaded without a file, by the path they go by.
+        documents: documents of the operator by the path they go by, which engines search; None if
+            the path is a file.
         answering: how questions are answered; None for the settings.
         loads: held while documents are loaded, because not all visitors' can be at once.
         changed: called with the name of what changed: "loading" or "loaded".
@@ -93,7 +94,7 @@ class LoadingSession(Session):
         *,
         offer: Mapping[str, Preset] | None = None,
         own: Sequence[str] = (),
-        documents: Mapping[Path, Document] = MappingProxyType({}),
+        documents: Mapping[Path, Document | None] = MappingProxyType({}),
         answering: QueryOptions | None = None,
         loads: AbstractContextManager[Any] = nullcontext(),  # noqa: B008 - it holds nothing
         changed: Callable[[str], None] = lambda _: None,

@@ -108,6 +108,17 @@ class PageSession(LoadingSession):
                 self._cuts = Cuts(comparison, documents)
             return self._cuts
 
+    @property
+    def added(self) -> list[Document]:
+        """Documents that the operator's engines do not search, because the visitor added them."""
+        comparison = self._comparison
+        given = self._given_documents
+        if comparison is None or not comparison.found or not given:
+            return []
+        read = (result.document for path in given for result in self._read.get(path, ()))
+        known = {document.id_ for document in (*given.values(), *read) if document}
+        return [document for document in self._documents if document.id_ not in known]
+
     def preview(self, name: str) -> None:
         """Show how a column would split the documents now, before anything is embedded again.
 
