@@ -70,7 +70,7 @@ def map_html(shown: Shown) -> Markup:
         rows.append(
             {
                 "strategy": strategy,
-                "strip": strip_of(pieces, length),
+                "paths": strip_of(pieces, length),
                 "chunks": f"{len(pieces):,}",
                 "said": said + (f", {hits} retrieved" if hits else ""),
             }
