@@ -136,8 +136,8 @@ def test_what_cannot_be_located_or_read_is_named_and_the_rest_is_measured(
     assert ended.code == 3
     said = " ".join(ended.stderr.split())
     assert (
-        "1 question left out, as their answers have no place: q3; the first one: its quote is"
-        in said
+        "1 question left out, as their answers were not found (row 4: Who built it?). "
+        "The first: its quote is not in" in said
     )
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)

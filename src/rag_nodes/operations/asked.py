@@ -101,10 +101,10 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
         run.warn(f"{counted(count)} left out: {reason}")
     if lost := dataset.not_located:
         run.warn(
-            f"{counted(len(lost))} left out, as their answers have no place: "
+            f"{counted(len(lost))} left out, as their answers were not found ("
             + "; ".join(question.called for question in lost[:_NAMED])
             + ("; …" if len(lost) > _NAMED else "")
-            + f". The first one: {lost[0].reason} (all: rag-nodes questions check)"
+            + f"). The first: {lost[0].reason} (all: rag-nodes questions check)"
         )
     return dataset
 
