@@ -48,8 +48,7 @@ def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: P
     assert f"<h1>{headline}.</h1> <p>{reasons}</p>" in page
     assert f"{found['decision']['certainty']} {headline}. {reasons}" in said
     assert [row["name"] for row in found["rows"]] == [
-        "retrieval + sentence selection", "recursive at 100", "recursive at 800",
-        "LlamaIndex SentenceSplitter",
+        "retrieval", "recursive at 100", "recursive at 800", "LlamaIndex SentenceSplitter",
     ]  # fmt: skip
 
 
