@@ -13,7 +13,9 @@ pytestmark = pytest.mark.browser
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1024, 768), "desk": (1440, 900)}
 LINK = "/wiki/" + "a_link_that_never_ends" * 8
 """Nothing in it says where a line may end."""
-TEXT = f"# The machine\n\n[Colours]({LINK}) matter. The machine is red, see [red]({LINK}).\n"
+TEXT = f"# The machine\n\n[Colours]({LINK}) matter. The machine is red, see [red]({LINK}).\n\n"
+TEXT += "## What turns the red machine on?\n\n" + "The lever at its left side turns it on. " * 8
+"""A question as a heading, of which a draft is made."""
 WIDER = """() => {
   const outer = [...document.querySelectorAll('.rn-column, .rn-sheet, .rn-piece, .rn-documents')];
   const wide = outer.flatMap((one) => [...one.querySelectorAll('summary, p, div, li, button')]
