@@ -207,7 +207,6 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
     _provoke(page)
 
     page.set_input_files(".rn-add input", [str(document) for document in documents[:5]])
-    page.wait_for_selector(".rn-turn", state="detached")
     page.wait_for_selector(".rn[data-loading=false]")
     _provoke(page)
 

@@ -22,6 +22,12 @@ SELECT = """() => {
   getSelection().addRange(range);
 }"""
 
+ASKED = {
+    "When does the harbour office open?": "It opens at seven in the morning.",
+    "Who repairs the pumps of the lock?": "The keeper repairs them in winter.",
+}
+"""Headings that are questions, of which drafts are made, and what answers them."""
+
 
 @pytest.fixture
 def ferry(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
@@ -124,18 +130,24 @@ def test_another_tab_begins_empty(browser: Browser, app: gr.Blocks) -> None:
         assert other.locator(".rn-file").count() == 0
 
 
-def test_questions_are_reviewed_with_three_keys(ferry: Page) -> None:
-    ferry.get_by_role("button", name="Add 10 questions").click()
-    ferry.wait_for_selector(".rn-card")
-    number = ferry.inner_text(".rn-card .rn-wide-field")
-    ferry.keyboard.press("e")
-    expect(ferry.locator(".rn-review-text")).to_be_focused()
-    ferry.keyboard.type(" really?")
-    ferry.keyboard.press("Enter")
-    expect(ferry.locator(".rn-progress-line")).to_contain_text("1 accepted")
-    assert ferry.inner_text(".rn-card .rn-wide-field") != number
-    ferry.keyboard.press("r")
-    ferry.wait_for_selector(".rn-card", state="detached")
+def test_questions_are_reviewed_with_three_keys(page: Page, tmp_path: Path) -> None:
+    path = tmp_path / "harbour.md"
+    sections = (f"## {asked}\n\n" + f"{answer} " * 8 + "\n\n" for asked, answer in ASKED.items())
+    path.write_text("# Harbour\n\n" + "".join(sections), encoding="utf-8")
+    load(page, path)
+    ask(page, "When does the office open?")
+    page.get_by_role("button", name="Add 10 questions").click()
+    page.wait_for_selector(".rn-card")
+    number = page.inner_text(".rn-card .rn-wide-field")
+    page.keyboard.press("e")
+    expect(page.locator(".rn-review-text")).to_be_focused()
+    page.keyboard.type(" really?")
+    page.keyboard.press("Enter")
+    expect(page.locator(".rn-progress-line")).to_contain_text("1 accepted")
+    assert page.inner_text(".rn-card .rn-wide-field") != number
+    rejected = page.get_attribute(".rn-card", "data-id")
+    page.keyboard.press("r")
+    expect(page.locator(f".rn-card[data-id='{rejected}']")).to_have_count(0)
 
 
 def test_a_page_that_was_answered_asks_the_server_for_nothing_more(
