@@ -28,7 +28,7 @@ _MOST_SEPARATORS = 100
 _NEAR = 32
 """Characters looked at beyond an estimate."""
 _TRIES = 16
-"""Separators looked at for one split before a finer one is taken, so that time stays linear."""
+"""Number of separators examined for a split before a finer one is taken: time stays linear."""
 
 
 class RecursiveNodeParser(SpanNodeParser):
