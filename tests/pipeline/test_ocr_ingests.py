@@ -6,22 +6,11 @@ from threading import Lock
 import pymupdf
 import pytest
 from folder_ingests import LONG_AGO, FolderIngests, states
+from ocr_functions import black, green, words
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models.executors import Pool
 from rag_nodes.readers import Limits, OcrWord
-
-
-def words(text: str) -> list[OcrWord]:
-    return [OcrWord(text, 10, 10, 200, 40)]
-
-
-def green(*_: object) -> list[OcrWord]:
-    return words("Green")
-
-
-def black(*_: object) -> list[OcrWord]:
-    return words("Black")
 
 
 def write_scan(corpus: FolderIngests) -> None:
