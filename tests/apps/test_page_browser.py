@@ -114,6 +114,17 @@ def test_the_size_slider_splits_again_while_the_page_stays(ferry: Page) -> None:
     expect(ferry.get_by_label("Chunk size, tokens")).to_be_focused()
 
 
+def test_a_button_that_is_drawn_again_while_it_is_pressed_still_acts(page: Page) -> None:
+    load(page, CORPUS / "ferry.pdf", CORPUS / "manual.md")
+    page.get_by_role("button", name="Remove ferry.pdf").hover()
+    page.mouse.down()
+    with page.expect_response(lambda answer: '"documents"' in answer.text()):
+        page.locator(".rn-tick input").first.evaluate("box => box.click()")
+    page.mouse.up()
+    page.locator(".rn-file", has_text="ferry.pdf").wait_for(state="detached")
+    loaded(page, "manual.md")
+
+
 def test_a_reload_comes_back_to_documents_answers_and_page(ferry: Page) -> None:
     ferry.locator(".rn-statements .rn-place", has_text="p. 2").first.click()
     ferry.wait_for_selector(GOLD, state="attached")

@@ -29,7 +29,23 @@ const homeOf = (patch) => {
   parent.insertBefore(home, older || null);
   return home;
 };
+// A button that is drawn again between press and release gets no click. What changes waits for the
+// release, at most a second: of a press that opens a list no release is reported.
+let pressed = 0;
+const held = [];
+const release = () => {
+  clearTimeout(pressed);
+  pressed = 0;
+  for (const patch of held.splice(0)) put(patch);
+};
+root.addEventListener('pointerdown', () => {
+  clearTimeout(pressed);
+  pressed = setTimeout(release, 1000);
+  // The click follows the release.
+  for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(release), {once: true, capture: true});
+}, true);
 const put = (patch) => {
+  if (pressed) return held.push(patch);
   if ((seen.get(patch.name) || 0) >= patch.at) return;
   seen.set(patch.name, patch.at);
   if (patch.name === 'state') return switchOn(JSON.parse(patch.html));
@@ -79,7 +95,7 @@ const take = (reply) => {
   if (reply.epoch && reply.epoch !== epoch) {
     if (epoch) for (const turn of all('.rn-turn')) turn.remove();
     epoch = reply.epoch;
-    since = 0;
+    since = held.length = 0;
     seen.clear();
   }
   for (const patch of reply.patches || []) put(patch);
