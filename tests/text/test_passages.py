@@ -20,7 +20,9 @@ from rag_nodes.text.passages import (
     Repeats,
     Similarity,
     TextRun,
+    equal_in,
     joined_runs,
+    normalised,
 )
 from rag_nodes.text.passages.scorer import MultiWidthScorer
 from rag_nodes.text.passages.speakers import Speakers, is_transcript
@@ -389,3 +391,23 @@ def test_a_document_that_is_no_transcript_is_scored_as_without_one_beside_it() -
     plain = units._replace(transcripts=np.zeros_like(units.transcripts))
     same = MultiWidthScorer(units).scores(400) == MultiWidthScorer(plain).scores(400)
     assert same[units.runs == 1].all()
+
+
+@given(
+    TEXTS, st.integers(0, 60), st.integers(1, 30), st.sampled_from([str, str.upper, str.casefold])
+)
+def test_a_quote_is_found_in_any_case_and_white_space(
+    text: str, start: int, size: int, change: Callable[[str], str]
+) -> None:
+    quote = change("  ".join(text[start : start + size].split()))
+    assume(normalised(quote) in normalised(text))
+    place = equal_in(quote, text)
+    assert (place is None) == (not quote)
+    if place:
+        assert normalised(quote) in normalised(place.of(text))
+        assert normalised(quote) not in normalised(text[place.start + 1 : place.end])
+        assert normalised(quote) not in normalised(text[place.start : place.end - 1])
+
+
+def test_a_quote_is_found_where_a_letter_folds_into_several() -> None:
+    assert equal_in("große STRASSE 7", "In der Große\n Straße 7a.") == Span(7, 22)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
-from itertools import pairwise
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.text.filling import Repeat
@@ -26,6 +26,7 @@ MAX_PLACES = 50
 NEAR_EQUAL = 0.95
 """Share of word shingles in common from which two passages are one."""
 _SHINGLE_WORDS = 3
+_WORD = re.compile(r"\S+")
 _END = re.compile(
     r"[.!?\u3002\uff01\uff1f\n](?:(?<=\n)\s*(?:\n\s*|(?=[|#>*+-]))"
     r"|(?<=[\u3002\uff01\uff1f])|(?<=[.!?])[\"')\]]*+\s++)"
@@ -57,6 +58,7 @@ class Repeats:
         self._units: list[_Unit] = []
         self._twins: dict[int, list[int]] = {}
         self._by_document: dict[str, list[int]] = defaultdict(list)
+        self._folded: dict[str, FoldedText] = {}
         places = list(units) if _are_several(runs) else []
         groups: dict[str, list[int]] = defaultdict(list)
         for number, (at, span) in enumerate(places):
@@ -118,7 +120,9 @@ class Repeats:
                 by_run[self._units[twin].run].append(self._units[twin].span)
         for run, twins in by_run.items():
             around = Span(min(twins).start, max(twins).end)
-            if place := equal_in(text, run.text):
+            if run.text not in self._folded:
+                self._folded[run.text] = FoldedText(run.text)
+            if place := self._folded[run.text].find(text):
                 yield Repeat(run.document, run.in_document(place))
             elif are_near_equal(text, around.of(run.text)):
                 yield Repeat(run.document, run.in_document(around), is_equal=False)
@@ -194,11 +198,37 @@ def normalised(text: str) -> str:
 
 def equal_in(quote: str, text: str) -> Span | None:
     """Return the first place of a quote in a text, in any case and white space."""
-    words = quote.split()
-    if not words or normalised(quote) not in normalised(text):
-        return None
-    found = re.search(r"\s+".join(map(re.escape, words)), text, re.IGNORECASE)
-    return Span(*found.span()) if found else None
+    return FoldedText(text).find(quote)
+
+
+class FoldedText:
+    """A text, folded once, in which quotes are found in any case and white space."""
+
+    def __init__(self, text: str) -> None:
+        self._words = [Span(*found.span()) for found in _WORD.finditer(text)]
+        self._text = text
+        folded = [word.of(text).casefold() for word in self._words]
+        self._folded = " ".join(folded)
+        self._starts = [0, *accumulate(len(word) + 1 for word in folded)]
+
+    def find(self, quote: str) -> Span | None:
+        """Return the first place of a quote; None if the text does not hold it."""
+        sought = normalised(quote)
+        at = self._folded.find(sought) if sought else -1
+        if at < 0:
+            return None
+        last = self._character(at + len(sought) - 1)
+        return Span(self._character(at), last + 1)
+
+    def _character(self, at: int) -> int:
+        """Return the character of the text that a folded character comes from."""
+        number = bisect_right(self._starts, at) - 1
+        word, rest = self._words[number], at - self._starts[number]
+        while (
+            len(self._text[word.start : word.start + rest].casefold()) > at - self._starts[number]
+        ):
+            rest -= 1
+        return word.start + rest
 
 
 def are_near_equal(text: str, other: str) -> bool:
