@@ -1,53 +1,5 @@
 """Every error rag_nodes raises on purpose; each message says what failed, where, and the remedy.
 
-    RagNodesError
-    ├── BusyError                     a server takes on no more for the moment
-    ├── CancelledError                the caller ended it before it was done
-    ├── ConfigurationError            an option is unknown, out of range or contradicts another
-    │   ├── CredentialsError          a key is missing or was refused
-    │   └── AmbiguousDocumentError    several stored documents are called so
-    ├── DatasetError                  documents and questions that nothing can be measured with
-    │   └── DatasetTooLargeError      more than one visitor of a server may have measured
-    ├── EngineError                   what runs an ingest's workers cannot be started or reached
-    ├── MissingPackageError           a package that was named is not installed
-    │   └── MissingExtraError         an optional dependency of ours is not installed
-    │       └── MissingPdfEngineError neither of the libraries that read PDF files
-    ├── ReadError                     one file could not be read
-    │   ├── FileMissingError
-    │   ├── UnsupportedFileError      no reader for this kind of file
-    │   ├── EmptyFileError            no bytes, or nothing but blank space
-    │   ├── MisnamedFileError         the content is not what the file name says
-    │   ├── CorruptFileError
-    │   ├── EncryptedFileError
-    │   ├── NoTextLayerError          scanned pages, no text in them
-    │   ├── OcrError                  OCR of a scanned page failed
-    │   │   └── OcrProgramMissingError
-    │   ├── NoPagesError
-    │   ├── PageMissingError          it has no page of this number
-    │   ├── FileChangedError          it is not the file that was ingested any more
-    │   ├── FileTooLargeError
-    │   │   └── ReadMemoryError       reading it takes more memory than the limit
-    │   ├── ReadTimeoutError          reading it takes longer than the limit
-    │   └── ReaderCrashedError        the process that read it died
-    ├── ParseError                    a document could not be split
-    ├── SessionEndedError             a visitor's session is over, or never was
-    ├── TransformationError           a transformation of the user failed
-    ├── ModelError                    an embedding model or LLM failed
-    │   ├── ModelConnectionError
-    │   ├── RateLimitedError
-    │   ├── ModelRequestError         the server refused the request (too long, bad option)
-    │   │   └── UnknownModelError     the server knows no such model, or the address is another's
-    │   ├── ModelResponseError        the server answered with something unusable
-    │   └── DimensionError            vectors of an unexpected length
-    └── StoreError
-        ├── LedgerError               the record of what is stored cannot be opened or written
-        │   └── LedgerDamagedError    it is torn
-        ├── StoreLockedError          another process holds the folder
-        ├── StoreDamagedError
-        ├── StoreUnreachableError
-        ├── CollectionMissingError    nothing was ingested under this name
-        └── DocumentMissingError      no stored document is the one that was named
-
 Catch `RagNodesError` to catch them all.
 """
 
