@@ -25,7 +25,7 @@ from rag_nodes.query import (
     RagNodesQueryEngine,
     RagNodesRetriever,
 )
-from rag_nodes.query.reading import expanded, window_of
+from rag_nodes.query.expansion import expanded, window_of
 from rag_nodes.query.responses import replaced
 from rag_nodes.store import Hit, Store
 

@@ -25,7 +25,7 @@ from rag_nodes.query.checks import (
     check_type,
     check_whole,
 )
-from rag_nodes.query.reading import EXPANSIONS, Expand
+from rag_nodes.query.expansion import EXPANSIONS, Expand
 from rag_nodes.store.filters import Filter
 from rag_nodes.store.fusion import FUSIONS
 from rag_nodes.store.queries import usual_mode

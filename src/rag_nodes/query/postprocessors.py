@@ -14,7 +14,7 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
-from rag_nodes.query.reading import expanded, with_neighbours
+from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.responses import replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.similarity import counted_in
