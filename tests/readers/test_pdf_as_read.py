@@ -72,6 +72,20 @@ def test_right_to_left_lines_of_chromium_with_numbers_and_latin_words() -> None:
     assert (box.left, box.right) == pytest.approx((239.4, 312.1), abs=1)
 
 
+def test_each_line_of_a_page_is_read_in_its_own_direction() -> None:
+    text = (CASES / "mixed_directions.txt").read_text(encoding="utf-8")
+    assert read(CASES / "mixed_directions.pdf").text == text.rstrip()
+
+
+def test_binding_at_the_right_changes_no_order(tmp_path: Path) -> None:
+    for name in ("mixed_directions.pdf", "shadow_text.pdf"):
+        with pymupdf.open(CASES / name) as document:
+            preferences = "<< /Direction /R2L >>"
+            document.xref_set_key(document.pdf_catalog(), "ViewerPreferences", preferences)
+            document.save(tmp_path / name)
+        assert read(tmp_path / name).text == read(CASES / name).text
+
+
 def test_lam_stands_before_alef_in_ligatures() -> None:
     assert read(CASES / "arabic_ligature.pdf").text.split() == ["السلام", "الإعلام"]
 
@@ -87,6 +101,9 @@ def test_lam_stands_before_alef_in_ligatures() -> None:
         ("050-1234567 " + backwards("טלפון"), "טלפון 050-1234567"),
         ("(" + backwards("שלום") + ") " + backwards("אמר"), "אמר (שלום)"),
         ("Exit is " + backwards("יציאה") + ", a word.", "Exit is יציאה, a word."),
+        ("Exit: " + backwards("יציאה או פתח") + ".", "Exit: יציאה או פתח."),
+        (".Debian Linux 12 " + backwards("התקן"), "התקן Debian Linux 12."),
+        ("ABC Pump (UK) [2] " + backwards("משאבת המים"), "משאבת המים ABC Pump (UK) [2]"),
         (["م", "لا", "س"], "سلام"),
         (["م", "\ufefc", "س"], "سلام"),
         (["م", "لإ"], "لإم"),
@@ -97,6 +114,18 @@ def test_lam_stands_before_alef_in_ligatures() -> None:
 )  # fmt: skip
 def test_right_to_left_lines(tmp_path: Path, glyphs: Sequence[str], text: str) -> None:
     assert text_of(tmp_path / "a.pdf", (50, 700, glyphs)) == text
+
+
+@pytest.mark.parametrize(
+    ("other", "text"), [("Ferry guide", "Exit יציאה"), (backwards("מדריך"), "יציאה Exit")]
+)
+def test_a_line_with_as_much_of_both_directions_is_read_as_its_page(
+    tmp_path: Path, other: str, text: str
+) -> None:
+    read_text = text_of(
+        tmp_path / "a.pdf", (50, 700, other), (50, 600, "Exit " + backwards("יציאה"))
+    )
+    assert read_text.split("\n\n")[1] == text
 
 
 def test_values_of_fields_stand_beside_their_labels() -> None:

@@ -13,7 +13,7 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import bidirectional, combining
 
-from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
+from rag_nodes.readers.pdf.engines.flow import BREAK, FlowLine, GlyphRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -22,17 +22,25 @@ RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
 """Letters of Hebrew, Arabic, Syriac and their like, presentation forms included."""
 GAP = 0.11
 """Font sizes between two glyphs from which a blank is between them."""
+WIDER = 1.5
+"""Narrowest blanks of a line that a gap between two cells is wide."""
+CLEAR = 2
+"""Letters of one direction for each of the other that tell the direction of a line."""
 NO_WIDTH = 0.01
 """Font sizes up to which a letter shares the box of its neighbour, as in a ligature."""
 
 _KINDS = {"L": "L", "R": "R", "AL": "R", "EN": "1", "AN": "1", "CS": "s", "WS": " "}
 _NUMBER = "%*1+(?:s1+)*%*"
 _NUMBERS = re.compile(_NUMBER)
-_LEFT_TO_RIGHT = re.compile(f"(?:{_NUMBER} *)?L(?:[^R]*[L1%])?|{_NUMBER}")
-"""Words and numbers beside them stay as they are printed."""
+_GROUP = r"(?:\([^R()]*\)|\[[^R\[\]]*\])"
+_LEFT_TO_RIGHT = re.compile(
+    f"(?:{_NUMBER} *)?L(?:(?:{_GROUP}|(?!{_GROUP})[^R])*(?:[L1%]|{_GROUP}))?|{_NUMBER}"
+)
+"""Words, and numbers and pairs of brackets beside them, stay as they are printed."""
 _RIGHT_TO_LEFT_PIECE = re.compile("R(?:[^L]*R)?")
+_ENDS = ".,:;!?\u060c\u061b\u061f"
 _BRACKETS = "()[]{}<>«»\u2039\u203a"
-_MIRRORED = str.maketrans(_BRACKETS, ")(][}{><»«\u203a\u2039")
+MIRRORED = str.maketrans(_BRACKETS, ")(][}{><»«\u203a\u2039")
 
 
 class _Unit(NamedTuple):
@@ -50,22 +58,59 @@ def in_reading_order(lines: list[FlowLine]) -> list[FlowLine]:
     whole = "".join(texts)
     if not RIGHT_TO_LEFT.search(whole):
         return lines
-    rightwards = len(RIGHT_TO_LEFT.findall(whole))
-    is_rtl_page = 2 * rightwards >= sum(map(str.isalpha, whole))
+    is_rtl_page = 2 * len(RIGHT_TO_LEFT.findall(whole)) >= sum(map(str.isalpha, whole))
     return [
-        _reordered(line, is_rtl_page or not _has_latin(text))
-        if RIGHT_TO_LEFT.search(text)
-        else line
+        _reordered(line, is_rtl_page=is_rtl_page) if RIGHT_TO_LEFT.search(text) else line
         for line, text in zip(lines, texts, strict=True)
     ]
 
 
-def _has_latin(text: str) -> bool:
-    return any(bidirectional(letter) == "L" for letter in text)
-
-
-def _reordered(line: FlowLine, is_rtl: bool) -> FlowLine:  # noqa: FBT001 - direction of the line
+def _reordered(line: FlowLine, *, is_rtl_page: bool) -> FlowLine:
     units = _with_blanks(_units(line))
+    is_rtl_line = _is_rtl(units, otherwise=is_rtl_page)
+    cells = list(_cells(units))
+    read = [
+        unit
+        for cell in (cells[::-1] if is_rtl_line else cells)
+        for unit in _read(cell, is_rtl=_is_rtl(cell, otherwise=is_rtl_line))
+    ]
+    return FlowLine(list(_runs(read)), line.block)
+
+
+def _cells(units: Sequence[_Unit]) -> Iterator[Sequence[_Unit]]:
+    """Yield pieces of a row, and the blanks between them, which are wider than those of words."""
+    blanks = {
+        at: (unit.end - unit.start) / unit.run.font.size
+        for at, unit in enumerate(units)
+        if unit.text == " "
+    }
+    wide = max(BREAK, WIDER * min(blanks.values(), default=0.0))
+    ends = [end for at, width in blanks.items() if width > wide for end in (at, at + 1)]
+    for first, last in pairwise([0, *ends, len(units)]):
+        yield units[first:last]
+
+
+def _is_rtl(units: Sequence[_Unit], *, otherwise: bool) -> bool:
+    """Return True if letters are read from right to left.
+
+    The sign that ends a sentence stands where reading ends. Without one, the direction of most
+    letters counts, or `otherwise` if there are about as many of both.
+    """
+    kinds = [_kind(unit.text[0]) for unit in units]
+    rightwards, leftwards = kinds.count("L"), kinds.count("R")
+    if not (rightwards and leftwards):
+        return leftwards > 0 or (otherwise and not rightwards)
+    ends_left = units[0].text in _ENDS and kinds[1] != "1"
+    ends_right = units[-1].text in _ENDS and kinds[-2] != "1"
+    if ends_left != ends_right:
+        return ends_left
+    if max(rightwards, leftwards) < CLEAR * min(rightwards, leftwards):
+        return otherwise
+    return leftwards > rightwards
+
+
+def _read(units: Sequence[_Unit], *, is_rtl: bool) -> list[_Unit]:
+    """Return the units of a cell as they are read, with the brackets that are meant."""
     is_arabic = any(bidirectional(unit.text[0]) == "AL" for unit in units)
     kinds = "".join(_kind(unit.text[0], is_arabic=is_arabic) for unit in units)
     if is_rtl:
@@ -77,16 +122,18 @@ def _reordered(line: FlowLine, is_rtl: bool) -> FlowLine:  # noqa: FBT001 - dire
             order += _backwards(kinds, *piece.span(), _NUMBERS)
         order += [(at, False) for at in range(len(order), len(kinds))]
     read = [(units[at], is_turned) for at, is_turned in order]
-    if _is_mirrored(read):
-        read = [
-            (unit._replace(text=unit.text.translate(_MIRRORED)) if is_turned else unit, is_turned)
-            for unit, is_turned in read
-        ]
-    return FlowLine(list(_runs([unit for unit, _ in read])), line.block)
+    if not _is_mirrored(read):
+        return [unit for unit, _ in read]
+    return [
+        unit._replace(text=unit.text.translate(MIRRORED)) if is_turned else unit
+        for unit, is_turned in read
+    ]
 
 
-def _kind(letter: str, *, is_arabic: bool) -> str:
+def _kind(letter: str, *, is_arabic: bool = False) -> str:
     """Return the kind of a unit; in Arabic, signs before and behind a number are apart from it."""
+    if letter in "()[]":
+        return letter
     kind = bidirectional(letter)
     if kind in {"ES", "ET"} and not is_arabic:
         return "s" if kind == "ES" else "%"
@@ -167,7 +214,7 @@ def _is_mirrored(read: Sequence[tuple[_Unit, bool]]) -> bool:
     some match as they are.
     """
     shown = [unit.text for unit, is_turned in read if is_turned and unit.text in _BRACKETS]
-    return _unmatched(text.translate(_MIRRORED) for text in shown) <= _unmatched(shown)
+    return _unmatched(text.translate(MIRRORED) for text in shown) <= _unmatched(shown)
 
 
 def _unmatched(brackets: Iterator[str] | list[str]) -> int:
@@ -176,7 +223,7 @@ def _unmatched(brackets: Iterator[str] | list[str]) -> int:
     for bracket in brackets:
         if _BRACKETS.index(bracket) % 2 == 0:
             opened.append(bracket)
-        elif opened and opened[-1].translate(_MIRRORED) == bracket:
+        elif opened and opened[-1].translate(MIRRORED) == bracket:
             opened.pop()
         else:
             unmatched += 1

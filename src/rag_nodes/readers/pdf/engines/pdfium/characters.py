@@ -23,9 +23,9 @@ from rag_nodes.readers.pdf.engines.geometry import (
     shared,
     turned,
 )
-from rag_nodes.readers.pdf.engines.pdfium.ligatures import in_order
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium
 from rag_nodes.readers.pdf.engines.pdfium.objects import clip_of
+from rag_nodes.readers.pdf.engines.pdfium.print_order import in_order, in_print_order
 from rag_nodes.readers.pdf.engines.pdfium.styles import style_of
 
 if TYPE_CHECKING:
@@ -53,20 +53,28 @@ class _Segment(NamedTuple):
 
 
 class PageText:
-    """All characters of an open text page, in the order of PDFium."""
+    """All characters of an open text page, in the order of PDFium but for right-to-left text.
 
-    def __init__(self, text_page: int) -> None:
+    `numbers` are PDFium's numbers of the characters.
+    """
+
+    def __init__(self, text_page: int, *, is_bound_right: bool) -> None:
         self.handle = text_page
         count = max(0, pdfium.FPDFText_CountChars(text_page))
         self.letters = _letters(text_page, count)
+        self.numbers: Sequence[int] = range(count)
+        if is_bound_right or RIGHT_TO_LEFT.search("".join(self.letters)):
+            self.numbers, self.letters = in_print_order(
+                list(self.letters), is_bound_right=is_bound_right
+            )
         self.objects: list[int | None] = list(
-            map(pdfium.FPDFText_GetTextObject, repeat(text_page), range(count))
+            map(pdfium.FPDFText_GetTextObject, repeat(text_page), self.numbers)
         )
         # All boxes go into one piece of memory: the loop is in C, and so are the slices.
         boxes = array("f", bytes(16 * count))
         address = boxes.buffer_info()[0]
         places = range(address, address + 16 * count, 16)
-        calls = map(pdfium.FPDFText_GetLooseCharBox, repeat(text_page), range(count), places)
+        calls = map(pdfium.FPDFText_GetLooseCharBox, repeat(text_page), self.numbers, places)
         deque(calls, maxlen=0)
         self.lefts, self.tops, self.rights, self.bottoms = (
             boxes[side::4].tolist() for side in range(4)
@@ -102,7 +110,8 @@ def glyph_runs(
         segments = sorted(_segments(text, items), key=lambda part: places[part.item.handle])
     looks: dict[int, FontLook] = {}  # of this page: PDFium may give a handle to another font later
     styles = [
-        style_of(text.handle, segment.first, segment.item.handle, looks) for segment in segments
+        style_of(text.handle, text.numbers[segment.first], segment.item.handle, looks)
+        for segment in segments
     ]
     counts = Counter[int]()
     for segment, style in zip(segments, styles, strict=True):
@@ -194,8 +203,9 @@ class _RunMaker:
 
     def _origin(self, at: int) -> tuple[float, float]:
         x, y = ctypes.c_double(), ctypes.c_double()
+        number = self._text.numbers[at]
         pdfium.FPDFText_GetCharOrigin(
-            self._text.handle, at, ctypes.addressof(x), ctypes.addressof(y)
+            self._text.handle, number, ctypes.addressof(x), ctypes.addressof(y)
         )
         return x.value, y.value
 
@@ -208,8 +218,8 @@ class _RunMaker:
         letters = list(self._text.letters[first:last])
         unknown = set() if look.is_drawn else set(letters) - look.mapped - look.unmapped
         for letter in unknown:
-            at = first + letters.index(letter)
-            is_error = pdfium.FPDFText_HasUnicodeMapError(self._text.handle, at) == 1
+            number = self._text.numbers[first + letters.index(letter)]
+            is_error = pdfium.FPDFText_HasUnicodeMapError(self._text.handle, number) == 1
             (look.unmapped if is_error and not letter.isspace() else look.mapped).add(letter)
         if look.unmapped and not look.unmapped.isdisjoint(letters):
             letters = ["\ufffd" if letter in look.unmapped else letter for letter in letters]

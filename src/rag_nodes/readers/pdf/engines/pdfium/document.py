@@ -208,7 +208,9 @@ class PDFiumPage:
         if not text_page:
             raise UnreadableError("PDFium cannot load its text")
         try:
-            return glyph_runs(PageText(text_page), self._objects, self._box)
+            is_bound_right = _is_bound_right(self._document)
+            text = PageText(text_page, is_bound_right=is_bound_right)
+            return glyph_runs(text, self._objects, self._box)
         finally:
             pdfium.FPDFText_ClosePage(text_page)
 
@@ -284,6 +286,12 @@ class PDFiumPage:
         finally:
             pdfium.FPDFBitmap_Destroy(bitmap)
         return png_of(samples, width, height, stride)
+
+
+def _is_bound_right(document: int) -> bool:
+    """Return True if a document says that it is read from right to left."""
+    direction = text_from(pdfium.FPDF_VIEWERREF_GetName, document, b"Direction", encoding="ascii")
+    return direction == "R2L"
 
 
 def _unmapped(runs: Sequence[GlyphRun]) -> int:
