@@ -20,7 +20,7 @@ def runs(draw: st.DrawFn) -> GlyphRun:
     ends = [start + size / 2 for start in starts]
     return GlyphRun(
         letters, starts, ends, Font(size, bold=False, mono=False), baseline, baseline - size,
-        baseline, draw(st.integers(0, 3)), draw(st.sampled_from([None, None, True, False])),
+        baseline, draw(st.integers(0, 3)),
     )  # fmt: skip
 
 

@@ -116,6 +116,12 @@ def test_right_to_left_lines(tmp_path: Path, glyphs: Sequence[str], text: str) -
     assert text_of(tmp_path / "a.pdf", (50, 700, glyphs)) == text
 
 
+def test_words_that_are_drawn_from_the_right_are_a_line(tmp_path: Path) -> None:
+    words = [(120, "מעבורת"), (96, "ABC"), (72, "35"), (30, "שקלים")]
+    prints = [(x, 700, word if word.isascii() else backwards(word)) for x, word in words]
+    assert text_of(tmp_path / "a.pdf", *prints) == "מעבורת ABC 35 שקלים"
+
+
 @pytest.mark.parametrize(
     ("other", "text"), [("Ferry guide", "Exit יציאה"), (backwards("מדריך"), "יציאה Exit")]
 )

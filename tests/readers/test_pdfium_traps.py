@@ -210,6 +210,16 @@ def test_11_text_up_the_margin_is_not_upright(path: Path) -> None:
     assert [line.is_upright for line in raw_lines(path)] == [True, False]
 
 
+@pytest.mark.parametrize("degrees", [10, 45, 100])
+def test_11_a_slanted_text_is_a_line(path: Path, degrees: int) -> None:
+    def draw(page: Any) -> None:
+        page.insert_text((60, 60), "Upright words of a page.")
+        turned = (pymupdf.Point(100, 250), pymupdf.Matrix(degrees))
+        page.insert_text((100, 250), "Draft of the report", morph=turned)
+
+    assert drawn(path, draw) == ["Upright words of a page.", "Draft of the report"]
+
+
 @pytest.mark.parametrize(
     ("damage", "is_repaired"),
     [

@@ -13,13 +13,11 @@ from itertools import groupby, pairwise
 from typing import TYPE_CHECKING, NamedTuple
 from unicodedata import bidirectional, combining
 
-from rag_nodes.readers.pdf.engines.flow import BREAK, FlowLine, GlyphRun
+from rag_nodes.readers.pdf.engines.flow import BREAK, RIGHT_TO_LEFT, FlowLine, GlyphRun
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
-"""Letters of Hebrew, Arabic, Syriac and their like, presentation forms included."""
 GAP = 0.11
 """Font sizes between two glyphs from which a blank is between them."""
 WIDER = 1.5

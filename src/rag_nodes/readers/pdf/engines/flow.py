@@ -6,6 +6,7 @@ the order of the file, and a block is a group of lines at one pitch.
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from operator import sub
@@ -20,10 +21,14 @@ if TYPE_CHECKING:
 
     from rag_nodes.readers.pdf.engines.protocol import Box, Font, Word
 
+RIGHT_TO_LEFT = re.compile("[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefc]")
+"""Letters of Hebrew, Arabic, Syriac and their like, presentation forms included."""
 BLANK = 0.15
 """Font sizes between two characters from which a blank is between them."""
 BREAK = 0.8
 """Font sizes between two characters from which they are pieces of a row, two lines here."""
+RTL_BREAK = 3.0
+"""Font sizes between two words of right-to-left text up to which they are in one line."""
 OVERLAP = 0.5
 """Font sizes that a character may reach back over the one before, as accents do."""
 RAISED = 0.6
@@ -61,8 +66,7 @@ class GlyphRun:
         top: upper edge.
         bottom: lower edge.
         quarter: quarter turns, counterclockwise, from the text of the page to this one.
-        begins_line: True or False if the library tells whether a line begins here; None to judge by
-            the gap.
+        is_straight: False for slanted text, whose run is a line with the blanks it has.
     """
 
     letters: list[str]
@@ -73,7 +77,7 @@ class GlyphRun:
     top: float
     bottom: float
     quarter: int = 0
-    begins_line: bool | None = None
+    is_straight: bool = True
 
     def add(self, letter: str, start: float, end: float) -> None:
         """Add a glyph at the end."""
@@ -132,24 +136,50 @@ class FlowLine:
 
 def flow(runs: Iterable[GlyphRun]) -> list[FlowLine]:
     """Make lines of the runs of a page, in their order, and number their blocks."""
-    lines: list[FlowLine] = []
+    pieces: list[FlowLine] = []
     for run in runs:
         for piece in _pieces(run):
-            before = lines[-1].runs[-1] if lines else None
+            before = pieces[-1].runs[-1] if pieces else None
             if before is None or not _goes_on(before, piece):
-                lines.append(FlowLine())
-            elif piece.begins_line is None:
+                pieces.append(FlowLine())
+            else:
                 _put_blank(before, piece)
-            lines[-1].runs.append(piece)
+            pieces[-1].runs.append(piece)
+    has_rtl = any(RIGHT_TO_LEFT.search(line.text) for line in pieces)
+    lines = list(_rows(pieces)) if has_rtl else pieces
     _number_blocks(lines)
     return lines
+
+
+def _rows(lines: Iterable[FlowLine]) -> Iterator[FlowLine]:
+    """Join lines with right-to-left letters that follow each other on either side of a row."""
+    row: FlowLine | None = None
+    left = right = 0.0
+    is_rtl = False
+    for line in lines:
+        is_rtl_line = RIGHT_TO_LEFT.search(line.text) is not None
+        gap = max(line.left - right, left - line.right)
+        if row and (is_rtl or is_rtl_line) and _is_beside(row.runs[-1], line.runs[0], gap):
+            row.runs += line.runs
+            left, right, is_rtl = min(left, line.left), max(right, line.right), True
+            continue
+        if row:
+            yield row
+        row, left, right, is_rtl = line, line.left, line.right, is_rtl_line
+    if row:
+        yield row
+
+
+def _is_beside(before: GlyphRun, run: GlyphRun, gap: float) -> bool:
+    size = max(before.font.size, run.font.size)
+    return _is_in_row(before, run) and gap <= RTL_BREAK * size
 
 
 def _pieces(run: GlyphRun) -> Iterator[GlyphRun]:
     """Yield the parts of a run between wide gaps, with blanks in the narrow ones."""
     narrow, wide = BLANK * run.font.size, BREAK * run.font.size
     gaps = map(sub, run.starts[1:], run.ends)
-    if run.begins_line is not None or all(-wide <= gap <= narrow for gap in gaps):
+    if not run.is_straight or all(-wide <= gap <= narrow for gap in gaps):
         yield run
         return
     piece = replace(run, letters=[], starts=[], ends=[])
@@ -166,15 +196,16 @@ def _pieces(run: GlyphRun) -> Iterator[GlyphRun]:
 
 def _goes_on(before: GlyphRun, run: GlyphRun) -> bool:
     """Return True if a run goes on in the line of the one before."""
-    if run.begins_line is not None:
-        return not run.begins_line and before.quarter == run.quarter
     size = max(before.font.size, run.font.size)
     gap = run.starts[0] - before.ends[-1]
-    return (
-        before.quarter == run.quarter
-        and -OVERLAP * size <= gap <= BREAK * size
-        and abs(run.baseline - before.baseline) <= RAISED * size
-    )
+    return -OVERLAP * size <= gap <= BREAK * size and _is_in_row(before, run)
+
+
+def _is_in_row(before: GlyphRun, run: GlyphRun) -> bool:
+    size = max(before.font.size, run.font.size)
+    step = run.baseline - before.baseline
+    is_parallel = before.quarter == run.quarter and run.is_straight
+    return is_parallel and abs(step) <= RAISED * size
 
 
 def _put_blank(before: GlyphRun, run: GlyphRun) -> None:

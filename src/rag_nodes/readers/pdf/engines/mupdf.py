@@ -18,12 +18,11 @@ from rag_nodes.core.errors import (
     ReadMemoryError,
 )
 from rag_nodes.readers.pdf.engines import flow
-from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
 from rag_nodes.readers.pdf.engines.doubles import LineStrip, are_printed_over
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.engines.marks import MARK, put_marks
 from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, font_of, glyph_lines_of
-from rag_nodes.readers.pdf.engines.mupdf_trace import printed_runs
+from rag_nodes.readers.pdf.engines.mupdf_trace import printed_runs, put_printed_marks
 from rag_nodes.readers.pdf.engines.protocol import (
     THIN,
     FontRun,
@@ -166,18 +165,26 @@ class PyMuPDFPage:
     def _flow(self) -> list[flow.FlowLine] | None:
         """Lines made of single characters; None for a page whose lines do as MuPDF makes them."""
         letters, fields = self._stored.letters, list(fields_of(self._page))
-        has_right_to_left = RIGHT_TO_LEFT.search(letters) is not None
-        is_special = fields or has_right_to_left
+        has_right_to_left = flow.RIGHT_TO_LEFT.search(letters) is not None
+        has_marks = MARK.search(letters) is not None
+        is_special = fields or has_right_to_left or has_marks
         if not (is_special or are_printed_over(_strips(self._stored.lines))):
             return None
         flags = self._stored.flags | self._pymupdf.TEXT_PRESERVE_LIGATURES
-        blocks = self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"]
-        has_marks = has_right_to_left and MARK.search(letters) is not None
-        if has_marks and (runs := printed_runs(self._page, letters, blocks)):
-            return as_read(flow.flow(put_marks(runs)), fields)
+        blocks = self._blocks(flags)
+        if has_right_to_left and has_marks:
+            as_printed = flags | self._pymupdf.TEXT_IGNORE_ACTUALTEXT
+            printed = blocks if flags == as_printed else self._blocks(as_printed)
+            if runs := printed_runs(self._page, letters, blocks, printed):
+                return as_read(flow.flow(put_marks(runs)), fields)
         lines = glyph_lines_of(blocks)
-        read = as_read(lines, fields)
+        with_marks = put_printed_marks(self._page, lines) if has_marks else lines
+        read = as_read(with_marks, fields)
         return None if read is lines else read
+
+    def _blocks(self, flags: int) -> list[dict[str, Any]]:
+        blocks = self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"]
+        return list(blocks)
 
     def edges(self) -> Iterator[Box]:
         """Yield lines across and down, and rectangles, of vector graphics."""

@@ -6,40 +6,48 @@ The lines of MuPDF move such marks to the end of what is printed before them.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
-from rag_nodes.readers.pdf.engines.flow import GlyphRun
+from rag_nodes.readers.pdf.engines.flow import RIGHT_TO_LEFT, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box
-from rag_nodes.readers.pdf.engines.marks import MARK
+from rag_nodes.readers.pdf.engines.marks import MARK, put_marks
 from rag_nodes.readers.pdf.engines.mupdf_pieces import font_of, quarter_of, spelled_out
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator
+
+    from rag_nodes.readers.pdf.engines.flow import FlowLine
 
 NEAR = 0.35
 """Font sizes from a letter within which the glyph of its mark begins."""
 
+UNKNOWN = "\ufffd"
+"""Letter that PyMuPDF gives for a glyph whose font has no Unicode value of it."""
+
+Blocks = Sequence[Mapping[str, Any]]
 Glyph = tuple[GlyphRun, int]
 """A run, and the number of a glyph in it."""
 
 
-def printed_runs(page: Any, letters: str, blocks: Sequence[Mapping[str, Any]]) -> list[GlyphRun]:
+def printed_runs(page: Any, letters: str, blocks: Blocks, printed: Blocks) -> list[GlyphRun]:
     """Return the runs of a page in the order of the file; marks have the middle of their letter.
 
     Args:
         page: page of PyMuPDF.
         letters: all letters of the page, as MuPDF gives them.
-        blocks: what PyMuPDF gives as "rawdict".
+        blocks: what PyMuPDF gives as "rawdict", with the same letters.
+        printed: the same, with the letters that are printed.
 
     Returns:
         No runs if letters are missing, which a glyph of several letters loses, or if text from
         right to left is not stored as it is printed.
     """
-    widths = _widths(blocks)
-    runs = [_run(span, widths) for span in page.get_texttrace()]
+    widths, marks = _widths(printed), _marks(blocks)
+    runs = [_run(span, widths, marks) for span in page.get_texttrace()]
     runs = [run for run in runs if run.letters]
     whole = "".join("".join(run.letters) for run in runs)
     if _letters(letters) - _letters(whole) or not _is_as_printed(runs):
@@ -48,7 +56,59 @@ def printed_runs(page: Any, letters: str, blocks: Sequence[Mapping[str, Any]]) -
     return runs
 
 
-def _run(span: dict[str, Any], widths: Mapping[tuple[str, str], float]) -> GlyphRun:
+def put_printed_marks(page: Any, lines: list[FlowLine]) -> list[FlowLine]:
+    """Return lines of MuPDF, each mark behind the letter over which the page prints it.
+
+    The lines are the same list if all marks follow their letters in the file.
+    """
+    glyphs = [
+        (run, at)
+        for span in page.get_texttrace()
+        for run in [_run(span, {}, {})]
+        for at in range(len(run.letters))
+    ]
+    printed = [(run, at) for run, at in glyphs if MARK.match(run.letters[at])]
+    stored = [
+        (run, at)
+        for line in lines
+        for run in line.runs
+        for at, letter in enumerate(run.letters)
+        if MARK.match(letter)
+    ]
+    apart = set(_apart(glyphs))
+    if not apart or _texts(stored) != _texts(printed):
+        return lines
+    moved = []
+    for (run, at), (own, place) in reversed(list(zip(stored, printed, strict=True))):
+        if (id(own), place) in apart:
+            x = own.starts[place]
+            moved.append(replace(own, letters=[run.letters[at]], starts=[x], ends=[x]))
+            del run.letters[at], run.starts[at], run.ends[at]
+    put_marks([*(run for line in lines for run in line.runs), *reversed(moved)])
+    for line in lines:
+        line.runs = [run for run in line.runs if run.letters]
+    return [line for line in lines if line.runs]
+
+
+def _apart(glyphs: Sequence[Glyph]) -> Iterator[tuple[int, int]]:
+    """Yield the run, by its identity, and the number of each mark that follows another letter."""
+    letter: Glyph | None = None
+    for run, at in glyphs:
+        if not MARK.match(run.letters[at]):
+            letter = letter if run.letters[at].isspace() else (run, at)
+        elif letter is None or not _is_near(run, run.starts[at], *letter):
+            yield id(run), at
+
+
+def _texts(glyphs: Sequence[Glyph]) -> list[str]:
+    return [run.letters[at] for run, at in glyphs]
+
+
+def _run(
+    span: dict[str, Any],
+    widths: Mapping[tuple[str, str], float],
+    marks: Mapping[tuple[float, float], str],
+) -> GlyphRun:
     quarter = quarter_of(span["dir"])
     matrix = TURNS[quarter]
     font = font_of(span)
@@ -59,13 +119,15 @@ def _run(span: dict[str, Any], widths: Mapping[tuple[str, str], float]) -> Glyph
         x, run.baseline = moved(matrix, *origin)
         left, run.top, right, run.bottom = moved_box(matrix, box)
         letter = spelled_out(chr(code)).strip() or " "  # some forms are a blank with marks
-        width = widths.get((span["font"], letter))
+        if letter == UNKNOWN:
+            letter = marks.get(origin, letter)
+        width = widths.get((span["font"], chr(code)))
         end = right if width is None else left + width * span["size"]
         run.add(letter, *((x, x) if MARK.match(letter) else (left, end)))
     return run
 
 
-def _widths(blocks: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], float]:
+def _widths(blocks: Blocks) -> dict[tuple[str, str], float]:
     """Return the widths that the file gives glyphs, in font sizes, by font and letter."""
     return {
         (span["font"], char["c"]): (char["bbox"][2] - char["bbox"][0]) / span["size"]
@@ -76,6 +138,18 @@ def _widths(blocks: Sequence[Mapping[str, Any]]) -> dict[tuple[str, str], float]
         for char in span["chars"]
         if not char["c"].isspace()
     }
+
+
+def _marks(blocks: Blocks) -> dict[tuple[float, float], str]:
+    """Return the marks that a file says to be printed at each place, which a font may not say."""
+    marks: dict[tuple[float, float], str] = defaultdict(str)
+    for block in blocks:
+        for line in block.get("lines", ()):
+            for span in line["spans"]:
+                for char in span["chars"]:
+                    if MARK.match(char["c"]):
+                        marks[char["origin"]] += char["c"]
+    return {place: unicodedata.normalize("NFC", text) for place, text in marks.items()}
 
 
 def _letters(text: str) -> Counter[str]:

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pypdfium2 import raw
 
-from rag_nodes.readers.pdf.engines.bidi import RIGHT_TO_LEFT
-from rag_nodes.readers.pdf.engines.flow import BLANK, GlyphRun
+from rag_nodes.readers.pdf.engines.flow import BLANK, RIGHT_TO_LEFT, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import (
     FLIP,
     TURNS,
@@ -23,15 +22,16 @@ from rag_nodes.readers.pdf.engines.geometry import (
     shared,
     turned,
 )
+from rag_nodes.readers.pdf.engines.marks import MARK
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium
 from rag_nodes.readers.pdf.engines.pdfium.objects import clip_of
 from rag_nodes.readers.pdf.engines.pdfium.print_order import in_order, in_print_order
 from rag_nodes.readers.pdf.engines.pdfium.styles import style_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
+    from rag_nodes.readers.pdf.engines.pdfium.objects import ActualText, PageObject
     from rag_nodes.readers.pdf.engines.pdfium.styles import FontLook, TextStyle
     from rag_nodes.readers.pdf.engines.protocol import Box
 
@@ -49,7 +49,6 @@ class _Segment(NamedTuple):
     first: int
     last: int
     item: PageObject
-    begins_line: bool | None
 
 
 class PageText:
@@ -79,6 +78,18 @@ class PageText:
         self.lefts, self.tops, self.rights, self.bottoms = (
             boxes[side::4].tolist() for side in range(4)
         )
+        if MARK.search("".join(self.letters)):
+            self._put_ink_of_marks()
+
+    def _put_ink_of_marks(self) -> None:
+        """Put what is printed of each mark for its box, which begins where its letter does."""
+        sides = [ctypes.c_double() for _ in range(4)]
+        for at, letter in enumerate(self.letters):
+            if MARK.match(letter):
+                pdfium.FPDFText_GetCharBox(
+                    self.handle, self.numbers[at], *map(ctypes.addressof, sides)
+                )
+                self.lefts[at], self.rights[at] = sides[0].value, sides[1].value
 
     def box(self, at: int) -> Box:
         """Return left, bottom, right and top of a character; y grows upwards."""
@@ -90,7 +101,7 @@ class PageText:
 
 
 def glyph_runs(
-    text: PageText, objects: Sequence[PageObject], page: Box
+    text: PageText, objects: Sequence[PageObject], page: Box, actual: Mapping[int, ActualText]
 ) -> tuple[list[GlyphRun], int]:
     """Make runs of the characters of a page.
 
@@ -98,16 +109,14 @@ def glyph_runs(
         text: its characters.
         objects: its objects in the order of the file.
         page: left, bottom, right and top, y upwards.
+        actual: what stands for objects, by their handles.
 
     Returns:
         The runs in the order of the file, and the quarter turns of most of its text.
     """
     items = {item.handle: item for item in objects if item.kind == raw.FPDF_PAGEOBJ_TEXT}
-    if RIGHT_TO_LEFT.search("".join(text.letters)):
-        segments = list(_told_segments(text, items))
-    else:
-        places = {handle: number for number, handle in enumerate(items)}
-        segments = sorted(_segments(text, items), key=lambda part: places[part.item.handle])
+    places = {handle: number for number, handle in enumerate(items)}
+    segments = sorted(_segments(text, items), key=lambda part: places[part.item.handle])
     looks: dict[int, FontLook] = {}  # of this page: PDFium may give a handle to another font later
     styles = [
         style_of(text.handle, text.numbers[segment.first], segment.item.handle, looks)
@@ -117,7 +126,7 @@ def glyph_runs(
     for segment, style in zip(segments, styles, strict=True):
         counts[style.quarter] += segment.last - segment.first
     quarter = max(counts, key=lambda turns: (counts[turns], -turns), default=0)
-    maker = _RunMaker(text, page, quarter)
+    maker = _RunMaker(text, page, quarter, actual)
     runs = (maker.run(*pair) for pair in zip(segments, styles, strict=True))
     return [run for run in runs if run is not None], quarter
 
@@ -143,19 +152,7 @@ def _segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Segment
     for first, last in pairwise([0, *turns, len(text.objects)]):
         item = items.get(text.objects[first] or 0) if first < last else None
         if item is not None:
-            yield _Segment(first, last, item, None)
-
-
-def _told_segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Segment]:
-    """Yield the characters of each object in PDFium's own order, with its ends of lines."""
-    segments = list(_segments(text, items))
-    ends = [segment.first for segment in segments[1:]] + [len(text.letters)]
-    is_new = True
-    for segment, end in zip(segments, ends, strict=True):
-        between = "".join(text.letters[segment.last : end])
-        # A blank between two objects belongs to none.
-        yield segment._replace(begins_line=is_new, last=end if between.isspace() else segment.last)
-        is_new = "\n" in between
+            yield _Segment(first, last, item)
 
 
 class _Frame:
@@ -176,13 +173,16 @@ class _Frame:
 class _RunMaker:
     """Makes runs of segments of a page that is turned so that most text runs to the right."""
 
-    def __init__(self, text: PageText, page: Box, quarter: int) -> None:
-        self._text, self._page, self._quarter = text, page, quarter
+    def __init__(
+        self, text: PageText, page: Box, quarter: int, actual: Mapping[int, ActualText]
+    ) -> None:
+        self._text, self._page, self._quarter, self._actual = text, page, quarter, actual
+        self._read: set[ActualText] = set()
         self._frames: dict[int, _Frame] = {}
 
     def run(self, segment: _Segment, style: TextStyle) -> GlyphRun | None:
         """Return the run of a segment; None if nothing of it shows."""
-        first, last, _, begins_line = segment
+        first, last, _ = segment
         turns = (style.quarter - self._quarter) % 4
         if turns not in self._frames:
             self._frames[turns] = _Frame(self._text, self._page, self._quarter, turns)
@@ -195,11 +195,20 @@ class _RunMaker:
             if not glyphs:
                 return None
             letters, starts, ends = map(list, zip(*glyphs, strict=True))
+        actual = self._actual.get(segment.item.handle)
+        if actual and RIGHT_TO_LEFT.search(actual.text):
+            # PDFium has its letters in any order, and shares the first object's box among them.
+            if actual in self._read:
+                return None
+            self._read.add(actual)
+            left, _, right, _ = moved_box(frame.matrix, actual.box)
+            letters, starts, ends = [actual.text], [left], [right]
         shown = next(at for at in range(first, last) if not self._text.is_supposed(at))
         _, top, _, bottom = moved_box(frame.matrix, self._text.box(shown))
         baseline = moved(frame.matrix, *self._origin(shown))[1]
-        told = begins_line if style.is_straight else True
-        return GlyphRun(letters, starts, ends, style.font, baseline, top, bottom, turns, told)
+        return GlyphRun(
+            letters, starts, ends, style.font, baseline, top, bottom, turns, style.is_straight
+        )
 
     def _origin(self, at: int) -> tuple[float, float]:
         x, y = ctypes.c_double(), ctypes.c_double()
@@ -224,12 +233,20 @@ class _RunMaker:
         if look.unmapped and not look.unmapped.isdisjoint(letters):
             letters = ["\ufffd" if letter in look.unmapped else letter for letter in letters]
         if not _HYPHENS.isdisjoint(letters):
-            letters = ["-" if letter in _HYPHENS else letter for letter in letters]
+            letters = [
+                self._hyphen(at) if letter in _HYPHENS else letter
+                for at, letter in enumerate(letters, first)
+            ]
         return letters
+
+    def _hyphen(self, at: int) -> str:
+        """Return a hyphen; U+FFFD for a letter without a Unicode value, which PDFium gives too."""
+        is_hyphen = pdfium.FPDFText_IsHyphen(self._text.handle, self._text.numbers[at]) == 1
+        return "-" if is_hyphen else "\ufffd"
 
     def _hidden(self, segment: _Segment) -> set[int]:
         """Return the characters of a segment whose middles lie outside its clip path or page."""
-        text, (first, last, item, _) = self._text, segment
+        text, (first, last, item) = self._text, segment
         clip = clip_of(item)
         ends = text.box(first), text.box(last - 1)
         whole = around(corner for box in ends for corner in (box[:2], box[2:]))
@@ -253,7 +270,7 @@ class _RunMaker:
                 continue
             start, end = frame.starts[at], frame.ends[at]
             if self._text.is_supposed(at):
-                if self._is_blank(at, segment, style, frame):
+                if self._is_blank(at, style, frame):
                     glyphs.append((" ", start, end))
                 continue
             is_part = at > segment.first and (start, end) == (
@@ -274,9 +291,9 @@ class _RunMaker:
                 glyphs.append((letter, start, end))
         return [(in_order(text, style.handle), start, end) for text, start, end in glyphs]
 
-    def _is_blank(self, at: int, segment: _Segment, style: TextStyle, frame: _Frame) -> bool:
+    def _is_blank(self, at: int, style: TextStyle, frame: _Frame) -> bool:
         """Return True if a blank that PDFium supposes is one, and too narrow for `flow` to see."""
-        if segment.begins_line is not None or not style.is_straight:
+        if not style.is_straight:
             return self._text.letters[at] == " "
         if not 0 < at < len(self._text.letters) - 1:
             return False

@@ -23,18 +23,23 @@ from rag_nodes.readers.pdf.engines.marks import put_marks
 from rag_nodes.readers.pdf.engines.pdfium.characters import PageText, glyph_runs
 from rag_nodes.readers.pdf.engines.pdfium.fields import FormFields
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium, rectangle_from, text_from
-from rag_nodes.readers.pdf.engines.pdfium.objects import drop_actual_text, edges_of, objects_of
+from rag_nodes.readers.pdf.engines.pdfium.objects import (
+    actual_texts_of,
+    drop_actual_text,
+    edges_of,
+    objects_of,
+)
 from rag_nodes.readers.pdf.engines.png import png_of
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.engines.reading import as_read
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from rag_nodes.readers.base import Limits
     from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
-    from rag_nodes.readers.pdf.engines.pdfium.objects import PageObject
+    from rag_nodes.readers.pdf.engines.pdfium.objects import ActualText, PageObject
     from rag_nodes.readers.pdf.engines.protocol import (
         Area,
         Bookmark,
@@ -191,26 +196,26 @@ class PDFiumPage:
         """Lines of the page, and the quarter turns of most of its text."""
         # What is printed counts, unless the font does not say what that is.
         has_dropped = drop_actual_text(self._objects)
-        runs, quarter = self._runs()
+        runs, quarter = self._runs({})
         missing = _unmapped(runs)
         if has_dropped and missing:
             del self._objects
             self._load_again()
-            told, told_quarter = self._runs()
+            told, told_quarter = self._runs(actual_texts_of(self._objects))
             if _unmapped(told) < missing:
                 runs, quarter = told, told_quarter
         frame = turned(quarter, self._box, FLIP)
         fields = [field._replace(box=moved_box(frame, field.box)) for field in self._fields]
         return as_read(flow.flow(put_marks(runs)), fields), quarter
 
-    def _runs(self) -> tuple[list[GlyphRun], int]:
+    def _runs(self, actual: Mapping[int, ActualText]) -> tuple[list[GlyphRun], int]:
         text_page = pdfium.FPDFText_LoadPage(self._page)
         if not text_page:
             raise UnreadableError("PDFium cannot load its text")
         try:
             is_bound_right = _is_bound_right(self._document)
             text = PageText(text_page, is_bound_right=is_bound_right)
-            return glyph_runs(text, self._objects, self._box)
+            return glyph_runs(text, self._objects, self._box, actual)
         finally:
             pdfium.FPDFText_ClosePage(text_page)
 

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import codecs
 import ctypes
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
 from pypdfium2 import raw
 
-from rag_nodes.readers.pdf.engines.geometry import around, moved, product, shared
+from rag_nodes.readers.pdf.engines.geometry import around, moved, moved_box, product, shared
 from rag_nodes.readers.pdf.engines.pdfium.native import matrix_from, pdfium
 from rag_nodes.readers.pdf.engines.protocol import THIN
 
@@ -43,6 +45,14 @@ class PageObject(NamedTuple):
     handle: int
     form: Matrix
     window: Box
+
+
+@dataclass(eq=False)
+class ActualText:
+    """What a file says in place of what some objects print, and the box around them."""
+
+    text: str
+    box: Box
 
 
 def objects_of(page: int, box: Box) -> list[PageObject]:
@@ -83,7 +93,42 @@ def drop_actual_text(objects: Sequence[PageObject]) -> bool:
 
     The text may be hidden, or stand for each of several objects. Only the open page changes.
     """
-    has_dropped = False
+    marks = list(_actual_texts(objects))
+    for item, mark in marks:
+        pdfium.FPDFPageObj_RemoveMark(item.handle, mark)
+    return bool(marks)
+
+
+def actual_texts_of(objects: Sequence[PageObject]) -> dict[int, ActualText]:
+    """Return what stands for text objects, by their handles."""
+    texts: dict[int, ActualText] = {}
+    by_handle: dict[int, ActualText] = {}
+    sides = [ctypes.c_float() for _ in range(4)]
+    for item, mark in _actual_texts(objects):
+        pdfium.FPDFPageObj_GetBounds(item.handle, *map(ctypes.addressof, sides))
+        left, bottom, right, top = (side.value for side in sides)
+        box = moved_box(item.form, (left, bottom, right, top))
+        if mark in texts:
+            whole = texts[mark].box
+            box = around((whole[:2], whole[2:], box[:2], box[2:]))
+            texts[mark].box = box
+        else:
+            texts[mark] = ActualText(_text_of(mark), box)
+        by_handle[item.handle] = texts[mark]
+    return by_handle
+
+
+def _text_of(mark: int) -> str:
+    size = ctypes.c_ulong()
+    into = pdfium.FPDFPageObjMark_GetParamBlobValue
+    into(mark, b"ActualText", None, 0, ctypes.addressof(size))
+    buffer = ctypes.create_string_buffer(size.value)
+    into(mark, b"ActualText", ctypes.addressof(buffer), size.value, ctypes.addressof(size))
+    return buffer.raw.removeprefix(codecs.BOM_UTF16_BE).decode("utf-16-be", "replace")
+
+
+def _actual_texts(objects: Sequence[PageObject]) -> Iterator[tuple[PageObject, int]]:
+    """Yield each text object that another text stands for, and the handle of that mark."""
     size = ctypes.c_ulong()
     for item in objects:
         count = pdfium.FPDFPageObj_CountMarks(item.handle) if item.kind == _TEXT else 0
@@ -92,9 +137,7 @@ def drop_actual_text(objects: Sequence[PageObject]) -> bool:
             if pdfium.FPDFPageObjMark_GetParamStringValue(
                 mark, b"ActualText", None, 0, ctypes.addressof(size)
             ):
-                pdfium.FPDFPageObj_RemoveMark(item.handle, mark)
-                has_dropped = True
-    return has_dropped
+                yield item, mark
 
 
 def clip_of(item: PageObject) -> Box:

@@ -38,7 +38,7 @@ def in_print_order(letters: list[str], *, is_bound_right: bool) -> tuple[list[in
         if not is_end:
             pieces = [(kind, list(same)) for kind, same in groupby(line, _kinds(letters, line).get)]
             kinds = [kind for kind, _ in pieces]
-            is_rtl = is_bound_right or 0 < kinds.count(_RIGHT) >= kinds.count(_LEFT)
+            is_rtl = is_bound_right or kinds.count(_RIGHT) > kinds.count(_LEFT)
             is_turned = is_rtl
             for kind, piece in pieces:
                 if kind in {_LEFT, _RIGHT}:
