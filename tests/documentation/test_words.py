@@ -23,11 +23,7 @@ from documentation.words import (
 from rag_nodes.cli.program import run
 from rag_nodes.operations import OPERATIONS
 
-OTHERS = {("readers", "pdf")}
-"""Packages whose words are rewritten next."""
-
 CODE = [path for path in sorted(SOURCE.rglob("*.py")) if path.parent != SOURCE]
-OURS = [path for path in CODE if path.relative_to(SOURCE).parts[:2] not in OTHERS]
 TESTS = sorted((ROOT / "tests").rglob("*.py"))
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 GUIDES = [
@@ -96,7 +92,7 @@ def test_docstrings_begin_with_a_verb_or_a_noun_phrase() -> None:
     assert len(clauses) / len(written) <= 0.03, clauses
 
 
-@pytest.mark.parametrize("paths", [OURS, TESTS], ids=["source", "tests"])
+@pytest.mark.parametrize("paths", [CODE, TESTS], ids=["source", "tests"])
 def test_variables_are_called_after_what_they_hold(paths: list[Path]) -> None:
     names = [name for path in paths for name in bound_names(path)]
     nameless = [str(name) for name in names if name.text == "one"]
@@ -105,16 +101,16 @@ def test_variables_are_called_after_what_they_hold(paths: list[Path]) -> None:
 
 def test_the_field_s_terms_are_used_everywhere() -> None:
     wrong = re.compile("|".join(f"(?:{term})" for term in TERMS), re.IGNORECASE)
-    places = (place for path in [*OURS, *PAGES, *GUIDES] for place in prose(path))
+    places = (place for path in [*CODE, *PAGES, *GUIDES] for place in prose(path))
     assert [str(place) for place in places if wrong.search(place.text)] == [], TERMS
 
 
 def test_messages_quote_values_as_people_do() -> None:
-    assert [str(place) for path in OURS for place in representations(path)] == []
+    assert [str(place) for path in CODE for place in representations(path)] == []
 
 
 def test_numeric_constants_state_their_unit() -> None:
-    assert [str(place) for path in OURS for place in numbers_without_unit(path)] == []
+    assert [str(place) for path in CODE for place in numbers_without_unit(path)] == []
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda path: path.relative_to(ROOT).as_posix())

@@ -81,7 +81,7 @@ def under(glyphs: Glyphs, box: Sequence[float]) -> str:
         ),
         pytest.param(
             ("Operating handbook 7", "Test the horn."), "Test the horn.", "Test the horn.",
-            ["Test the horn."], id="furniture",
+            ["Test the horn."], id="boilerplate",
         ),
         pytest.param(
             ("Test the horn.", "Lower the ramp.", "Test the horn."),

@@ -196,10 +196,10 @@ def test_text_that_looks_like_markup_is_escaped(tmp_path: Path, line: str, text:
     assert headings_of(document) == ([line] if line.startswith("#h") else [])
 
 
-# --- furniture ----------------------------------------------------------------------------------
+# --- boilerplate --------------------------------------------------------------------------------
 
 
-def with_furniture(count: int, header: str = "Annual Report of the Mill") -> list[list[Line]]:
+def with_boilerplate(count: int, header: str = "Annual Report of the Mill") -> list[list[Line]]:
     return [
         [
             (40.0, header, 8.0, "helv"),
@@ -217,7 +217,7 @@ def test_lines_that_are_all_the_text_there_is_are_kept(tmp_path: Path) -> None:
 
 
 def test_running_headers_footers_and_page_numbers_are_removed(tmp_path: Path) -> None:
-    text = read(make(tmp_path / "a.pdf", with_furniture(5))).text
+    text = read(make(tmp_path / "a.pdf", with_boilerplate(5))).text
     assert "Annual Report" not in text
     assert "Page " not in text
     assert text.count(SENTENCES[0]) == 15

@@ -44,7 +44,7 @@ OUTLINE_ENTRIES = 20_000
 LINKS = 500
 """Links of a page to other addresses that are looked at."""
 EXTRACTING = 0.8
-"""Of the time that a PDF takes to be read; the rest composes the text."""
+"""Share of the time of reading that extraction takes; composing the text takes the rest."""
 SHARES = 50
 """Reports of progress per document."""
 NUMBERS_SHOWN = 12
@@ -54,7 +54,7 @@ _log = logging.getLogger(__name__)
 
 
 def extract(path: Path, limits: Limits) -> Extracted:
-    """Take lines, outline and title from a PDF.
+    """Return lines, outline and title of a PDF.
 
     A page that fails becomes an empty page and a warning; the others are read.
 
@@ -76,7 +76,7 @@ def extract(path: Path, limits: Limits) -> Extracted:
 
 
 @dataclass(slots=True)
-class _Found:
+class _Findings:
     """Numbers of pages from 1 by what they hold, reasons of those that failed, and OCR's first."""
 
     failures: dict[int, str] = field(default_factory=dict)
@@ -89,7 +89,7 @@ class _Found:
 
 def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
     pages: list[PdfPage] = []
-    found = _Found()
+    findings = _Findings()
     characters = 0
     for index in range(document.page_count):
         if index % ceil(document.page_count / SHARES) == 0:
@@ -97,33 +97,41 @@ def _extract(document: EngineDocument, path: Path, limits: Limits) -> Extracted:
         is_sought = not characters and index < PAGES_LOOKED_AT
         try:
             with document.page(index) as page:
-                pages.append(_read_page(page, path, limits, found, index + 1, is_sought=is_sought))
+                pages.append(
+                    _read_page(page, path, limits, findings, index + 1, is_sought=is_sought)
+                )
         except (UnreadableError, OcrError) as error:
             if isinstance(error, OcrProgramMissingError):
                 raise
             if isinstance(error, OcrError):
-                found.ocr_error = found.ocr_error or error
-            found.failures[index + 1] = getattr(error, "reason", str(error))
+                findings.ocr_error = findings.ocr_error or error
+            findings.failures[index + 1] = getattr(error, "reason", str(error))
             pages.append(PdfPage(height=0.0, lines=()))
         characters += sum(len(line.text) for line in pages[-1].lines)
         limits.check(path, characters, "characters")
     if not characters:
-        raise _without_text(path, limits, document.page_count, found)
+        raise _without_text(path, limits, document.page_count, findings)
     return Extracted(
         pages=tuple(pages),
         outline=_outline(document, path),
         title=document.title,
         warnings=tuple(
             _warnings(
-                pages, found, is_repaired=document.is_repaired(), has_ocr=limits.ocr is not None
+                pages, findings, is_repaired=document.is_repaired(), has_ocr=limits.ocr is not None
             )
         ),
-        blank=tuple(found.blank),
+        blank=tuple(findings.blank),
     )
 
 
 def _read_page(
-    page: EnginePage, path: Path, limits: Limits, found: _Found, number: int, *, is_sought: bool
+    page: EnginePage,
+    path: Path,
+    limits: Limits,
+    findings: _Findings,
+    number: int,
+    *,
+    is_sought: bool,
 ) -> PdfPage:
     """Return a page; if it has no text and `is_sought`, note whether anything is drawn on it."""
     lines = _with_structure(page, layout_lines(page.lines()))
@@ -134,27 +142,27 @@ def _read_page(
         scan = ScannedPage(page, path, limits.ocr)
         if lines := _with_structure(scan, layout_lines(scan.lines())):
             if scan.confidence < SURE:
-                found.unsure.append(number)
+                findings.unsure.append(number)
             return PdfPage(height=page.height, lines=lines, is_ocr=True)
-    (found.silent if has_images else found.blank).append(number)
-    found.is_marked = found.is_marked or (is_sought and page.is_marked())
+    (findings.silent if has_images else findings.blank).append(number)
+    findings.is_marked = findings.is_marked or (is_sought and page.is_marked())
     return PdfPage(height=page.height, lines=())
 
 
-def _without_text(path: Path, limits: Limits, page_count: int, found: _Found) -> ReadError:
+def _without_text(path: Path, limits: Limits, page_count: int, findings: _Findings) -> ReadError:
     """Return why a document has no text."""
-    if found.ocr_error is not None:
-        return found.ocr_error
-    if len(found.failures) == page_count:
-        first = next(iter(found.failures.values()))
+    if findings.ocr_error is not None:
+        return findings.ocr_error
+    if len(findings.failures) == page_count:
+        first = next(iter(findings.failures.values()))
         return CorruptFileError(path, f"no page could be read: {first}")
-    if not found.is_marked:
+    if not findings.is_marked:
         return EmptyFileError(path, "its pages are blank")
     return NoTextLayerError(path) if limits.ocr is None else OcrError(path)
 
 
 def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ...]:
-    """Add what is drawn and linked on a page: tables, links to other places."""
+    """Add tables and links to other places, which are drawn on a page."""
     edges, areas = list(page.edges()), tuple(islice(page.links(), LINKS))
     grids = find_grids(edges)
     if lines and (grids or areas):
@@ -164,18 +172,18 @@ def _with_structure(page: EnginePage, lines: tuple[Line, ...]) -> tuple[Line, ..
 
 
 def _warnings(
-    pages: list[PdfPage], found: _Found, *, is_repaired: bool, has_ocr: bool
+    pages: list[PdfPage], findings: _Findings, *, is_repaired: bool, has_ocr: bool
 ) -> Iterator[str]:
     if is_repaired:
         yield "the file was damaged and has been repaired; parts may be missing"
-    for page, reason in list(found.failures.items())[:NUMBERS_SHOWN]:
+    for page, reason in list(findings.failures.items())[:NUMBERS_SHOWN]:
         yield f"page {page} could not be read: {reason}"
-    if len(found.failures) > NUMBERS_SHOWN:
-        yield f"{len(found.failures) - NUMBERS_SHOWN} more pages could not be read"
-    if found.silent:
+    if len(findings.failures) > NUMBERS_SHOWN:
+        yield f"{len(findings.failures) - NUMBERS_SHOWN} more pages could not be read"
+    if findings.silent:
         remedy = "OCR found no text there" if has_ocr else "read them with --ocr (Python: ocr=)"
-        yield f"no text layer, only images, on {_listed(found.silent)}; {remedy}"
-    yield from _doubts(pages, found.unsure)
+        yield f"no text layer, only images, on {_listed(findings.silent)}; {remedy}"
+    yield from _doubts(pages, findings.unsure)
     counts = Counter[bool]()
     for line in (line for page in pages for line in page.lines):
         unmapped = line.text.count("\ufffd")
@@ -187,11 +195,10 @@ def _warnings(
 
 
 def _doubts(pages: list[PdfPage], unsure: list[int]) -> Iterator[str]:
-    """Yield what is to be checked of the pages that OCR has read."""
+    """Yield warnings about pages that OCR has read."""
     if numbers := [number for number, page in enumerate(pages, 1) if page.is_ocr]:
-        verb = "was" if len(numbers) == 1 else "were"
-        them = "it" if len(numbers) == 1 else "them"
-        yield f"{_listed(numbers)} {verb} read by OCR; check figures in {them}"
+        verb, pronoun = ("was", "it") if len(numbers) == 1 else ("were", "them")
+        yield f"{_listed(numbers)} {verb} read by OCR; check figures in {pronoun}"
     if unsure:
         yield f"OCR was unsure of {_listed(unsure)}; check that the scan is sharp and upright"
 

@@ -53,7 +53,7 @@ class _HeadingCandidate:
 
 
 def font_headings(pages: Sequence[PdfPage], measures: Measures) -> list[tuple[PageHeading, ...]]:
-    """Take large lines, and bold lines that stand alone or are numbered, for headings, by page.
+    """Return large lines, and bold lines that stand alone or are numbered, as headings by page.
 
     The largest style is level 1, the next one level 2, and so on; within one style, numbers such as
     2.1 and 2.1.3 tell the depth.
@@ -66,13 +66,13 @@ def font_headings(pages: Sequence[PdfPage], measures: Measures) -> list[tuple[Pa
     rare = _rare_styles(pages)
     candidates = [candidate for candidate in candidates if candidate.style in rare]
     levels = _levels(candidates)
-    found: list[list[PageHeading]] = [[] for _ in pages]
+    by_page: list[list[PageHeading]] = [[] for _ in pages]
     for candidate in candidates:
         level = min(levels[candidate.style, candidate.depth], DEEPEST)
-        found[candidate.page].append(
+        by_page[candidate.page].append(
             PageHeading(start=candidate.start, stop=candidate.stop, level=level)
         )
-    return [tuple(headings) for headings in found]
+    return [tuple(headings) for headings in by_page]
 
 
 def _candidates(
@@ -161,6 +161,6 @@ def _style(line: Line) -> FontStyle:
 
 
 def _depth(text: str) -> int:
-    """Count the parts of a number such as 2.1.3; 0 where there is none."""
+    """Count the parts of a number such as 2.1.3; 0 if there is none."""
     match = _DECIMAL.match(text) if _NUMBER.match(text) else None
     return match.group().count(".") + 1 if match else 0

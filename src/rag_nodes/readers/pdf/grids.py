@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers.pdf.engines.protocol import Box
 
 Ruling = tuple[float, float, float]
-"""Of a horizontal one left, right and y; of a vertical one top, bottom and x."""
+"""Left, right and y of a horizontal ruling; top, bottom and x of a vertical ruling."""
 
 TOUCH = 3.0
 """Points within which two rulings meet."""
@@ -56,7 +56,7 @@ class Grid:
         return len(self.columns) >= BORDERS and len(self.rows) >= BORDERS
 
     def with_open_sides(self) -> Grid:
-        """Add where the rulings end that go on beyond the outermost borders."""
+        """Add the ends of rulings that go on beyond the outermost borders."""
         columns = _with_ends(self.columns, self.horizontal)
         return replace(self, columns=columns, rows=_with_ends(self.rows, self.vertical))
 
@@ -68,7 +68,7 @@ class RulingsByPlace:
         self._rulings = sorted(rulings, key=_place)
 
     def at(self, place: float) -> Border:
-        """Return what is ruled within `TOUCH` of a place."""
+        """Return the rulings within `TOUCH` of a place."""
         low = bisect_left(self._rulings, place - 2 * TOUCH, key=_place)
         high = bisect_right(self._rulings, place + 2 * TOUCH, key=_place)
         near = [ruling for ruling in self._rulings[low:high] if abs(ruling[2] - place) <= TOUCH]
@@ -90,7 +90,7 @@ class Border:
 
 
 def find_grids(edges: Iterable[Box]) -> list[Grid]:
-    """Find rulings that cross each other among the edges that are drawn on a page.
+    """Return grids of rulings that cross each other among the edges that are drawn on a page.
 
     Grids of at least two rows and two columns, open sides included, top to bottom.
     """
@@ -159,7 +159,7 @@ def _merged(rulings: list[Ruling]) -> list[Ruling]:
 
 
 def distinct(values: Iterable[float]) -> tuple[float, ...]:
-    """Give the values without those that are all but the same."""
+    """Return the values without those that are all but the same."""
     kept: list[float] = []
     for value in sorted(values):
         if not kept or value - kept[-1] > TOUCH:

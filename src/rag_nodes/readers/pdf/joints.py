@@ -38,7 +38,7 @@ _CJK = re.compile(
 
 
 class Joint(NamedTuple):
-    """How two lines become one text: characters to take off the end of the first, and the glue."""
+    """Joint of two lines: characters to take off the end of the first, and the glue."""
 
     drop: int
     glue: str
@@ -50,7 +50,7 @@ UNHYPHENATED = Joint(1, "")
 
 
 class Vocabulary:
-    """The words a document uses inside its lines: evidence for what a broken word was.
+    """Words inside the lines of a document: evidence for the two halves of a broken word.
 
     Words broken between two lines are not counted, neither half of them.
     """
@@ -76,7 +76,7 @@ class Vocabulary:
         self._leads = {first for first, rests in leads.items() if len(rests) >= LEADS}
 
     def knows(self, word: str) -> bool:
-        """Tell whether a word stands alone somewhere in the document."""
+        """Return True if a word stands alone somewhere in the document."""
         return self._folded[word.casefold()] > 0
 
     def is_compound(self, left: str, right: str) -> bool:
@@ -154,7 +154,7 @@ def merge_rows(lines: Sequence[Line]) -> tuple[Line, ...]:
     Pieces of one block are joined, and pieces of different blocks where each block is a single row,
     as PDF libraries make of tables. The last line of one column and the first line of the next are
     never joined, even at equal height. Joined lines carry the block of their first piece, and `row`
-    where a gap between pieces is wide.
+    if a gap between pieces is wide.
     """
     single = _single_row_blocks(lines)
     merged: list[Line] = []

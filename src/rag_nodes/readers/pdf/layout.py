@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 DEFAULT_PITCH = 1.2
-"""Distance of two baselines in font sizes, where a document has too few lines to measure it."""
+"""Distance of two baselines in font sizes, if a document has too few lines to measure it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,7 +59,7 @@ class PdfPage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Entry:
-    """One line of the outline; its page is counted from 0, -1 where it leads nowhere."""
+    """One line of the outline; its page is counted from 0, -1 if it leads nowhere."""
 
     level: int
     title: str
@@ -68,7 +68,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Extracted:
-    """What was taken from a file: all pages, also empty ones and those that failed.
+    """Pages, outline and title of a file: all pages, also empty ones and those that failed.
 
     `blank` are the numbers of pages without text and images, from 1.
     """
@@ -91,10 +91,10 @@ class PageHeading:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Measures:
-    """What is usual in a document.
+    """Measures of most of a document.
 
     The font size of most characters, the distance of baselines within a paragraph in font sizes,
-    and whether most of it is of fixed width, so that this says nothing.
+    and whether most characters have a fixed width, which then marks no code.
     """
 
     size: float

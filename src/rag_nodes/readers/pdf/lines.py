@@ -32,8 +32,7 @@ _LEADERS = re.compile(r"(?:[ \u00a0]?[.\u2026\u00b7]){4,}[ \u00a0]*")
 
 def layout_lines(lines: Iterable[TextLine]) -> tuple[Line, ...]:
     """Make lines of the layout; those without text are left out."""
-    made = (_line(line) for line in lines)
-    return tuple(line for line in made if line is not None)
+    return tuple(line for line in map(_line, lines) if line is not None)
 
 
 def with_superscripts(words: Sequence[Word], lines: Sequence[Line]) -> list[Word]:

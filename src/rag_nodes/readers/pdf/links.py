@@ -65,7 +65,7 @@ def linked(line: Line) -> str:
 
 
 def _shows(words: str, address: str) -> bool:
-    """True where the words are the address, a piece of it, or hold it."""
+    """Return True if the words are the address, a piece of it, or hold it."""
     shown = "".join(words.split()).strip(_AROUND)
     is_piece = _ADDRESS_MARK.search(shown) is not None and shown in address
     return is_piece or address.strip(_AROUND) in shown

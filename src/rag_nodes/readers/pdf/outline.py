@@ -44,15 +44,15 @@ _NOT_WORDS = re.compile(r"[\W_]+")
 def outline_headings(
     pages: Sequence[PdfPage], outline: Sequence[Entry]
 ) -> list[tuple[PageHeading, ...]] | None:
-    """Find the titles of the outline on the pages they lead to: headings per page in order.
+    """Return headings per page in order: titles of the outline, on the pages they lead to.
 
-    None where the outline says too little: no entries, or fewer than half of its titles are on
+    None if the outline says too little: no entries, or fewer than half of its titles are on
     their pages.
     """
     entries = [entry for entry in outline if 0 <= entry.page < len(pages) and _key(entry.title)]
     levels = _levels(entries)
     indexes: dict[int, _PageIndex] = {}
-    found: list[list[PageHeading]] = [[] for _ in pages]
+    by_page: list[list[PageHeading]] = [[] for _ in pages]
     for entry, level in zip(entries, levels, strict=True):
         for number in (entry.page, entry.page + 1, entry.page - 1):
             if not 0 <= number < len(pages):
@@ -60,21 +60,21 @@ def outline_headings(
             if number not in indexes:
                 indexes[number] = _PageIndex(pages[number].lines)
             if run := indexes[number].take(entry.title):
-                found[number].append(PageHeading(start=run[0], stop=run[1], level=level))
+                by_page[number].append(PageHeading(start=run[0], stop=run[1], level=level))
                 break
-    total = sum(map(len, found))
+    total = sum(map(len, by_page))
     if not total or total < max(FOUND_SHARE * len(entries), len(pages) / PAGES_PER_TITLE):
         return None
-    return [tuple(sorted(headings, key=lambda heading: heading.start)) for headings in found]
+    return [tuple(sorted(headings, key=lambda heading: heading.start)) for headings in by_page]
 
 
 def title_keys(title: str) -> tuple[str, ...]:
-    """Give what a title is recognised by: itself, and itself without its number."""
+    """Return the keys of a title: itself, and itself without its number."""
     return tuple(key for key in (_key(title), _key(_without_number(title))) if key)
 
 
 def _levels(entries: Sequence[Entry]) -> list[int]:
-    """Take the depth of the outline, or of the numbers where the outline is flat."""
+    """Return the depths of the outline, or of the numbers if the outline is flat."""
     levels = [entry.level for entry in entries]
     if len(set(levels)) == 1:
         depths = [_depth(entry.title) for entry in entries]
@@ -100,7 +100,7 @@ class _LineRun(NamedTuple):
 
 
 class _PageIndex:
-    """The runs of a page by what they say, so that each title is one look-up."""
+    """Runs of a page by their text, so that each title is a single look-up."""
 
     def __init__(self, lines: Sequence[Line]) -> None:
         self._lines = lines
@@ -113,7 +113,7 @@ class _PageIndex:
                 self._runs[bare].append(run)
 
     def take(self, title: str) -> tuple[int, int] | None:
-        """Find the lines that say `title`, numbers apart, and use them up."""
+        """Return the lines that say `title`, numbers apart, and use them up."""
         number = _number(title)
         for key in title_keys(title):
             runs = [run for run in self._runs.get(key, ()) if self._is_free(run, number)]
@@ -128,17 +128,17 @@ class _PageIndex:
         return None
 
     def _longer_titles(self, key: str) -> list[_LineRun]:
-        """Find bold lines that go on ("Appendix A. Tables") after what the bookmark says."""
+        """Return bold lines that go on after the text of the bookmark ("Appendix A. Tables")."""
         if len(key) < SHORTEST_PREFIX:
             return []
         if not self._sorted:
             self._sorted = sorted(self._runs)
-        found: list[_LineRun] = []
+        runs: list[_LineRun] = []
         # All keys that begin with this one lie before it with the last character of Unicode.
         first, last = (bisect_left(self._sorted, text) for text in (key, key + "\U0010ffff"))
         for text in self._sorted[first:last]:
-            found += (run for run in self._runs[text] if run.bold and self._is_free(run, ""))
-        return found
+            runs += (run for run in self._runs[text] if run.bold and self._is_free(run, ""))
+        return runs
 
     def _is_free(self, run: _LineRun, number: str) -> bool:
         if number and run.number and number != run.number:
@@ -146,7 +146,7 @@ class _PageIndex:
         return self._taken.isdisjoint(range(run.start, run.stop))
 
     def _with_lines_above(self, run: _LineRun, number: str) -> int:
-        """Take in the lines above that hold the number, or say "Chapter 4"."""
+        """Return the start of a run with lines above that hold its number or say "Chapter 4"."""
         first = self._lines[run.start]
         for start in range(run.start - 1, max(-1, run.start - 1 - LINES_ABOVE), -1):
             above = self._lines[start]
@@ -161,7 +161,7 @@ class _PageIndex:
 
 
 def _runs(lines: Sequence[Line]) -> Iterator[tuple[_LineRun, str, str]]:
-    """Give every run that may be a heading, its key, and its key without the number."""
+    """Yield every run that may be a heading, its key, and its key without the number."""
     keys = [_key(line.text) for line in lines]
     for start, first in enumerate(lines):
         if not (first.text[0].isalnum() or first.text[0] in OPENING):

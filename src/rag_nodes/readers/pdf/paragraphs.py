@@ -23,7 +23,7 @@ PageBlockKind = Literal["heading", "text", "item", "rows", "table"]
 LineRelation = Literal["join", "newline", "break"]
 
 LOOSE = 1.45
-"""Multiple of the usual line pitch above which a gap parts two paragraphs."""
+"""Multiple of the line pitch of the document above which a gap parts two paragraphs."""
 ROW_LOOSE = 2.2
 """The same between two rows of a table or two lines of code."""
 DEEPEST_INDENT = 40
@@ -63,12 +63,12 @@ class PageBlock:
 
 
 def ends_sentence(text: str) -> bool:
-    """True where a text ends as sentences do, footnote marks and quotes after it included."""
+    """Return True if a text ends as sentences do, footnote marks and quotes after it included."""
     return _SENTENCE_END.search(lowered(text[-8:])) is not None
 
 
 def may_follow(block: PageBlock, text: str) -> bool:
-    """True where `text`, first on its page, column or block, clearly continues `block`."""
+    """Return True if `text`, first on its page, column or block, clearly continues `block`."""
     if block.kind not in {"text", "item"} or ends_sentence(block.text):
         return False
     return text[0].islower() or (block.full and _CJK_START.match(text) is not None)
@@ -136,13 +136,13 @@ class Composer:
         return before[: len(before) - drop] + glue + after
 
     def _table(self, line: Line) -> str:
-        """Give a table in Markdown, words that were broken in its cells rejoined."""
+        """Return a table in Markdown, words that were broken in its cells rejoined."""
         rows = ((reduce(self._glued, cell.split("\n")) for cell in row) for row in line.cells)
         cells = [[table_cell(cell) for cell in row] for row in rows]
         return markdown_table(cells, part=line.part)
 
     def _item_text(self, line: Line, text: str, previous: PageBlock | None) -> str | None:
-        """Give the text of a list item with a Markdown bullet; None where it is no item."""
+        """Return the text of a list item with a Markdown bullet; None if it is no item."""
         if match := _BULLET.match(text):
             return "- " + text[match.end() :]
         starts_anew = (
@@ -192,7 +192,7 @@ class Composer:
         return may_follow(previous, line.text) or self._runs_on_below(previous, line)
 
     def _runs_on_below(self, previous: PageBlock, line: Line) -> bool:
-        """True for lines of one paragraph that the PDF library put into two blocks."""
+        """Return True for lines of one paragraph that the PDF library put into two blocks."""
         above = previous.last
         reaches_edge = above.right > self._edges[line.block][1] - SPARE * line.size
         beneath = reaches_edge and above.left < self._edges[line.block][1]
@@ -215,7 +215,7 @@ class Composer:
         return line.right > right - 0.05 * (right - left) - line.size
 
     def _broke_on_purpose(self, above: Line, below: Line) -> bool:
-        """True where the first word of the next line would have fitted on this one."""
+        """Return True if the first word of the next line would have fitted on this line."""
         character = (below.right - below.left) / max(1, len(below.text))
         word = len(below.text.split(maxsplit=1)[0]) * character
         room = self._edges[above.block][1] - above.right
@@ -285,7 +285,7 @@ def assemble(
 def _attach(
     previous: PageBlock | None, block: PageBlock, vocabulary: Vocabulary, *, first: bool
 ) -> tuple[Joint, str]:
-    """Give what goes between two blocks, and the text of the second."""
+    """Return the characters between two blocks, and the text of the second."""
     if previous is None:
         return Joint(0, ""), _rendered(block)
     if first and block.kind == "text" and may_follow(previous, block.text):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 MOST_PIXELS = 2_000
 """Pixels of the longer side of a page, whatever is asked for."""
 POINTS = 72
-"""Of an inch."""
+"""Points in an inch."""
 LIMITS = Limits(memory_bytes=1024**3)
-"""Of one page."""
+"""Pixels of the picture of a page."""
 KEPT = 8
 """Pages of a visitor that are kept, so that turning back costs nothing."""
 
@@ -49,7 +49,7 @@ class PagePicture(NamedTuple):
         return PrintedPage(self.width, self.height, self.glyphs)
 
     def pack(self) -> dict[str, Any]:
-        """The same as what JSON can hold."""
+        """Return the picture as values that JSON can hold."""
         boxes = [round(10 * edge) for box in self.glyphs.boxes for edge in box]
         return {
             **self._asdict(),
@@ -59,7 +59,7 @@ class PagePicture(NamedTuple):
 
     @classmethod
     def unpack(cls, data: Mapping[str, Any]) -> Self:
-        """Undo `pack`; raises ValueError where this is none."""
+        """Undo `pack`; raises ValueError if this is no picture."""
         try:
             text, edges, lines = data["glyphs"]
             numbers = [float(edge) / 10 for edge in edges]
@@ -81,7 +81,7 @@ class PagePicture(NamedTuple):
 def draw_page(path: Path, *, number: int, text: str, dpi: int, limits: Limits) -> PagePicture:
     """Draw a page, counted from 1, in this process, and find the characters of its text on it.
 
-    There are fewer pixels per inch where the longer side would have more than `MOST_PIXELS`.
+    There are fewer pixels per inch if the longer side would have more than `MOST_PIXELS`.
 
     Raises:
         ReadError: the file cannot be opened, has no such page, or the engine cannot draw it.
@@ -110,12 +110,12 @@ class KeptPages:
         self._kept: OrderedDict[tuple[Any, ...], PagePicture] = OrderedDict()
 
     def picture(self, path: Path, number: int, text: str, dpi: int) -> PagePicture:
-        """A page, drawn unless it was among the last ones; see `ReaderPool.draw`."""
+        """Return a page, drawn unless it is among the last ones; see `ReaderPool.draw`."""
         key = (path, path.stat().st_mtime_ns, number, text, dpi)
         with self._lock:
-            if found := self._kept.get(key):
+            if picture := self._kept.get(key):
                 self._kept.move_to_end(key)
-                return found
+                return picture
         drawn = self._draw(path, number, text, self._limits, dpi)
         with self._lock:
             self._kept[key] = drawn

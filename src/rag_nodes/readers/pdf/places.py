@@ -75,21 +75,21 @@ def printed_page(page: EnginePage) -> PrintedPage:
 def page_glyphs(page: EnginePage) -> Glyphs:
     """Return the characters of a page, with boxes on the page as it is turned for reading."""
     a, b, c, d, e, f = page.turn
-    said: list[str] = []
+    letters: list[str] = []
     boxes: list[Box] = []
     lines: list[int] = []
     for number, line in enumerate(page.glyph_lines()):
         for text, (left, top, right, bottom) in line:
-            letters = _NOTHING.sub(" ", text.translate(SYMBOL_BULLETS)).translate(LIGATURES)
-            width = (right - left) / len(letters)
-            for step, letter in enumerate(letters):
+            shown = _NOTHING.sub(" ", text.translate(SYMBOL_BULLETS)).translate(LIGATURES)
+            width = (right - left) / len(shown)
+            for step, letter in enumerate(shown):
                 x, after = left + step * width, left + (step + 1) * width
                 across = sorted((a * x + c * top + e, a * after + c * bottom + e))
                 down = sorted((b * x + d * top + f, b * after + d * bottom + f))
-                said.append(letter)
+                letters.append(letter)
                 boxes.append((across[0], down[0], across[1], down[1]))
                 lines.append(number)
-    return Glyphs("".join(said), boxes, lines)
+    return Glyphs("".join(letters), boxes, lines)
 
 
 def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
@@ -108,15 +108,15 @@ def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
     return boxes
 
 
-def _in_row(one: Box, other: Box) -> bool:
+def _in_row(first: Box, other: Box) -> bool:
     """Return True if two characters of a line, across or down the page, are no index of another."""
     return any(
-        abs(one[side] - other[side]) <= SLACK * min(one[side + 2] - one[side], high - low)
-        and abs(one[side + 2] - other[side + 2]) <= SLACK * (high - low)
+        abs(first[side] - other[side]) <= SLACK * min(first[side + 2] - first[side], high - low)
+        and abs(first[side + 2] - other[side + 2]) <= SLACK * (high - low)
         for side, (low, high) in enumerate(((other[0], other[2]), (other[1], other[3])))
     )
 
 
-def _joined(one: Box, other: Box) -> Box:
-    (left, top, right, bottom), (x, y, to, low) = one, other
+def _joined(first: Box, other: Box) -> Box:
+    (left, top, right, bottom), (x, y, to, low) = first, other
     return min(left, x), min(top, y), max(right, to), max(bottom, low)

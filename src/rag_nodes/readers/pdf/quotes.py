@@ -51,7 +51,7 @@ class PageQuote(NamedTuple):
 
     @property
     def span(self) -> Span:
-        """The characters of the quote in its text."""
+        """Characters of the quote in its text."""
         return Span(self.start, self.end)
 
 

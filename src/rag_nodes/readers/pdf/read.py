@@ -15,10 +15,10 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.core.metadata import BLANK_PAGES, FILE_HASH, OCR_PAGES, PDF_ENGINE
 from rag_nodes.readers.base import Limits, Reading
+from rag_nodes.readers.pdf.boilerplate import without_boilerplate
 from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.readers.pdf.fonts import font_headings
-from rag_nodes.readers.pdf.furniture import without_furniture
 from rag_nodes.readers.pdf.joints import Vocabulary, merge_rows
 from rag_nodes.readers.pdf.layout import measure
 from rag_nodes.readers.pdf.outline import outline_headings
@@ -66,17 +66,15 @@ def _origin(path: Path, limits: Limits) -> dict[str, str]:
 def compose(extracted: Extracted) -> Reading:
     """Make text of extracted lines; pure, so that extraction can happen elsewhere."""
     vocabulary = Vocabulary(line.text for page in extracted.pages for line in page.lines)
-    kept = without_furniture(extracted.pages, extracted.outline)
+    kept = without_boilerplate(extracted.pages, extracted.outline)
     if not any(page.lines for page in kept):
-        kept = extracted.pages  # what is all of the text is no furniture: labels, slips, tickets
+        kept = extracted.pages  # labels, slips and tickets are all edge and no boilerplate
     pages = tuple(replace(page, lines=merge_rows(page.lines)) for page in kept)
     pages = with_continued_tables(pages)
     measures = measure(pages)
     headings = outline_headings(pages, extracted.outline) or font_headings(_set(pages), measures)
     composer = Composer(measures, vocabulary)
-    blocks = [
-        composer.compose(page.lines, found) for page, found in zip(pages, headings, strict=True)
-    ]
+    blocks = [composer.compose(page.lines, own) for page, own in zip(pages, headings, strict=True)]
     text, starts = assemble(blocks, vocabulary)
     scans = [number for number, page in enumerate(extracted.pages, 1) if page.is_ocr]
     numbered = {BLANK_PAGES: list(extracted.blank), OCR_PAGES: scans}
@@ -97,8 +95,8 @@ def _set(pages: tuple[PdfPage, ...]) -> tuple[PdfPage, ...]:
 
 def _doubted(reading: Reading, *, has_ocr: bool) -> Reading:
     """Return the reading with a warning if it has hardly any text."""
-    found = len(reading.text.strip())
-    if found >= LEAST_TEXT:
+    characters = len(reading.text.strip())
+    if characters >= LEAST_TEXT:
         return reading
     pages = len(reading.page_starts or ())
     where = "one page" if pages == 1 else f"{pages} pages"
@@ -107,7 +105,7 @@ def _doubted(reading: Reading, *, has_ocr: bool) -> Reading:
         if has_ocr
         else "scanned pages need OCR: --ocr (Python: ocr=)"
     )
-    warning = f"only {found} characters of text on {where}; {remedy}"
+    warning = f"only {characters} characters of text on {where}; {remedy}"
     return replace(reading, warnings=(*reading.warnings, warning))
 
 
@@ -135,9 +133,9 @@ def check_header(path: Path) -> None:
 def _title(
     stated: str, pages: Sequence[Sequence[PageBlock]], cover: Sequence[Line], measures: Measures
 ) -> str | None:
-    """Believe the file's own title where it reads like one.
+    """Return the file's own title if it reads like a title.
 
-    Else take the large print on the first page, else the first heading.
+    Otherwise return the large print on the first page, or the first heading.
     """
     stated = stated.strip()
     letters = sum(map(str.isalpha, stated))
@@ -148,6 +146,6 @@ def _title(
     if largest >= TITLE_SIZE * measures.size:
         return " ".join(line.text for line in cover if line.upright and line.size > largest - 1)
     for blocks in pages:
-        if found := [block for block in blocks if block.kind == "heading"]:
-            return blocks[0].text if blocks[0] in found else found[0].text
+        if headings := [block for block in blocks if block.kind == "heading"]:
+            return blocks[0].text if blocks[0] in headings else headings[0].text
     return None

@@ -42,7 +42,7 @@ GAP = 1.5
 
 
 class ScannedPage:
-    """A page as `EnginePage`, with the words that OCR has read; what is drawn on it is the scan.
+    """A page as `EnginePage`, with the words that OCR has read; only the scan is drawn on it.
 
     A page that OCR reads better upside down is a scan that was fed so: its lines have the
     coordinates of the page turned by half, and `turn` leads back to the page as it is shown.
@@ -85,7 +85,7 @@ class ScannedPage:
         return flow.glyph_lines(self._lines)
 
     def edges(self) -> tuple[Box, ...]:
-        """Return nothing, because what is ruled is part of the picture."""
+        """Return nothing, because rulings are part of the picture."""
         return ()
 
     def links(self) -> Iterator[Area]:

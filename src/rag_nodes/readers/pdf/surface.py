@@ -49,8 +49,8 @@ class PdfSurface:
         low, high = self._within(span)
         places = self.places[low:high]
         letters = letters_of(self.text[low:high])
-        found = sum(places[at] >= 0 for at in letters)
-        return [at for at in places if at >= 0] if found >= LEAST_PLACED * len(letters) else []
+        located = sum(places[at] >= 0 for at in letters)
+        return [at for at in places if at >= 0] if located >= LEAST_PLACED * len(letters) else []
 
     def is_lost(self, span: Span) -> bool:
         """Return True if a span has letters on this page, but no place."""
@@ -62,7 +62,7 @@ class PdfSurface:
         return boxes_of(self.placed(span), self.page.glyphs)
 
     def runs(self) -> Iterator[PlacedText]:
-        """The text of the page in pieces that can be selected, in the order of the text."""
+        """Yield the text of the page in pieces that can be selected, in the order of the text."""
         places, lines = self.places, self.page.glyphs.lines
         shown = [at for at, on in enumerate(places) if on >= 0]
         starts = [

@@ -57,7 +57,7 @@ def with_tables(
 def _readings(
     grid: Grid, opened: Grid, words: Sequence[Word], levels: Sequence[float]
 ) -> Iterator[Grid]:
-    """Yield what may be the table: with its open sides, else what is drawn."""
+    """Yield grids that may be the table: with its open sides, else as it is drawn."""
     if grid.is_whole:
         yield opened
         yield grid
@@ -66,7 +66,7 @@ def _readings(
 
 
 def _has_rows_without_rulings(grid: Grid, words: Sequence[Word], levels: Sequence[float]) -> bool:
-    """Return whether most lines of text stand in rows with nothing drawn between them."""
+    """Return True if most lines of text stand in rows with nothing drawn between them."""
     lines: dict[int, set[tuple[int, int]]] = defaultdict(set)
     for word in words:
         x, y = middle_of(word)
@@ -74,10 +74,10 @@ def _has_rows_without_rulings(grid: Grid, words: Sequence[Word], levels: Sequenc
         if place is not None:
             lines[place[0]].add((place[1], bisect_right(levels, y)))
     total = beside = 0
-    for found in lines.values():
-        columns, heights = {column for column, _ in found}, {height for _, height in found}
+    for cells in lines.values():
+        columns, heights = {column for column, _ in cells}, {height for _, height in cells}
         total += len(heights)
-        if len(heights) > 1 and len(found) >= FULL * len(columns) * len(heights):
+        if len(heights) > 1 and len(cells) >= FULL * len(columns) * len(heights):
             beside += len(heights)
     return 2 * beside > total
 
@@ -99,9 +99,9 @@ class _Lines:
         inside = [number for number in sorted(near) if _is_in(self._lines[number], grid)]
         if not inside:
             return
-        first, *others = inside
+        first, *replaced = inside
         line = self._lines[first]
-        for number in others:
+        for number in replaced:
             self._lines[number] = None
         self._tables.add(first)
         self._lines[first] = line and _table_line(line, grid, cells, block)
@@ -134,19 +134,19 @@ def _table_line(line: Line, grid: Grid, cells: tuple[tuple[str, ...], ...], bloc
 def _cells(
     grid: Grid, words: Sequence[Word], clean: Callable[[str], str]
 ) -> tuple[tuple[str, ...], ...] | None:
-    """Give the text of each cell, lines parted by line ends; None where this is no table."""
+    """Return the text of each cell, lines parted by line ends; None if this is no table."""
     anchors = _anchors(grid)
     if anchors is None:
         return None
-    found: dict[tuple[int, int], dict[tuple[int, int], list[str]]] = defaultdict(dict)
+    cells: dict[tuple[int, int], dict[tuple[int, int], list[str]]] = defaultdict(dict)
     for word in words:
         place = grid.place(*middle_of(word))
         if place is not None:
             *_, text, block, line = word
-            found[anchors[place]].setdefault((block, line), []).append(text)
+            cells[anchors[place]].setdefault((block, line), []).append(text)
     texts = {
         place: "\n".join(filter(None, (clean(" ".join(parts)) for parts in rows.values())))
-        for place, rows in found.items()
+        for place, rows in cells.items()
     }
     if not _is_table(texts, len(set(anchors.values()))):
         return None
@@ -164,7 +164,7 @@ def _is_table(texts: dict[tuple[int, int], str], cells: int) -> bool:
 
 
 def _anchors(grid: Grid) -> dict[Cell, Cell] | None:
-    """Give the first cell of what each cell is joined with; None where too little is ruled."""
+    """Return the first cell of those that each is joined with; None if rulings are missing."""
     cells = _JoinedCells()
     borders = open_borders = 0
     for cell, other, is_ruled in _borders(grid):
@@ -221,9 +221,9 @@ LOW = 0.6
 def with_continued_tables(pages: Sequence[PdfPage]) -> tuple[PdfPage, ...]:
     """Mark the tables that go on from the end of the page before, and drop their repeated header.
 
-    A table goes on where nothing but furniture stands between the two parts, both have the same
-    edges and number of columns, and the first reaches far down its page. Parts are numbered from 1,
-    and all have the same columns, those in which any part has text.
+    A table goes on if nothing but headers and footers stands between the two parts, both have the
+    same edges and number of columns, and the first reaches far down its page. Parts are numbered
+    from 1, and all have the same columns, those in which any part has text.
     """
     done = list(pages)
     chain: list[int] = []

@@ -176,7 +176,7 @@ def _units(line: FlowLine) -> list[_Unit]:
 def _base_of(glyphs: Sequence[_Unit], at: int, bases: Sequence[int]) -> int:
     """Return the letter that a mark is printed over, or whose box a letter of a ligature shares.
 
-    A mark without width is where the engine lists it: behind its letter.
+    The engine lists a mark without width behind its letter.
     """
     glyph = glyphs[at]
     if not combining(glyph.text[0]):

@@ -23,7 +23,7 @@ MAX_NEAR = 50
 
 
 class LineStrip(NamedTuple):
-    """Where a line is printed: quarter turns, baseline, left and right edge, font size."""
+    """Place of a printed line: quarter turns, baseline, left and right edge, font size."""
 
     quarter: int
     baseline: float

@@ -32,8 +32,8 @@ def with_fields(lines: list[FlowLine], fields: Sequence[FormField]) -> list[Flow
     """Return the lines of a page, the value of each field in the line of its label.
 
     Engines print values apart from the page, and a tick as a letter of a font of pictures. A field
-    without a label is a line by itself. Values have the size of their labels and are never bold, so
-    that none looks like a heading.
+    without a label is a line of its own. Values have the size of their labels and are never bold:
+    none looks like a heading.
     """
     filled = sorted(
         (field for field in fields if field.value), key=lambda field: (field.box[1], field.box[0])
@@ -47,9 +47,9 @@ def with_fields(lines: list[FlowLine], fields: Sequence[FormField]) -> list[Flow
 
 
 def _letters(field: FormField, printed: Sequence[Letter], size: float) -> list[Letter]:
-    """Return the letters of a value: those that are printed if they say it, else made ones."""
-    said = "".join(letter for letter, *_ in printed)
-    if not field.is_box and "".join(said.split()) == "".join(field.value.split()):
+    """Return the letters of a value: those on the page if they spell it, else new ones."""
+    text = "".join(letter for letter, *_ in printed)
+    if not field.is_box and "".join(text.split()) == "".join(field.value.split()):
         return list(printed)
     value = " ".join(field.value.split())
     left, _, right, _ = field.box
@@ -61,7 +61,7 @@ def _letters(field: FormField, printed: Sequence[Letter], size: float) -> list[L
 
 @dataclass(slots=True)
 class _Label:
-    """A line that may be the label of fields, and where it was printed before it had any."""
+    """A line that may be the label of fields, and its place before it had any."""
 
     line: FlowLine
     size: float
@@ -85,7 +85,7 @@ class _Page:
         self._labels: list[_Label] = []
 
     def take(self, fields: Sequence[FormField]) -> list[list[Letter]]:
-        """Take out the letters that stand in each field, and return them."""
+        """Remove the letters that stand in each field from the lines, and return them."""
         bands = ByBand((field.box[1], field.box[3]) for field in fields)
         inside: list[list[Letter]] = [[] for _ in fields]
         for line in self.lines:
@@ -104,7 +104,7 @@ class _Page:
         return inside
 
     def put(self, field: FormField, letters: list[Letter]) -> None:
-        """Put the letters of a field into the line of its label, or into a line by themselves."""
+        """Put the letters of a field into the line of its label, or into a line of their own."""
         _, top, right, bottom = field.box
         if label := self._label(field):
             run = _run(letters, label.size, label.baseline, top, bottom)
@@ -115,8 +115,8 @@ class _Page:
             label.right = max(label.right, right)
             return
         start = letters[0][1]
-        said = f"{field.label.rstrip(': ')}: " if field.label else ""
-        letters = [*((letter, start, start) for letter in said), *letters]
+        label_text = f"{field.label.rstrip(': ')}: " if field.label else ""
+        letters = [*((letter, start, start) for letter in label_text), *letters]
         run = _run(letters, self.size, (top + bottom) / 2 + self.size / 3, top, bottom)
         block = 1 + max((line.block for line in self.lines), default=-1)
         line = FlowLine([run], block)

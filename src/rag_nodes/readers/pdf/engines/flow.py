@@ -228,7 +228,7 @@ def _number_blocks(lines: Sequence[FlowLine]) -> None:
 
 
 def _pitch(lines: Sequence[FlowLine]) -> float:
-    """Return the usual distance of two baselines of running text, in font sizes.
+    """Return the median distance of two baselines of running text, in font sizes.
 
     Short lines, as of lists and tables, say nothing if there are others.
     """
@@ -244,14 +244,14 @@ def _pitch(lines: Sequence[FlowLine]) -> float:
 
 def _is_same_block(above: FlowLine, line: FlowLine, left: float, right: float, most: float) -> bool:
     """Return True if a line goes on in the block of the line above, from `left` to `right`."""
-    one, other = above.main, line.main
-    small, large = sorted((one.font.size, other.font.size))
-    step = other.baseline - one.baseline
+    upper, lower = above.main, line.main
+    small, large = sorted((upper.font.size, lower.font.size))
+    step = lower.baseline - upper.baseline
     if above.quarter != line.quarter:
         return False
     if abs(step) <= RAISED * large:  # pieces of a row
         return line.start >= above.end - small
-    is_marker = min(len(one.letters), len(other.letters)) <= MARKER
+    is_marker = min(len(upper.letters), len(lower.letters)) <= MARKER
     if large >= RESIZED * small and not is_marker:
         return False
     if line.start - above.start > INDENT * small and line.end - above.end > INDENT * small:

@@ -143,7 +143,7 @@ class PyMuPDFPage:
         pymupdf = self._pymupdf
         # Images stay out: with them extraction is ten times slower. Ligatures are spelled out.
         flags = int(pymupdf.TEXT_PRESERVE_WHITESPACE | pymupdf.TEXT_MEDIABOX_CLIP)
-        # What is printed counts, unless the font does not say what that is.
+        # The printed text counts, unless the font has no Unicode values of it.
         printed = self._text(flags | pymupdf.TEXT_IGNORE_ACTUALTEXT)
         if missing := printed.letters.count("\ufffd"):
             textpage = self._page.get_textpage(flags=flags)

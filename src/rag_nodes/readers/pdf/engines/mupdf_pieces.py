@@ -18,9 +18,8 @@ if TYPE_CHECKING:
 _CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT = 2, 3, 4, 5, 7
 """PyMuPDF's numbers for types of fields."""
 _KINDS = {_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT}
-_PASSWORD = 1 << 13
-_MONOSPACED = 8
-_BOLD = 16
+# Flags of fields and fonts.
+_PASSWORD, _MONOSPACED, _BOLD = 1 << 13, 8, 16
 _look = itemgetter("font", "flags", "size")
 
 

@@ -6,7 +6,7 @@ import struct
 import zlib
 
 _LEVEL = 6
-"""Of compression: higher ones take longer and save little on a page of text."""
+"""Level of compression; higher levels take longer and save little on a page of text."""
 
 
 def png_of(samples: bytes, width: int, height: int, stride: int) -> bytes:

@@ -82,7 +82,7 @@ class PageText:
             self._put_ink_of_marks()
 
     def _put_ink_of_marks(self) -> None:
-        """Put what is printed of each mark for its box, which begins where its letter does."""
+        """Replace the box of each mark, which begins where its letter does, by that of its ink."""
         sides = [ctypes.c_double() for _ in range(4)]
         for at, letter in enumerate(self.letters):
             if MARK.match(letter):
@@ -109,7 +109,7 @@ def glyph_runs(
         text: its characters.
         objects: its objects in the order of the file.
         page: left, bottom, right and top, y upwards.
-        actual: what stands for objects, by their handles.
+        actual: texts that stand for objects, by their handles.
 
     Returns:
         The runs in the order of the file, and the quarter turns of most of its text.
@@ -148,8 +148,8 @@ def _letters(text_page: int, count: int) -> Sequence[str]:
 
 def _segments(text: PageText, items: dict[int, PageObject]) -> Iterator[_Segment]:
     """Yield the characters of each object; those that PDFium added between objects have none."""
-    turns = [at for at, (one, other) in enumerate(pairwise(text.objects), 1) if one != other]
-    for first, last in pairwise([0, *turns, len(text.objects)]):
+    ends = [at for at, (item, after) in enumerate(pairwise(text.objects), 1) if item != after]
+    for first, last in pairwise([0, *ends, len(text.objects)]):
         item = items.get(text.objects[first] or 0) if first < last else None
         if item is not None:
             yield _Segment(first, last, item)

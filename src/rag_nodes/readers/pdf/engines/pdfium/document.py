@@ -194,16 +194,16 @@ class PDFiumPage:
     @cached_property
     def _flow(self) -> tuple[list[FlowLine], int]:
         """Lines of the page, and the quarter turns of most of its text."""
-        # What is printed counts, unless the font does not say what that is.
+        # The printed text counts, unless the font has no Unicode values of it.
         has_dropped = drop_actual_text(self._objects)
         runs, quarter = self._runs({})
         missing = _unmapped(runs)
         if has_dropped and missing:
             del self._objects
             self._load_again()
-            told, told_quarter = self._runs(actual_texts_of(self._objects))
-            if _unmapped(told) < missing:
-                runs, quarter = told, told_quarter
+            stated, stated_quarter = self._runs(actual_texts_of(self._objects))
+            if _unmapped(stated) < missing:
+                runs, quarter = stated, stated_quarter
         frame = turned(quarter, self._box, FLIP)
         fields = [field._replace(box=moved_box(frame, field.box)) for field in self._fields]
         return as_read(flow.flow(put_marks(runs)), fields), quarter

@@ -20,9 +20,9 @@ class _Library:
         function = getattr(raw, name)
         kinds = [_plain(kind) for kind in (function.restype, *function.argtypes)]
         address = ctypes.cast(function, ctypes.c_void_p).value or 0
-        made: Callable[..., Any] = ctypes.CFUNCTYPE(*kinds)(address)
-        setattr(self, name, made)
-        return made
+        plain: Callable[..., Any] = ctypes.CFUNCTYPE(*kinds)(address)
+        setattr(self, name, plain)
+        return plain
 
 
 def _plain(kind: Any) -> Any:

@@ -49,7 +49,7 @@ class PageObject(NamedTuple):
 
 @dataclass(eq=False)
 class ActualText:
-    """What a file says in place of what some objects print, and the box around them."""
+    """Text that a file states in place of what some objects print, and the box around them."""
 
     text: str
     box: Box
@@ -89,7 +89,7 @@ def _children(
 
 
 def drop_actual_text(objects: Sequence[PageObject]) -> bool:
-    """Forget what a file says in place of what it prints; True if it says anything.
+    """Forget the texts that a file states in place of what it prints; True if there are any.
 
     The text may be hidden, or stand for each of several objects. Only the open page changes.
     """
@@ -100,7 +100,7 @@ def drop_actual_text(objects: Sequence[PageObject]) -> bool:
 
 
 def actual_texts_of(objects: Sequence[PageObject]) -> dict[int, ActualText]:
-    """Return what stands for text objects, by their handles."""
+    """Return the texts that stand for text objects, by their handles."""
     texts: dict[int, ActualText] = {}
     by_handle: dict[int, ActualText] = {}
     sides = [ctypes.c_float() for _ in range(4)]

@@ -17,8 +17,8 @@ BOLD_WEIGHT = 600
 STRAIGHT = 0.99
 """Cosine of the angle to a side of the page up to which text is straight."""
 
-_FIXED_PITCH = 1
-_FORCE_BOLD = 1 << 18
+# Flags of fonts.
+_FIXED_PITCH, _FORCE_BOLD = 1, 1 << 18
 
 
 class FontLook(NamedTuple):
@@ -36,7 +36,7 @@ class FontLook(NamedTuple):
 
 
 class TextStyle(NamedTuple):
-    """Font of a text object, and the quarter turns of its text; `is_straight` if they say all."""
+    """Font, quarter turns and slant of a text object."""
 
     handle: int
     font: Font

@@ -1,6 +1,6 @@
 """Running headers, footers and page numbers out, the body of every page left.
 
-A line is furniture when it stands at the outer edge of its page and either says the same on
+A line is boilerplate if it stands at the outer edge of its page and either says the same on
 several neighbouring pages at the same height, or holds a number that grows with the page, or
 stands where most pages of the document have such a line (headers that change by chapter).
 Nothing inside the body is ever removed, however often it repeats.
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 ZONE = 0.14
-"""Share of the page height, at the top and at the bottom, in which furniture is looked for."""
+"""Share of the page height, at the top and at the bottom, in which boilerplate is looked for."""
 BAND = 8.0
 """Points within which two lines count as equally high on their pages."""
 OCCURRENCES = 3
-"""Pages on which a line must stand before it is furniture."""
+"""Pages on which a line must stand before it is boilerplate."""
 REACH = 2
 """Pages between two occurrences: headers alternate between left and right pages."""
 SAME_ROW = 1.0
@@ -33,15 +33,15 @@ LARGEST = 1.3
 """Font size, as a multiple of the body's, from which a line that counts is a chapter's title
 ("Chapter 1", "Chapter 2" on one page each) and no page number."""
 WORDLESS_SHARE = 0.2
-"""Share of pages on which the same figures must stand before they are furniture."""
+"""Share of pages on which the same figures must stand before they are boilerplate."""
 SLOT_SHARE = 0.4
-"""Share of pages with furniture at one place that makes the place a slot for furniture."""
+"""Share of pages with boilerplate at the same place from which that place is a slot for it."""
 
 _NUMBER = re.compile(r"\d+|\b[ivxlc]+\b")
 _ROMAN = {"i": 1, "v": 5, "x": 10, "l": 50, "c": 100}
 
 Spot = tuple[str, int]
-"""What a line says and the band it stands in."""
+"""Text of a line and the band it stands in."""
 Slot = tuple[int, float]
 """Half band and font size of a line."""
 
@@ -57,16 +57,16 @@ class _EdgeLine:
 
     @property
     def slot(self) -> Slot:
-        """Where lines of this size and height stand."""
+        """Place of lines of this size and height."""
         return round(2 * self.height / BAND), rounded(self.line.size)
 
 
-def without_furniture(
+def without_boilerplate(
     pages: Sequence[PdfPage], outline: Sequence[Entry] = ()
 ) -> tuple[PdfPage, ...]:
-    """Remove what repeats at the edges of the pages.
+    """Remove lines that repeat at the edges of the pages.
 
-    A title of the outline stays on the page that its bookmark leads to, even where the following
+    A title of the outline stays on the page that its bookmark leads to, even if the following
     pages repeat it.
     """
     marks = [mark for number, page in enumerate(pages) for mark in _edge_lines(number, page)]
@@ -97,13 +97,13 @@ def _repeated(marks: Sequence[_EdgeLine], pages: int, largest: float) -> set[_Ed
     for mark in marks:
         for spot in _spots(mark, counting=mark.line.size < largest):
             places[spot].append(mark)
-    found: set[_EdgeLine] = set()
+    repeated: set[_EdgeLine] = set()
     for (text, _), group in places.items():
         needed = _needed(text, pages)
         numbers = {mark.page for mark in group}
         if len(numbers) >= needed:
-            found.update(mark for mark in group if _has_neighbour(mark.page, numbers))
-    return found
+            repeated.update(mark for mark in group if _has_neighbour(mark.page, numbers))
+    return repeated
 
 
 def _needed(text: str, pages: int) -> float:
@@ -115,7 +115,7 @@ def _needed(text: str, pages: int) -> float:
 
 
 def _spots(mark: _EdgeLine, *, counting: bool) -> Iterator[Spot]:
-    """Name the places a line belongs to: two grids of bands, so that no edge parts a pair."""
+    """Yield the places that a line belongs to: two grids of bands, so that no edge parts a pair."""
     for text in _readings(mark.line.text.casefold(), mark.page, counting=counting):
         band = int(mark.height // BAND)
         yield text, 2 * band
@@ -123,7 +123,7 @@ def _spots(mark: _EdgeLine, *, counting: bool) -> Iterator[Spot]:
 
 
 def _readings(text: str, page: int, *, counting: bool) -> Iterator[str]:
-    """Give the text itself, and once per number with that as distance to the page."""
+    """Yield the text itself, and once per number with that as distance to the page."""
     yield f"={text}"
     if not counting:
         return
@@ -146,7 +146,7 @@ def _has_neighbour(page: int, numbers: set[int]) -> bool:
 
 
 def _slots(repeated: set[_EdgeLine], pages: int) -> set[Slot]:
-    """Find the places where most pages have furniture."""
+    """Return the places where most pages have boilerplate."""
     taken: dict[Slot, set[int]] = defaultdict(set)
     for mark in repeated:
         taken[mark.slot].add(mark.page)
