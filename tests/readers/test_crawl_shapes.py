@@ -126,6 +126,9 @@ def test_an_incomplete_crawl_gives_its_pages_and_says_so(
         ({"links": [{"url": URL, "title": "Tea"}]}, "a map of a website"),
         ({"success": True, "id": "7", "url": "https://api.test/7"}, "as it begins"),
         ({"success": False, "error": "Payment\nrequired"}, "an error: Payment required"),
+        ({"error": {"code": 402, "message": "quota exceeded"}}, "an error: quota exceeded"),
+        ({"success": False, "error": [{"message": "quota"}]}, "an error: quota"),
+        ({"success": False, "message": "quota exceeded"}, "an error: quota exceeded"),
         ({**JOB, "status": "scraping", "completed": 0, "data": []}, "its status is 'scraping'"),
         ({"things": [PAGE]}, "a crawl is a list of pages"),
     ],
@@ -150,6 +153,41 @@ def test_the_remedy_of_a_page_names_what_it_lacks(
     tmp_path: Path, content: Any, remedy: str
 ) -> None:
     assert remedy in error(rows(tmp_path, content)).remedy
+
+
+ANSWERED = {"sourceURL": f"{URL}/b", "statusCode": 200}
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        {"success": False, "error": "quota\nexceeded"},
+        {"url": f"{URL}/b", "error": {"message": "quota exceeded", "code": 402}},
+        {"markdown": "", "metadata": {**ANSWERED, "error": "quota exceeded"}},
+        {"rawHtml": None, "error": "quota exceeded", "metadata": ANSWERED},
+        {"success": False, "markdown": "Oops.", "error_message": "quota exceeded", **ANSWERED},
+    ],
+)
+@pytest.mark.parametrize("is_in_lines", [True, False])
+def test_an_error_that_was_answered_with_status_200_is_quoted(
+    tmp_path: Path, value: dict[str, Any], is_in_lines: bool
+) -> None:
+    pages = [PAGE, value]
+    content = "\n".join(map(json.dumps, pages)) if is_in_lines else json.dumps({"data": pages})
+    path = tmp_path / ("a.jsonl" if is_in_lines else "a.json")
+    path.write_text(content, encoding="utf-8")
+    good, failed = read_all(path)
+    assert good.error is None
+    place = "line 2" if is_in_lines else "data[1]"
+    reason = f"{place}: the crawler answered with an error: quota exceeded"
+    assert isinstance(failed.error, ReadError)
+    assert failed.error.reason == reason
+
+
+def test_a_page_with_text_is_read_whatever_its_crawler_warns_of(tmp_path: Path) -> None:
+    page = {**PAGE, "metadata": {**ANSWERED, "error": "the page is slow"}}
+    [row] = rows(tmp_path, {"data": [page]})
+    assert row.error is None
 
 
 RECORDS = [

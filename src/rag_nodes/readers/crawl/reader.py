@@ -17,7 +17,7 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.base import Limits, Reading
 from rag_nodes.readers.crawl.records import is_record, record, text_name
-from rag_nodes.readers.crawl.status import incomplete, no_pages
+from rag_nodes.readers.crawl.status import answered_with, incomplete, no_pages, words_of
 from rag_nodes.readers.crawl.stream import RawPage, plain_name, raw_pages
 from rag_nodes.readers.html import reading_of_html
 from rag_nodes.text.formats import Format
@@ -39,8 +39,6 @@ _HTTP_STATUSES = range(100, 1000)
 """Range of an HTTP status; some servers make up their own."""
 _FAILED = 400
 """HTTP status from which on a page is an error message and not the document."""
-_LONGEST_QUOTE = 200
-"""Characters of a crawler's own words that a message quotes."""
 _LONGEST_URL = 8_000
 """Characters of an URL; servers take no more."""
 _LONGEST_LANGUAGE = 35
@@ -183,16 +181,20 @@ def _page(path: Path, raw: RawPage, limits: Limits) -> _CrawledPage | Reading:
         name = text_name(page)
         _check_text(path, where, name, page[name], limits)
         return record(where, raw.value, page)
-    if page and page.keys().isdisjoint({"metadata", *_TEXTS, *_URLS}):
-        raise ReadError(path, f"{where}: fields without an address and a text", _SAVE_TEXT)
+    name, text = _text_of(page)
     given = page.get("metadata", {} if _first(page, _URLS) else None)
-    facts = {**page, **_fields(_object(path, f"{where}.metadata", given))}
+    facts = {**page, **(_fields(given) if isinstance(given, dict) else {})}
     if failure := _failed_request(facts):
         raise ReadError(path, f"{where}.metadata: {failure}", _CRAWL_AGAIN)
+    has_text = isinstance(text, str) and text.strip() and facts.get("success") is not False
+    if not has_text and (words := words_of(_first(facts, _ERRORS))):
+        raise ReadError(path, f"{where}: {answered_with(words)}", _CRAWL_AGAIN)
+    if page and page.keys().isdisjoint({"metadata", *_TEXTS, *_URLS}):
+        raise ReadError(path, f"{where}: fields without an address and a text", _SAVE_TEXT)
+    _object(path, f"{where}.metadata", given)
     url = _first(facts, _URLS)
     if not _is_address(url):
         raise _wrong(path, f"{where}.metadata.sourceURL", "an http address", url, _GIVE_ADDRESS)
-    name, text = _text_of(page)
     _check_text(path, where, name, text, limits)
     is_html = name in _ALWAYS_HTML or (name == "content" and _HTML.match(text) is not None)
     links = _texts(_first(page, _LINKS))
@@ -245,8 +247,8 @@ def _failed_request(metadata: dict[str, Any]) -> str:
     status = _status(metadata)
     if status is None or status < _FAILED:
         return ""
-    words = _one_text(_first(metadata, _ERRORS))
-    quoted = f" ({' '.join(words.split())[:_LONGEST_QUOTE]})" if words else ""
+    words = words_of(_first(metadata, _ERRORS))
+    quoted = f" ({words})" if words else ""
     url = _one_text(_first(metadata, _URLS)) or "the page"
     return f"{url} was answered with HTTP status {status}{quoted}"
 

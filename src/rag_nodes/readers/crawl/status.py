@@ -12,6 +12,8 @@ if TYPE_CHECKING:
 
 _ENDED = frozenset({"completed", "complete", "done", "finished", "ok", "success", "succeeded"})
 _FAILURES = ("failedresults", "invalidurls")
+_MESSAGES = ("message", "error", "detail", "details")
+"""Fields of an error with its words, best first."""
 _QUOTED = 200
 """Characters of a crawler's own words that a message quotes."""
 
@@ -43,12 +45,31 @@ def _missing(about: Mapping[str, Any]) -> Iterator[str]:
             yield f"{about[name]:,} addresses failed"
 
 
+def words_of(error: object) -> str:
+    """Return the words of an error on a line, "" if it has none.
+
+    Crawlers write a text, an object with a message, or a list of either.
+    """
+    for value in error if isinstance(error, list) else [error]:
+        texts = [value.get(name) for name in _MESSAGES] if isinstance(value, dict) else [value]
+        for text in texts:
+            if isinstance(text, str) and text.strip():
+                return " ".join(text.split())[:_QUOTED]
+    return ""
+
+
+def answered_with(words: str) -> str:
+    """Return the reason that quotes the error of a crawler."""
+    return f"the crawler answered with an error: {words}"
+
+
 def no_pages(path: Path, about: Mapping[str, Any]) -> NoPagesError:
     """Return the error of a file without pages, by what it has instead."""
-    error = about.get("error")
-    if isinstance(error, str) and error.strip():
-        words = " ".join(error.split())[:_QUOTED]
-        return NoPagesError(path, f"the crawler answered with an error: {words}", "crawl again")
+    words = words_of(about.get("error"))
+    if not words and about.get("success") is False:
+        words = words_of(about.get("message"))
+    if words:
+        return NoPagesError(path, answered_with(words), "crawl again")
     if missing := incomplete(path, about):
         return NoPagesError(path, missing.reason, missing.remedy)
     if about.get("links"):

@@ -67,7 +67,7 @@ def raw_pages(path: Path, about: dict[str, Any] | None = None) -> Iterator[RawPa
     """Yield the pages of a crawl: `{"data": [...]}`, a bare list, or a JSON object per line.
 
     What the file says of the crawl as a whole goes into `about` by `plain_name`, as far as it has
-    been read: texts and numbers, and of lists and objects their length.
+    been read: texts, numbers and the error, and of other lists and objects their length.
 
     Raises:
         CorruptFileError: not JSON, or broken off; the pages before that were given already.
@@ -204,7 +204,8 @@ def _map(events: Iterator[tuple[str, Any]], about: dict[str, Any]) -> Iterator[R
             yield from _nested(_built(first, events))
         else:
             fields[key] = value = _built(first, events)
-            about[plain_name(key)] = len(value) if isinstance(value, dict | list) else value
+            is_counted = isinstance(value, dict | list) and plain_name(key) != "error"
+            about[plain_name(key)] = len(value) if is_counted else value
     if is_page and not _PAGE.isdisjoint(map(plain_name, fields)):
         yield RawPage("the file", fields)
 
