@@ -26,7 +26,7 @@ MOST_PIXELS = 2_000
 POINTS = 72
 """Points in an inch."""
 LIMITS = Limits(memory_bytes=1024**3)
-"""Pixels of the picture of a page."""
+"""Limits for drawing a page."""
 KEPT = 8
 """Pages of a visitor that are kept, so that turning back costs nothing."""
 

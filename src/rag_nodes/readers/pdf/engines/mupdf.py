@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
 from contextlib import contextmanager
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -19,9 +20,15 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.readers.pdf.engines import flow
 from rag_nodes.readers.pdf.engines.doubles import LineStrip, are_printed_over
+from rag_nodes.readers.pdf.engines.geometry import moved_box
 from rag_nodes.readers.pdf.engines.inside_pymupdf import links_of
 from rag_nodes.readers.pdf.engines.marks import MARK, put_marks
-from rag_nodes.readers.pdf.engines.mupdf_pieces import fields_of, font_of, glyph_lines_of
+from rag_nodes.readers.pdf.engines.mupdf_pieces import (
+    fields_of,
+    font_of,
+    glyph_lines_of,
+    quarter_of,
+)
 from rag_nodes.readers.pdf.engines.mupdf_trace import printed_runs, put_printed_marks
 from rag_nodes.readers.pdf.engines.protocol import (
     THIN,
@@ -103,7 +110,7 @@ class _StoredText(NamedTuple):
 
 
 class PyMuPDFPage:
-    """A page of PyMuPDF: lines, glyphs, edges and links stand on it as the file stores it."""
+    """A page of PyMuPDF as the file stores it, or as shown if most text is upright only then."""
 
     def __init__(self, page: Any) -> None:
         self._page = page
@@ -113,9 +120,20 @@ class PyMuPDFPage:
 
     @property
     def turn(self) -> Matrix:
-        """The rotation of the page."""
-        a, b, c, d, e, f = self._page.rotation_matrix
+        """Matrix from the page as it is read to the page as it is shown."""
+        a, b, c, d, e, f = ~self._frame * self._page.rotation_matrix
         return a, b, c, d, e, f
+
+    @cached_property
+    def _frame(self) -> Any:
+        """Matrix from the page as the file stores it to the page as it is read."""
+        quarter = self._page.rotation // 90
+        counts = Counter[int]()
+        for block in self._page.get_textpage().extractDICT()["blocks"] if quarter else ():
+            for line in block.get("lines", ()):
+                counts[quarter_of(line["dir"])] += sum(len(span["text"]) for span in line["spans"])
+        is_turned = counts[quarter] > counts.total() / 2
+        return self._page.rotation_matrix if is_turned else self._pymupdf.Identity
 
     def lines(self) -> list[TextLine]:
         """Return the lines of all blocks of text, without their single characters: that is fast."""
@@ -146,13 +164,13 @@ class PyMuPDFPage:
         # The printed text counts, unless the font has no Unicode values of it.
         printed = self._text(flags | pymupdf.TEXT_IGNORE_ACTUALTEXT)
         if missing := printed.letters.count("\ufffd"):
-            textpage = self._page.get_textpage(flags=flags)
+            textpage = self._textpage(flags)
             if textpage.extractText().count("\ufffd") < missing:
                 return self._text(flags)
         return printed
 
     def _text(self, flags: int) -> _StoredText:
-        textpage = self._page.get_textpage(flags=flags)
+        textpage = self._textpage(flags)
         lines = [
             TextLine(_runs(line["spans"]), line["bbox"], line["dir"][0] > _SLANT, number)
             for number, block in enumerate(textpage.extractDICT()["blocks"])
@@ -161,12 +179,16 @@ class PyMuPDFPage:
         letters = "".join([run.text for line in lines for run in line.runs])
         return _StoredText(textpage, flags, lines, letters)
 
+    def _textpage(self, flags: int) -> Any:
+        return self._page.get_textpage(flags=flags, matrix=self._frame)
+
     @cached_property
     def _flow(self) -> list[flow.FlowLine] | None:
         """Lines made of single characters; None for a page whose lines do as MuPDF makes them."""
-        letters, fields = self._stored.letters, list(fields_of(self._page))
+        letters, fields = self._stored.letters, list(fields_of(self._page, self._frame))
         has_right_to_left = flow.RIGHT_TO_LEFT.search(letters) is not None
-        has_marks = MARK.search(letters) is not None
+        # Places of marks are known on the page as the file stores it only.
+        has_marks = self._frame == self._pymupdf.Identity and MARK.search(letters) is not None
         is_special = fields or has_right_to_left or has_marks
         if not (is_special or are_printed_over(_strips(self._stored.lines))):
             return None
@@ -183,25 +205,26 @@ class PyMuPDFPage:
         return None if read is lines else read
 
     def _blocks(self, flags: int) -> list[dict[str, Any]]:
-        blocks = self._page.get_textpage(flags=flags).extractRAWDICT()["blocks"]
-        return list(blocks)
+        return list(self._textpage(flags).extractRAWDICT()["blocks"])
 
     def edges(self) -> Iterator[Box]:
         """Yield lines across and down, and rectangles, of vector graphics."""
+        frame = tuple(self._frame)
         for drawing in self._page.get_cdrawings():
             for kind, *shape in drawing["items"]:
                 if kind == "l":
                     (x1, y1), (x2, y2) = shape[:2]
                     if min(abs(x1 - x2), abs(y1 - y2)) <= THIN:
-                        yield min(x1, x2), min(y1, y2), max(x1, x2), max(y1, y2)
+                        yield moved_box(frame, (x1, y1, x2, y2))
                 elif kind == "re":
-                    yield tuple(shape[0])
+                    yield moved_box(frame, shape[0])
 
     def links(self) -> Iterator[Area]:
         """Yield the links to other addresses."""
+        matrix = self._page.derotation_matrix * self._frame
         for link in links_of(self._page):
             if link.is_external and link.uri:
-                yield *link.rect, link.uri
+                yield *(link.rect * matrix), link.uri
 
     def has_images(self) -> bool:
         """Return True if the page uses pictures."""

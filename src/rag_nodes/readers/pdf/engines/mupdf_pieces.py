@@ -15,6 +15,8 @@ from rag_nodes.readers.pdf.engines.protocol import HIDDEN, MAX_FIELDS, Font, For
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from rag_nodes.readers.pdf.engines.protocol import Box
+
 _CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT = 2, 3, 4, 5, 7
 """PyMuPDF's numbers for types of fields."""
 _KINDS = {_CHECKBOX, _COMBOBOX, _LISTBOX, _RADIO, _TEXT}
@@ -82,17 +84,17 @@ def spelled_out(letter: str) -> str:
     return unicodedata.normalize("NFKC", letter) if is_form else letter
 
 
-def fields_of(page: Any) -> Iterator[FormField]:
-    """Yield the form fields of a page; a password is hidden."""
+def fields_of(page: Any, frame: Any) -> Iterator[FormField]:
+    """Yield the form fields of a page, moved by a matrix of PyMuPDF; a password is hidden."""
     widget, left = page.first_widget, MAX_FIELDS  # page.widgets() searches the page for each
     while widget is not None and left:
         if widget.field_type in _KINDS:
-            yield _field(page, widget)
+            yield _field(page, widget, tuple(widget.rect * frame))
         widget, left = widget.next, left - 1
 
 
-def _field(page: Any, widget: Any) -> FormField:
-    kind, box = widget.field_type, tuple(widget.rect)
+def _field(page: Any, widget: Any, box: Box) -> FormField:
+    kind = widget.field_type
     is_box = kind in {_CHECKBOX, _RADIO}
     if is_box:
         state = page.parent.xref_get_key(widget.xref, "AS")[1]
