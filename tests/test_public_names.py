@@ -2,12 +2,14 @@
 
 import ast
 import json
+import re
 import subprocess
 import sys
 import tomllib
 from collections import defaultdict
 from importlib import import_module
 from importlib.metadata import version
+from inspect import isclass, signature
 from pathlib import Path
 
 import pytest
@@ -18,7 +20,21 @@ from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.readers.base import BaseReader
 
 import rag_nodes
+from rag_nodes import (
+    AtomicIngestionPipeline,
+    Comparison,
+    EmbeddingGuard,
+    Filter,
+    QueryOptions,
+    RagNodesError,
+    RagNodesRetriever,
+    SentencePostprocessor,
+    ServerOptions,
+)
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.evaluation import StoredCollection
 from rag_nodes.parsers import PRESETS
+from rag_nodes.readers import Limits
 
 ROOT = Path(__file__).parents[1]
 HEAVY = ("gradio", "qdrant_client", "pymupdf", "openai", "ray", "llama_index", "lxml", "numpy",
@@ -80,6 +96,40 @@ def test_the_version_is_that_of_the_installed_package() -> None:
 def test_a_name_that_does_not_exist_is_an_attribute_error(name: str) -> None:
     with pytest.raises(AttributeError, match=name):
         getattr(rag_nodes, name)
+
+
+CLASSES = [
+    *(public for name in rag_nodes.__all__ if isclass(public := getattr(rag_nodes, name))),
+    *(Limits, StoredCollection),
+]
+
+
+@pytest.mark.parametrize("public", [kind for kind in CLASSES if kind is not RagNodesError])
+def test_constructors_refuse_unknown_keywords_and_list_their_own(public: type) -> None:
+    with pytest.raises(ConfigurationError, match="unheard_of") as refused:
+        public(unheard_of=1)
+    own = set(signature(public).parameters) - {"args", "options", "callback_manager", "id_func"}
+    assert own <= set(re.findall(r"\w+", str(refused.value)))
+
+
+@pytest.mark.parametrize(
+    ("public", "typed", "meant"),
+    [
+        (QueryOptions, "topk", "top_k"),
+        (Filter, "page", "pages"),
+        (SentencePostprocessor, "budgett", "budget"),
+        (RagNodesRetriever, "documents_ids", "document_ids"),
+        (Comparison, "embedding_model", "embed_model"),
+        (AtomicIngestionPipeline, "doc_store", "docstore"),
+        (EmbeddingGuard, "max_token", "max_tokens"),
+        (ServerOptions, "grcp", "grpc"),
+    ],
+)
+def test_a_misspelt_keyword_is_answered_with_the_closest_one(
+    public: type, typed: str, meant: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"{typed}.*; did you mean {meant}\?"):
+        public(**{typed: 1})
 
 
 def test_classes_declared_for_llama_hub_exist() -> None:

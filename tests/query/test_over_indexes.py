@@ -208,7 +208,7 @@ def test_without_text_nothing_is_written() -> None:
         ({"retriever": 1}, r"from_args\(retriever\)"),
         ({"top_k": 3}, "use similarity_top_k"),
         ({"response_synthesizer": 1}, "RetrieverQueryEngine.from_args"),
-        ({"surprise": 1}, r"takes no 'surprise': see help\(rag_nodes.RagNodesQueryEngine\)"),
+        ({"surprise": 1}, "unknown option 'surprise'; RagNodesQueryEngine takes: store, "),
         ({"response_mode": "refine"}, "response_mode='refine'"),
         ({"node_postprocessors": [Sentences()]}, "selected already"),
         (

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.readers import warn_of_random_ids
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class _Plan:
             warn_of_random_ids(node for node in self.due if node.id_ in self.unknown)
 
 
+@checks_keywords
 class AtomicIngestionPipeline(IngestionPipeline):
     """An `IngestionPipeline` that writes after all transformations have succeeded.
 

@@ -16,6 +16,7 @@ from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.foreign_metadata import usable
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import (
     BLOCKS,
     BREADCRUMB,
@@ -60,6 +61,7 @@ _SLACK = 8
 _NAMESPACE = uuid.UUID("0c6f3d0a-4a4e-5b77-8d0b-5b8f1f1f9c52")
 
 
+@checks_keywords
 class EmbeddingGuard(TransformComponent):
     """Split nodes whose embedding text is longer than the embedding model accepts.
 

@@ -12,6 +12,7 @@ from llama_index.core.llms import LLM
 from llama_index.core.schema import BaseNode, TextNode, TransformComponent
 from pydantic import ConfigDict, Field, PrivateAttr
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
 from rag_nodes.models.endings import ended_at_limit
@@ -41,6 +42,7 @@ content: no introduction, no "this section", nothing about your task.
 _KEYS = (SUMMARY, SUMMARY_ERROR, SUMMARY_KIND)
 
 
+@checks_keywords
 class SectionSummary(TransformComponent):
     """Adds `summary` and `summary_kind` to the metadata of every node.
 

@@ -15,6 +15,7 @@ from textwrap import shorten
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import display_name
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.metrics import Passage
@@ -29,6 +30,7 @@ Answer = tuple[Passage, ...]
 """Passages that answer a question together: all of them are wanted."""
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class Question:
     """A question with its gold, and an id that is unique in its dataset.
@@ -92,6 +94,7 @@ def called(name: str, text: str) -> str:
     return f"{name}: {begin}" if begin and name != text else name
 
 
+@checks_keywords
 @dataclass(frozen=True)
 class Dataset:
     """Documents and labelled questions of an evaluation.

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Literal, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.evaluation.sign_flips import DRAWS
 from rag_nodes.query import QueryOptions
 
@@ -34,6 +35,7 @@ class Step(NamedTuple):
     seconds_left: float | None
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class EvaluationPlan:
     """Plan of an evaluation; every field has a default.

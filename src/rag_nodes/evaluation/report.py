@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
 from rag_nodes.evaluation.sign_flips import Interval
 from rag_nodes.evaluation.tables import (
@@ -178,6 +179,7 @@ class SizeShare:
     words: str
 
 
+@checks_keywords
 @dataclass(frozen=True)
 class EvaluationReport:
     """All of a run.

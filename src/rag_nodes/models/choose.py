@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.import_paths import load
 from rag_nodes.core.keys import without_secrets
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.settings import (
     DEFAULT_PROMPT,
     DEFAULT_SYSTEM_PROMPT,
@@ -57,6 +58,7 @@ _GIVE = {
 }
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class Models:
     """Embedding model and LLM.

@@ -11,8 +11,10 @@ from typing import Any
 from llama_index.core.schema import BaseNode, MetadataMode
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.core.keywords import checks_keywords
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class EnrichedChunk:
     """A chunk with all that is known about it; `dataclasses.asdict` makes it JSON.

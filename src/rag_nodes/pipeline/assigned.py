@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError, ReadError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.own_metadata import MAX_KEYS, check_key, is_value, typed_value
 from rag_nodes.readers.exclude import Exclusion, Pattern
 from rag_nodes.readers.plain import decode_file
@@ -39,6 +40,7 @@ class _Row(NamedTuple):
     values: Mapping[str, Value]
 
 
+@checks_keywords
 class FileMetadata:
     """Own metadata that an ingest gives the documents of files.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.embedding.report import DocumentsReport, summed
 from rag_nodes.pipeline.ledger import utc_time
 
@@ -25,6 +26,7 @@ class Pruned:
     nodes: int
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class IngestReport(DocumentsReport):
     """Everything one ingest run did.

@@ -14,6 +14,7 @@ from llama_index.core.chat_engine.types import (
 )
 from llama_index.core.tools import ToolOutput
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.answering import NOTHING_ANSWERS, NOTHING_FOUND
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
@@ -53,6 +54,7 @@ class _Turn:
     answer: str | None = None
 
 
+@checks_keywords
 class RagNodesChat(BaseChatEngine):
     """LlamaIndex's chat engine over one query engine; one per user, not shared between threads.
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, Self
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, display_name
 from rag_nodes.core.own_metadata import Value
 from rag_nodes.query.locations import pages_of
@@ -58,6 +59,7 @@ class OtherPlace:
         )
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class Citation:
     """A source the answer names, down to the characters.

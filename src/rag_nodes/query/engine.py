@@ -5,17 +5,19 @@ from __future__ import annotations
 import asyncio
 from contextlib import aclosing, closing
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.base_query_engine import BaseQueryEngine
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.models import settled
 from rag_nodes.query import tracing
 from rag_nodes.query.answering import Answering, answer_of, messages
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.indexes import chunks_of, embedding_of
-from rag_nodes.query.keywords import options_with, refuse
+from rag_nodes.query.keywords import INSTEAD, options_with
 from rag_nodes.query.preparing import Clock, Prepared, check_question, given, prepared
 from rag_nodes.query.prompts import MODULE, NAMES, TEXT_QA, EnginePrompts, check_names
 from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
@@ -24,7 +26,7 @@ from rag_nodes.query.types import Retrieved
 
 if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Sequence
-    from typing import Never, Self
+    from typing import Self
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.base.llms.types import ChatResponse
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     Vector = Sequence[float] | QuestionVector
 
 
+@partial(checks_keywords, instead=INSTEAD)
 class RagNodesQueryEngine(BaseQueryEngine):
     """Answers from one collection, with citations down to the characters.
 
@@ -114,9 +117,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         response_mode: ResponseMode | str | None = None,
         text_qa_template: BasePromptTemplate | None = None,
         callback_manager: CallbackManager | None = None,
-        **unknown: Never,
     ) -> None:
-        refuse(type(self).__name__, unknown)
         super().__init__(callback_manager=callback_manager)
         self.options = options_with(options, similarity_top_k, node_postprocessors, response_mode)
         chosen = settled(models, embed_model, llm)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from llama_index.core.postprocessor import (
     MetadataReplacementPostProcessor,
@@ -18,7 +18,7 @@ from rag_nodes.query.options import QueryOptions
 from rag_nodes.query.postprocessors import SentencePostprocessor
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from llama_index.core.schema import NodeWithScore, QueryBundle
 
@@ -97,17 +97,6 @@ def options_with(
             )
         chosen = replace(chosen, retrieval_only=True)
     return chosen
-
-
-def refuse(owner: str, unknown: Mapping[str, Any]) -> None:
-    """Refuse keywords that nobody knows here, and say what to use instead.
-
-    Raises:
-        ConfigurationError: there are any.
-    """
-    for name in unknown:
-        remedy = f"use {INSTEAD[name]}" if name in INSTEAD else f"see help(rag_nodes.{owner})"
-        raise ConfigurationError(f"{owner} takes no '{name}': {remedy}")
 
 
 def check_filters(filters: object) -> None:

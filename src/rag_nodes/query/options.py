@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Literal
 from llama_index.core.vector_stores.types import MetadataFilters
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.query.checks import (
     check_choice,
@@ -159,6 +160,7 @@ _CHOICES: dict[str, Sequence[str | None]] = {
 }
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class QueryOptions:
     """Options of a question.

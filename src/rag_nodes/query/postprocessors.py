@@ -12,6 +12,7 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.foreign_metadata import usable
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.expansion import expanded, with_neighbours
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@checks_keywords
 class SentencePostprocessor(BaseNodePostprocessor):
     """Has the sentences that answer read in place of the chunks they are in, within a budget.
 

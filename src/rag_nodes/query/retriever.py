@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core import Settings
@@ -12,13 +13,14 @@ from llama_index.core.base.base_retriever import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
-from rag_nodes.query.keywords import check_filters, options_with, refuse
+from rag_nodes.query.keywords import INSTEAD, check_filters, options_with
 from rag_nodes.query.locations import tokens_of
 from rag_nodes.query.missing_keys import check_keys
 from rag_nodes.query.options import CANDIDATES, QueryOptions
@@ -42,7 +44,7 @@ _DEEPER = 4
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Never, Self
+    from typing import Self
 
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.callbacks import CallbackManager
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Hit, SearchMode
 
 
+@partial(checks_keywords, instead=INSTEAD)
 class RagNodesRetriever(BaseRetriever):
     """Retrieval for any LlamaIndex query engine, sync and async, embedded and served.
 
@@ -109,9 +112,7 @@ class RagNodesRetriever(BaseRetriever):
         filters: MetadataFilters | None = None,
         node_postprocessors: Sequence[BaseNodePostprocessor] | None = None,
         callback_manager: CallbackManager | None = None,
-        **unknown: Never,
     ) -> None:
-        refuse(type(self).__name__, unknown)
         check_filters(filters)
         super().__init__(callback_manager=callback_manager or Settings.callback_manager)
         self.models = settled(models, embed_model)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.cited import Citation, OtherPlace
 from rag_nodes.store import Hit
 from rag_nodes.text.spans import Span
@@ -99,6 +100,7 @@ class Source:
         return {**plain, "also": [asdict(place) for place in self.also]}
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class Answer:
     """An answer with its evidence.

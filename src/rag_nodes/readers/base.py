@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Literal, Protocol, get_args
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError, FileTooLargeError, ReadError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.readers.ocr import Ocr, check_ocr
 from rag_nodes.text.formats import Format, format_of
@@ -37,6 +38,7 @@ _UNSAFE = re.compile("[\x00\ud800-\udfff]")
 _BLANKS = re.compile(r"\s+")
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Limits:
     """Limits of a file, above which it is refused, and its PDF engine, encoding and OCR.

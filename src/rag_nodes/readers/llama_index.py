@@ -10,10 +10,12 @@ from llama_index.core.readers.base import BaseReader
 from llama_index.core.schema import Document
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.readers.base import Limits
 from rag_nodes.readers.files import DEFAULT_LIMITS, read_all
 
 
+@checks_keywords
 class RagNodesReader(BaseReader):
     """A reader of LlamaIndex for every kind of file that `rag_nodes.read` reads.
 

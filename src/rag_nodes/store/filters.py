@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import (
     ALSO_AT,
     BREADCRUMB,
@@ -38,6 +39,7 @@ if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import MetadataFilters
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Conditions a chunk must meet, all of them; none of them set means every chunk.

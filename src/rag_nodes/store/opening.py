@@ -63,6 +63,13 @@ class ServerOptions(BaseModel):
     """Links of each point in the search graph; 0 builds none, which makes loading much cheaper and
     searching a look at every point."""
 
+    def __init__(self, **options: Any) -> None:
+        # Not a validator, out of which no ValueError comes as it is.
+        try:
+            super().__init__(**options)
+        except ValidationError as error:
+            raise ConfigurationError(_readable(error)) from error
+
     @classmethod
     def of(cls, values: Mapping[str, Any]) -> ServerOptions:
         """Options from plain data, as settings have them.
@@ -70,10 +77,7 @@ class ServerOptions(BaseModel):
         Raises:
             ConfigurationError: a name is unknown, or a value of the wrong type or out of range.
         """
-        try:
-            return cls(**values)
-        except ValidationError as error:
-            raise ConfigurationError(_readable(error)) from error
+        return cls(**values)
 
     @model_validator(mode="after")
     def _certificates_are_for_http(self) -> ServerOptions:

@@ -14,6 +14,7 @@ from rag_nodes.core.errors import (
     StoreForeignError,
     StoreUnreachableError,
 )
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
 from rag_nodes.store.conditions import DOCUMENT_ID, Condition, OneOf, all_of, none_of
@@ -37,6 +38,7 @@ _DOCUMENTS = 100
 """Documents whose chunks of before are deleted together."""
 
 
+@checks_keywords
 class Store(Catalogue):
     """Chunks with their embeddings; one collection per corpus, parser and embedding model.
 

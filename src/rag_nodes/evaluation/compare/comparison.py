@@ -11,6 +11,7 @@ from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.processes import unless_interrupted
 from rag_nodes.core.several import several
 from rag_nodes.embedding import DocumentsReport
@@ -32,6 +33,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.compare.report import ComparisonReport
 
 
+@checks_keywords
 class Comparison(ColumnEngines):
     """Several columns over the same documents, ready for any number of questions.
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.core.keywords import checks_keywords
+
 if TYPE_CHECKING:
     from rag_nodes.embedding import FileOutcome, ParserOutcome
     from rag_nodes.query import Answer
@@ -52,6 +54,7 @@ class Column:
         }
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class ComparisonReport:
     """One question, answered by every parser.

@@ -17,6 +17,7 @@ from llama_index.core.vector_stores.types import BasePydanticVectorStore, Vector
 
 from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.keys import kind_of
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.engines.placing import Placing, is_placed
 from rag_nodes.query.reranking import in_order, rescored
@@ -34,6 +35,7 @@ _DEEPER = 4
 """Factor by which more chunks are requested if a filter left too few."""
 
 
+@checks_keywords
 @dataclass(frozen=True, slots=True)
 class StoredCollection:
     """A collection in a store, as it stands.

@@ -17,6 +17,7 @@ from llama_index.core.schema import (
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.import_paths import load
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.foreign.chunks import ForeignChunk, check_splitter, overlap_of, pieces_of
 from rag_nodes.parsers.foreign.configuration import (
@@ -37,6 +38,7 @@ _NOT_PICKLED = frozenset({"callback_manager", "id_func"})
 """Attributes that do not affect the output and belong to this process."""
 
 
+@checks_keywords
 class ForeignNodeParser(SpanNodeParser):
     r"""Splits with a splitter of LlamaIndex, LangChain, chonkie or your own.
 
