@@ -360,6 +360,18 @@ def test_drafts_are_written_as_our_own_json_and_are_sound(
     assert (shipped["questions"], shipped["sound"], shipped["leakage"] < 0.4) == (46, True, True)
 
 
+def test_the_check_of_questions_names_rows_that_are_one_question(
+    command: Command, tmp_path: Path
+) -> None:
+    sheet, tea = tmp_path / "sheet.csv", tmp_path / "tea.md"
+    tea.write_text("Green tea at eighty degrees. Black tea at a hundred.", "utf-8")
+    sheet.write_text("question,quote\nHow hot?,eighty\nHow hot?,hundred\n", "utf-8")
+    ended = command("questions", "check", sheet, tea, "--json")
+    [note] = ended.json["notes"]
+    assert "Rows 2 and 3 are one question" in note
+    assert note in ended.stderr
+
+
 def test_a_model_that_only_chats_drafts_nothing_and_its_answers_are_kept_for_another_try(
     command: Command,
     manual: Path,

@@ -83,7 +83,8 @@ class Checked(Result):
 
     def as_dict(self) -> dict[str, Any]:
         """Plain data for programs."""
-        return {**asdict(self.check), "sound": self.check.is_sound}
+        notes = list(self.dataset.notes)
+        return {**asdict(self.check), "notes": notes, "sound": self.check.is_sound}
 
 
 def check(request: CheckRequest, run: Run) -> Checked:
