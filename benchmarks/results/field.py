@@ -108,13 +108,28 @@ def hybrid() -> Field:
 def lead() -> str:
     """Return the sentences under the figures of the README."""
     words, model = keyword(), hybrid()
-    text = (
-        f"*Answer text read within {LEVEL:,} tokens (encyclopaedia: 200) on [five labelled sets]"
-        "(benchmarks/results.md), in percentage points with 95 % CI. Sentence selection by "
-        f"keywords, {words.questions:,} questions: {_verdict(words)} With all-MiniLM-L6-v2, "
-        f"{model.questions} questions about parts of the sets: {_verdict(model)}*"
+    sets = "[five labelled sets](benchmarks/results.md)"
+    start = (
+        f"Share of the answer text found within {LEVEL:,} tokens (encyclopaedia: 200), on {sets}. "
+        "Differences are in percentage points, with 95 % confidence intervals."
     )
-    return fill(text, _WIDTH, break_on_hyphens=False, break_long_words=False)
+    parts = f"{model.questions} questions about parts of the sets"
+    paragraphs = (
+        start,
+        f"- Keyword search, {words.questions:,} questions: {_verdict(words)}",
+        f"- With the embedding model all-MiniLM-L6-v2, {parts}: {_verdict(model)}",
+    )
+    filled = [
+        fill(
+            paragraph,
+            _WIDTH,
+            subsequent_indent="  " * paragraph.startswith("-"),
+            break_on_hyphens=False,
+            break_long_words=False,
+        )
+        for paragraph in paragraphs
+    ]
+    return "\n".join([filled[0], "", *filled[1:]])
 
 
 def _verdict(field: Field) -> str:
@@ -122,23 +137,24 @@ def _verdict(field: Field) -> str:
     gaps = field.gaps()
     best = field.summary.mean_gap(field.ours, field.best_peer, LEVEL)
     ahead = sum(gap.interval.low > 0 for gap in gaps)
-    fewer = [gap for gap in gaps if gap.interval.mean < 0]
-    fewer.sort(key=lambda gap: gap.interval.mean)
+    behind = sum(gap.interval.high < 0 for gap in gaps)
     return (
-        f"{_points(best)} more on average than {_setting(field.best_peer)}, the best of the "
-        f"others; per setting and set significantly more in {ahead} of {len(gaps)}, "
-        f"{_losses(fewer)}"
+        f"sentence selection is on average {_points(best)} points ahead of "
+        f"{_setting(field.best_peer)}, the best alternative. In {len(gaps)} comparisons, each of "
+        f"one setting on one set, it is significantly ahead in {ahead} and significantly behind in "
+        f"{behind or 'none'}.{_losses(gaps)}"
     )
 
 
 def _losses(gaps: list[Gap]) -> str:
     """Return every comparison in which sentence selection finds less."""
-    losses = " and ".join(
-        f"{_points(gap.interval)} against {_setting(gap.peer)} ({NAMES[gap.name]})" for gap in gaps
+    fewer = sorted(
+        (gap for gap in gaps if gap.interval.mean < 0), key=lambda gap: gap.interval.mean
     )
-    significant = sum(gap.interval.high < 0 for gap in gaps)
-    share = f"less in {len(gaps)}, {significant or 'none'} significantly"
-    return f"{share}: {losses}." if gaps else f"{share}."
+    losses = " and ".join(
+        f"{_points(gap.interval)} against {_setting(gap.peer)} ({NAMES[gap.name]})" for gap in fewer
+    )
+    return f" It found less in {len(fewer)}: {losses}." if fewer else ""
 
 
 def _points(interval: Interval) -> str:

@@ -26,9 +26,9 @@ class AppRequest(Request):
     documents: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")] = Field(
         default_factory=list
     )
-    """Documents to open it with."""
+    """Documents to load when the app starts."""
     host: str = "127.0.0.1"
-    """Address to listen on; others than 127.0.0.1 open it to the net."""
+    """Address to listen on; any but 127.0.0.1 opens the app to the network."""
     port: Annotated[int, Field(ge=0, le=65535)] = 7860
     """Port to listen on."""
     auth: Annotated[str | None, Flag(metavar="USER")] = None

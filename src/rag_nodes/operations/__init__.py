@@ -128,7 +128,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "status",
         "stored:status",
-        "Show what is stored: by which parser and model, how much, and from when.",
+        "Show each collection: its parser, model, size and age.",
         examples=("status", "status --store http://localhost:6333 --json"),
         main=("parser", "corpus", "store"),
         settings=(*STORE, "ledger"),
@@ -246,7 +246,7 @@ OPERATIONS: tuple[Operation, ...] = (
     Operation(
         "questions check",
         "labelled:check",
-        "Look for what is wrong with questions before anything is measured with them.",
+        "Find faults of questions before you measure with them.",
         examples=("questions check questions.csv docs/",),
         settings=_READING,
     ),

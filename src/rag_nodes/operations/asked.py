@@ -28,11 +28,11 @@ class LabelledQuestions(Request):
     """Documents, and the questions about them."""
 
     paths: Documents = Field(default_factory=list)
-    """Files and folders the questions are about; none where the questions bring their own texts."""
+    """Documents that the questions are about; none if the question file contains them."""
     file: Annotated[Path | None, Flag("--questions", metavar="FILE", stdin="data")] = None
     """Labelled questions: a sheet, JSON, or a test set such as RAGAS or BEIR."""
     answers: Literal["sentence", "paragraph", "page"] | None = None
-    """Without --questions: how long answers mostly are, for a ranking that is only likely."""
+    """Typical length of answers, to rank columns roughly without --questions."""
 
 
 def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:

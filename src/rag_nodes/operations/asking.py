@@ -38,13 +38,13 @@ if TYPE_CHECKING:
 class AskRequest(FollowUps, Searching, OfText):
     """Answer a question from documents, with citations.
 
-    On the command line these are stored already: the parser, its options, the corpus and the
-    embedding model must be those of the ingest. A corpus that a single preset made
-    is searched by that preset.
+    On the command line you ask documents that `ingest` has stored. Name the parser, its options,
+    the corpus and the embedding model as you did for the ingest; if a single preset made the
+    corpus, you can leave out the parser.
     """
 
     question: Annotated[Question, Flag(argument=True, stdin="text")]
-    """In your own words."""
+    """The question, in your own words."""
     parser: Annotated[
         Parser | None,
         AS_PARSER,

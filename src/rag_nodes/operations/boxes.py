@@ -60,7 +60,7 @@ class LocateRequest(Request):
     text: Annotated[str, Flag(stdin="text"), Field(pattern=NOT_BLANK)]
     """Text to look for, such as a cited sentence."""
     within: Annotated[str, Flag(stdin="text")] = ""
-    """Text around it, to tell it from others of the same words."""
+    """Text around it, to tell it from other places with the same words."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

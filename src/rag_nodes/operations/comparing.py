@@ -61,13 +61,13 @@ class CompareRequest(FollowUps, Searching, Columns, OfText):
     paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH", stdin="text")] = Field(
         default_factory=list
     )
-    """Files, and folders to walk; crawls are named. None to ask what is stored."""
+    """Files and folders; name crawls as files. Leave out to compare stored collections."""
     question: Annotated[Question, Flag("--ask", short="-a", stdin="text")]
     """The question for every parser."""
     chunks: Annotated[int, OWNER, Field(ge=0)] = 3
     """Chunks to show of each parser."""
     cache: Annotated[Path | None, OWNER, Flag(metavar="FOLDER")] = None
-    """Folder that keeps the embeddings of a paid model: no text is paid for twice."""
+    """Cache folder for embeddings, so that no text is paid for twice."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -36,7 +36,7 @@ class PushRequest(Request):
     collections: Annotated[list[str], Flag("--collection", metavar="NAME")] = Field(
         default_factory=list
     )
-    """Only this one, repeatable, as `status` names it; all of the corpus by default."""
+    """Collection to copy, as `status` names it; repeatable. Default: all of the corpus."""
     all: bool = False
     """The collections of every corpus."""
     prune: bool = False
@@ -57,7 +57,7 @@ class ExportRequest(Request):
     collections: Annotated[list[str], Flag("--collection", metavar="NAME")] = Field(
         default_factory=list
     )
-    """Only this one, repeatable, as `status` names it; those of every corpus by default."""
+    """Collection to export, as `status` names it; repeatable. Default: all of every corpus."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

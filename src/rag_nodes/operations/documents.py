@@ -155,7 +155,7 @@ class ChunkRequest(OfText):
     """Id of a document that was uploaded."""
     parser: ParserToUse = ParserSpec(name=DEFAULT_PARSER)
     full: Annotated[bool, OWNER] = False
-    """Show the whole text of each."""
+    """Show the whole text of each chunk."""
     first: Annotated[int, Only(("rest",)), Field(ge=0, le=10_000_000)] = 0
     """Index of the first chunk to show."""
     limit: Annotated[int, Only(("rest",)), Field(ge=1, le=1000)] = 100

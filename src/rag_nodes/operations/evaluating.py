@@ -72,14 +72,14 @@ class Searches(Request):
 class Judged(Request):
     """Options of the LLM that judges answers."""
 
-    panel: ClassVar[str] = "Whether the answers are good"
+    panel: ClassVar[str] = "Answer quality"
 
     judge: Annotated[int, Field(ge=0), Flag(metavar="N")] = 0
     """Questions that the LLM answers and a judge grades, which costs requests."""
     judge_model: str | None = None
-    """Model that judges: a name, or module:Class; that of the answers by default."""
+    """Model that judges: a name, or module:Class. Default: the model that answers."""
     judge_option: Annotated[list[str], Flag(metavar=ASSIGNMENT)] = Field(default_factory=list)
-    """Option of that LLM's class, repeatable: model=llama3.2."""
+    """Option of the judge's class, such as model=llama3.2; repeatable."""
 
 
 class Gated(Request):
@@ -92,7 +92,7 @@ class Gated(Request):
     tolerance: Annotated[float, Field(ge=0, le=1)] = 0.05
     """Largest drop below --baseline that passes, from 0 to 1."""
     fail_under: Annotated[list[str], Flag(metavar="MEASURE=VALUE")] = Field(default_factory=list)
-    """Exit with 4 where a column does not reach it, as recall@1000=0.85; repeatable."""
+    """Exit with 4 if a column has less, such as recall@1000=0.85; repeatable."""
 
 
 class Columns(Request):
@@ -227,7 +227,7 @@ class Saved(Request):
     output: Annotated[Path | None, Flag(short="-o", metavar="FILE")] = None
     """Write the report as JSON, for --baseline later."""
     export: Annotated[Path | None, Flag(metavar="FILE")] = None
-    """Write a script that ingests and answers with what to take."""
+    """Write a script that ingests and answers with the proposed settings."""
 
 
 def check_files(request: Saved) -> None:

@@ -220,7 +220,7 @@ class Searching(Finding, SearchMode):
     answer_preset: Literal["workbench", "crawl", "pdf-qa"] | None = None
     """Model, temperature and limits of a preset; other options and settings win over it."""
     granularity: Literal["sentences", "chunks"] | None = None
-    """Selected sentences, the default, or whole chunks, that of comparisons and with top_k."""
+    """Give the model selected sentences (default) or whole chunks (in comparisons, with top_k)."""
     retrieval_only: bool = False
     """Show the retrieved chunks, without an answer."""
 
@@ -233,9 +233,9 @@ class Writing(Request):
     concurrency: Annotated[int, Field(ge=1)] = 4
     """Requests at the same time."""
     requests_per_minute: Annotated[int | None, Field(ge=1)] = None
-    """Requests in any minute at most, repeated ones included."""
+    """Maximum requests per minute, repeated ones included."""
     resume: bool = False
-    """Use what an interrupted run left beside OUTPUT."""
+    """Continue an interrupted run from the files it left beside OUTPUT."""
 
 
 class OfText(Request):

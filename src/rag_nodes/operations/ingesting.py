@@ -40,7 +40,7 @@ class Working(Request):
     workers: Annotated[str | None, OWNER, Flag(metavar="N|auto")] = None
     """Worker processes; auto: one for each core, the default on Ray."""
     ray_address: Annotated[str | None, OWNER, Flag(metavar="HOST:PORT")] = None
-    """Head of a Ray cluster whose machines do the work; this one is part of it."""
+    """Head node of a Ray cluster that does the work; this machine is part of it."""
 
 
 def executor_of(request: Working) -> Pool | Ray | None:
@@ -81,7 +81,7 @@ class IngestRequest(Working):
     paths: Annotated[list[Path], OWNER, Flag(argument=True, metavar="PATH")] = Field(
         default_factory=list
     )
-    """Files, and folders to walk; crawls are named."""
+    """Files and folders (with their subfolders); name crawls as files."""
     from_store: bool = False
     """Embed the chunks in the store with another model; no file is opened, nothing is split."""
     parsers: Annotated[

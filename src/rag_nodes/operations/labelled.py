@@ -30,24 +30,25 @@ _WITH_LLM = ": --llm openai"
 
 
 class CheckRequest(Request):
-    """Look for what is wrong with questions before anything is measured with them.
+    """Find faults of questions before you measure with them.
 
-    Answers that cannot be located, questions asked twice, questions in the words of their answers,
-    answers no chunk can hold. Ends with 4 where answers have no place or questions are doubled.
+    Lists answers that are not in the documents, questions asked twice, questions that repeat the
+    words of their answers, and answers too long for any chunk. Ends with 4 if an answer is not in
+    the documents or a question is asked twice.
     """
 
     file: Annotated[Path, Flag(argument=True, metavar="QUESTIONS", stdin="data")]
     """Labelled questions, see `evaluate`."""
     paths: Documents = Field(default_factory=list)
-    """Files and folders the questions are about; none where the questions bring them."""
+    """Documents that the questions are about; none if the question file contains them."""
 
 
 class DraftRequest(Writing):
     """Draft questions about documents that have none, each with the exact place of its answer.
 
-    Without --llm only headings that are questions are drafted, and nothing is asked of any model,
-    whatever the settings say. Where no heading is one, write questions yourself, in a file or on
-    the page, or name an LLM.
+    Without --llm only headings that are questions become drafts, and no model is asked, whatever
+    the settings say. If no heading is a question, write questions yourself, in a file or on the
+    page, or name an LLM.
 
     With --llm a model writes them; each is kept only where its quote stands in the text, and where
     the model finds the answer there and in none of the passages closest to it. That takes two
@@ -71,7 +72,7 @@ class DraftRequest(Writing):
     answers: Literal["sentence", "paragraph", "page"] = "sentence"
     """Typical length of the answers that people look for."""
     seed: Annotated[int, Field(ge=0)] = 0
-    """Other places for another number."""
+    """Random seed; another number drafts other questions."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

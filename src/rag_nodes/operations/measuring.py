@@ -54,7 +54,7 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     """Options that `evaluate` and `recommend` share."""
 
     workers: Annotated[str | None, Flag(metavar="N|auto")] = None
-    """Worker processes, a row in each at a time; by default one for each core where that pays."""
+    """Worker processes, each measuring one row; by default one per core if that is faster."""
     budgets: Annotated[
         tuple[Annotated[int, Field(ge=1, le=10**9)], ...],
         Field(min_length=1),
@@ -71,21 +71,22 @@ class Measuring(Finding, LabelledQuestions, Saved, Working):
     own_document: bool = False
     """Search only the document that a question belongs to."""
     seed: Annotated[int, Field(ge=0, le=2**32 - 1)] = 0
-    """Random seed of intervals, and of passages."""
+    """Random seed of the intervals and of sampled passages."""
     cache: Annotated[Path | None, Flag(metavar="FOLDER")] = None
-    """Folder that keeps what a paid model made: a run that was ended pays for none of it again."""
+    """Cache folder for model output, so that an interrupted run does not pay twice."""
 
 
 class EvaluateRequest(Measuring, Columns, Searches, Judged, Gated):
     """Measure which chunking strategy finds the answers to your questions, and by how much.
 
-    Every column gets the same token budget; where keyword search finds too little to fill it, less
-    is read, as `read` shows. Columns are compared at their default settings, over a size curve,
-    and at the same mean chunk size, which tells size from strategy.
+    Every column gets the same token budget; if keyword search finds too little to fill it, less
+    is read, as `read` shows. Columns are compared at their default settings, over several chunk
+    sizes, and at the same mean chunk size, which separates the effect of size from the strategy's.
 
-    Without questions of your own, columns are ranked by keywords of passages as long as --answers
-    says. Drafts that nobody has accepted show which answers are lost, but no column is compared by
-    them; beside accepted questions they are left out.
+    Without questions of your own, `evaluate` samples passages as long as --answers says, and ranks
+    the columns by how well they find these from their keywords. Drafts that nobody has accepted
+    show which answers are lost, but compare no columns; beside accepted questions they are left
+    out.
     """
 
     collection: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
@@ -93,18 +94,18 @@ class EvaluateRequest(Measuring, Columns, Searches, Judged, Gated):
     equal_size: Annotated[int, Field(ge=0), Flag(metavar="TOKENS")] = 200
     """Mean chunk size of the size-matched comparison, in tokens; 0 for none."""
     granularity: Literal["sentences", "chunks"] | None = None
-    """Sentences with whole chunks beside them, the default as in `ask`, or whole chunks alone."""
+    """Selected sentences, with whole chunks for comparison (default), or whole chunks only."""
 
 
 class RecommendRequest(Measuring, SearchMode):
     """Find the parser and chunk size to use for your documents.
 
-    The short way to `evaluate`: each parser at each size, LlamaIndex's SentenceSplitter with
+    Runs `evaluate` over each parser at each size, LlamaIndex's SentenceSplitter with
     its default settings, and what `ingest` and `ask` do by default, all with the same questions and
     the same number of tokens read. It proposes the setting with the best estimate, and says how
     sure that is, what it may cost, and how many more questions would settle it.
 
-    Without questions parsers are ranked by keywords of passages as long as --answers says.
+    Without questions, parsers are ranked by sampled passages, see `rag-nodes evaluate --help`.
     """
 
     parsers: Annotated[
@@ -113,7 +114,7 @@ class RecommendRequest(Measuring, SearchMode):
         Field(description=described_parsers("try", SWEPT)),
     ] = Field(default_factory=list)
     granularity: Literal["sentences", "chunks"] | None = None
-    """Selected sentences, the default of the preset `retrieval`, or whole chunks."""
+    """Give the model selected sentences (default of `retrieval`) or whole chunks."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -37,14 +37,14 @@ class OfParser(Request):
     """Filter by parser."""
 
     parser: Annotated[str, OF_PARSER] = ""
-    """Only this parser's chunks: a preset with its options, a class, or a collection."""
+    """Only chunks of this parser: a preset with its options, a class, or a collection."""
 
 
 class StatusRequest(OfParser):
-    """Show what is stored: by which parser and model, how much, and from when.
+    """Show each collection: its parser, model, size and age.
 
-    All corpora, unless one is named. Times come from the ledger of the ingest, and are "-" where
-    there is none. Ends with 3 where a collection cannot be opened, which says why.
+    Shows all corpora unless you name one. Times come from the ledger of the ingest; without a
+    ledger they are "-". Ends with 3 if a collection cannot be opened, and says why.
     """
 
     corpus: str | None = None
@@ -54,8 +54,9 @@ class StatusRequest(OfParser):
 class ListRequest(OfParser):
     """List the documents of a corpus, with what is stored of each.
 
-    Incomplete ones are as they were before, or in part; the next ingest completes them. Ends with 3
-    where a collection cannot be opened: then it is listed as the ledger knows it.
+    Of an incomplete document the store has the old version or parts of the new one; the next ingest
+    completes it. Ends with 3 if a collection cannot be opened; its documents are then listed as the
+    ledger knows them.
     """
 
     state: Annotated[
@@ -69,8 +70,8 @@ class ListRequest(OfParser):
 class RemoveRequest(Request):
     """Remove documents from every collection of the corpus.
 
-    A path stands for all documents of that file or folder. What is still in a folder that is
-    ingested again comes back with it; `ingest --prune` removes what is gone from a folder.
+    A path stands for all documents of that file or folder. A file that is still in a folder comes
+    back when you ingest the folder again; `ingest --prune` removes documents whose files are gone.
     """
 
     files: Annotated[list[str], OWNER, Flag(argument=True, metavar="FILE")]
@@ -82,12 +83,12 @@ class RemoveRequest(Request):
 class ClearRequest(OfParser):
     """Delete a corpus, or the chunks that one parser made of it.
 
-    A collection that --parser names as `status` does is that of any corpus. Without --yes it says
-    what would go, deletes nothing and ends with 2.
+    With the name of a collection from `status`, --parser deletes it in whichever corpus it is.
+    Without --yes the command shows what it would delete, deletes nothing and ends with 2.
     """
 
     yes: bool = False
-    """Really delete."""
+    """Delete; without it nothing is deleted."""
 
 
 class DoctorRequest(Request):

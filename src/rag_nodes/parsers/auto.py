@@ -86,13 +86,13 @@ class AutoNodeParser(SpanNodeParser):
     node's metadata and in `explain`.
 
     Args:
-        chunk_size: tokens a node may hold, whichever preset is taken; always kept.
-        choose_size: whether the size of the table is taken where it is smaller; False for
-            `chunk_size`.
-        min_chunk_size: tokens a node should hold, where the preset has a least; at most half of
-            the size that is chosen.
-        chunk_overlap: tokens neighbours may share; at most a fifth of a size that is chosen
-            smaller than `chunk_size`.
+        chunk_size: maximum tokens of a node, for every preset.
+        choose_size: True uses the size for the format of the document if it is below `chunk_size`;
+            False always uses `chunk_size`.
+        min_chunk_size: minimum tokens of a node, for presets that have a minimum; at most half of
+            the chosen size.
+        chunk_overlap: maximum tokens that neighbours share; at most a fifth of the chosen size if
+            that is below `chunk_size`.
         whole_document_below: a document with fewer tokens stays one node; 0 turns it off.
 
     Raises:

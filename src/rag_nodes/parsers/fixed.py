@@ -22,11 +22,11 @@ class FixedSizeNodeParser(SpanNodeParser):
 
     Args:
         chunk_size: size of the window, in `unit`.
-        chunk_overlap: what neighbours share at most, in `unit`.
-        unit: "characters" or "tokens".
-        scale_by_script: whether a size in characters is one of Latin text, which has about four
-            to a token, and other scripts get as many tokens: fewer characters, named in the
-            metadata. Presets set it; False takes `chunk_size` as it is.
+        chunk_overlap: maximum overlap of neighbouring nodes, in `unit`.
+        unit: unit of the sizes, "characters" or "tokens".
+        scale_by_script: True reads a size in characters as one of Latin text, about four to a
+            token. Text in a script with more tokens per character gets fewer characters, and its
+            metadata say how many. Presets set it. False uses `chunk_size` as it is.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size.

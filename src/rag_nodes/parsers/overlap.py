@@ -27,8 +27,8 @@ class TokenOverlapNodeParser(SpanNodeParser):
     node's own text.
 
     Args:
-        chunk_size: tokens a node may hold.
-        chunk_overlap: tokens neighbours may share, in whole sentences where one fits.
+        chunk_size: maximum tokens of a node.
+        chunk_overlap: maximum tokens that neighbours share, in whole sentences if one fits.
         whole_document_below: a document with fewer tokens stays one node; 0 turns it off.
 
     Raises:

@@ -23,7 +23,7 @@ class PageNodeParser(SpanNodeParser):
     document without pages counts as a single page, and so does a bare text.
 
     Args:
-        chunk_size: tokens a node may hold. The default leaves all but the densest pages whole.
+        chunk_size: maximum tokens of a node. The default leaves all but the densest pages whole.
 
     Raises:
         ConfigurationError: the size is below what one character can take.

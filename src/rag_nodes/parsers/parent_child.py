@@ -42,9 +42,9 @@ class ParentChildNodeParser(SpanNodeParser):
 
     Args:
         parent: preset that makes the parents.
-        parent_options: options of its parser, plain data.
+        parent_options: options of the parents' parser, as plain data.
         child: preset that makes the children.
-        child_options: options of its parser, plain data.
+        child_options: options of the children's parser, as plain data.
 
     `tokenizer`, `language`, `include_metadata` and `include_prev_next_rel` hold for both levels;
     the first two may be set for one of them in its options.

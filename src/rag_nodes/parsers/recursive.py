@@ -45,21 +45,21 @@ class RecursiveNodeParser(SpanNodeParser):
     word, unless words had to be split) where one piece is more than the overlap.
 
     Args:
-        separators: plain strings, the coarsest first. `""`, between any two characters, is the
-            last resort whether it is named or not.
-        chunk_size: size a node may have, in `unit`.
-        chunk_overlap: what neighbours share at most, in `unit`.
-        unit: "characters" or "tokens".
-        scale_by_script: whether a size in characters is one of Latin text, which has about four
-            to a token, and other scripts get as many tokens: fewer characters, named in the
-            metadata. Presets set it; False takes `chunk_size` as it is.
-        join_wrapped_lines: whether a line break inside running text counts as a space, so that
-            wrapped paragraphs are split between sentences first and between their lines only where
-            one sentence exceeds the size. The preset `retrieval` sets it; it has no effect on
-            separators of your own.
-        always_at: regular expression (of the package `regex`, `^` and `$` at the start and end of
-            each line, `\n` for any line end) whose matches no chunk crosses. A match belongs to the
-            chunk that it begins, and no text is shared across it. None for no such boundaries.
+        separators: plain strings, the coarsest first. The last resort is always `""`, a split
+            between any two characters, even if you leave it out.
+        chunk_size: maximum size of a node, in `unit`.
+        chunk_overlap: maximum overlap of neighbouring nodes, in `unit`.
+        unit: unit of the sizes, "characters" or "tokens".
+        scale_by_script: True reads a size in characters as one of Latin text, about four to a
+            token. Text in a script with more tokens per character gets fewer characters, and its
+            metadata say how many. Presets set it. False uses `chunk_size` as it is.
+        join_wrapped_lines: True treats a line break inside running text as a space. Wrapped
+            paragraphs are then split between sentences, and between lines only if one sentence
+            exceeds the size. The preset `retrieval` sets it. It has no effect if you set
+            `separators`.
+        always_at: regular expression; a new chunk begins at each of its matches, and no overlap
+            reaches across one. The syntax is that of the package `regex`: `^` and `$` match at
+            every line, `\n` matches any line end. None sets no such boundaries.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size, `separators` is empty,

@@ -39,20 +39,23 @@ class SemanticNodeParser(SpanNodeParser):
     over its 75th, which is the default. A higher number means fewer breaks and larger nodes.
 
     Args:
-        chunk_size: tokens a node may hold; always kept.
-        min_chunk_size: tokens below which a piece joins a neighbour, wherever both fit.
-        breakpoint_percentile: percentile of distances over which a gap is a break, 0 to 100.
-        buffer_size: sentences on either side whose vectors are summed with each sentence's own
-            before distances are taken, 0 for none. LlamaIndex embeds the joined text of
-            `2 * buffer_size + 1` sentences instead, the whole document about three times at its
-            default of 1.
-        window: sentences embedded in one call.
-        max_sentences: sentences of a document that are embedded at most, None for all;
-            a list's item, a heading, a table and a block of code count as one each. What
-            comes after them is split by size, at headings and between sentences, and its nodes say
-            so in `split_by_size`: no text is dropped.
+        chunk_size: maximum tokens of a node.
+        min_chunk_size: minimum tokens of a piece; a smaller one joins a neighbour if both fit into
+            one node.
+        breakpoint_percentile: percentile of the distances between neighbouring sentences, 0 to 100;
+            the text is split where a distance is larger.
+        buffer_size: number of sentences on each side whose vectors are added to the vector of a
+            sentence before distances are measured; 0 for none. LlamaIndex embeds the joined text of
+            `2 * buffer_size + 1` sentences instead, so at its default of 1 it embeds a document
+            about three times.
+        window: number of sentences per embedding call.
+        max_sentences: maximum number of sentences to embed per document; None embeds all. A list
+            item, a heading, a table and a code block count as one sentence each. The rest of a
+            longer document is split by size, at headings and between sentences, and its nodes are
+            marked `split_by_size`.
         embedding: name of the embedding model: "lexical" (offline) or "openai:<model>".
-        embed_model: the model itself, instead of its name. Only its name is serialised.
+        embed_model: embedding model to use instead of the one that `embedding` names. A saved
+            parser holds only its name.
 
     Raises:
         ConfigurationError: `min_chunk_size` is over `chunk_size`, or the model is unknown.

@@ -30,18 +30,19 @@ class SentenceNodeParser(SpanNodeParser):
     sentence and answer from its surroundings. The window is a slice of the document too.
 
     Args:
-        chunk_size: what a node may hold, in `unit`.
-        chunk_overlap: what neighbours share at most, in `unit`: whole sentences, or in characters
-            and tokens lines or words of one where no sentence fits.
-        unit: "sentences", "characters" or "tokens".
-        scale_by_script: whether a size in characters is one of Latin text, which has about four
-            to a token, and other scripts get as many tokens: fewer characters, named in the
-            metadata. Presets set it; False takes `chunk_size` as it is.
-        max_tokens: with `unit="sentences"`, tokens a node may hold however many sentences that
-            leaves; a size in characters or tokens needs no second bound.
-        window: sentences before and after the node that go into the metadata key `window`, the
-            node's own text into `original_text`, offsets, pages and headings of the window into
-            `window_place`; none is seen by the embedding model or the LLM. 0 adds none.
+        chunk_size: maximum size of a node, in `unit`.
+        chunk_overlap: maximum overlap of neighbouring nodes, in `unit`, in whole sentences. If
+            no sentence fits into a number of characters or tokens, neighbours share lines or words.
+        unit: unit of the sizes, "sentences", "characters" or "tokens".
+        scale_by_script: True reads a size in characters as one of Latin text, about four to a
+            token. Text in a script with more tokens per character gets fewer characters, and its
+            metadata say how many. Presets set it. False uses `chunk_size` as it is.
+        max_tokens: maximum tokens of a node if `unit` is "sentences"; a node then holds fewer
+            sentences. It has no effect on the other units.
+        window: number of sentences before and after the node that the metadata key `window` holds
+            with it; 0 for none. The key `original_text` holds the node's own text, and
+            `window_place` the offsets, pages and headings of the window. Neither the embedding
+            model nor the LLM sees these keys.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size.

@@ -130,13 +130,13 @@ class Settings(BaseSettings):
     embedding: str = "auto"
     """lexical (offline), openai, fastembed:<model> or module:Class; auto: openai with a key."""
     embedding_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of that embedding's class, as dimensions=256; JSON in the environment."""
+    """Options of the embedding's class, such as dimensions=256; JSON in the environment."""
     embedding_model: str = Field("text-embedding-3-small", min_length=1)
     """Model of the OpenAI embedding; text-embedding-3-small by default."""
     llm: str = "auto"
     """extractive (offline), openai or module:Class; auto: openai where a key is configured."""
     llm_options: dict[str, Any] = Field(default_factory=dict, repr=False)
-    """Options of that LLM's class, as model=llama3.2; in the environment a JSON object."""
+    """Options of the LLM's class, such as model=llama3.2; JSON in the environment."""
     llm_model: str = Field("gpt-4o-mini", min_length=1)
     """Name of the chat model, or any name the server knows; gpt-4o-mini by default."""
     api_key: _Key = None
@@ -153,7 +153,7 @@ class Settings(BaseSettings):
     retry_seconds: float = Field(10.0, ge=0)
     """Seconds for which a failing request to a model is repeated; 10 by default, 120 for `docs`."""
     store: str = Field("./rag_nodes_data", min_length=1)
-    """Folder (./rag_nodes_data, none for comparisons), ':memory:', or a Qdrant server's URL."""
+    """Folder (default ./rag_nodes_data, in comparisons none), ':memory:', or a Qdrant URL."""
     store_api_key: _Key = None
     """Key of the Qdrant server."""
     ledger: _Address = None
@@ -165,7 +165,7 @@ class Settings(BaseSettings):
     app_password: _Key = None
     """Password that goes with `rag-nodes app --auth USER`."""
     corpus: str = Field("default", min_length=1)
-    """Name that keeps documents apart from others in the same store; `default` by default."""
+    """Namespace for a set of documents within a store; `default` by default."""
     text: EmbeddedAs = "heading"
     """Embedded with a chunk: nothing (plain), its headings (heading, default), or a summary too."""
     exclude: Annotated[tuple[str, ...], NoDecode, BeforeValidator(_listed)] = ()

@@ -54,7 +54,7 @@ class ForeignNodeParser(SpanNodeParser):
     Args:
         splitter: a `NodeParser` or `TextSplitter` of LlamaIndex, an object with `split_text` (as
             of LangChain) or `chunk` (as of chonkie), or a function from a text to its chunks.
-        path: instead, `module:Class(option=value)`; the class is imported and made.
+        path: import path to use instead of `splitter`, as `module:Class(option=value)`.
 
     Attributes:
         splitter_class: where the splitter's class is.

@@ -58,23 +58,26 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
       title, else under its first sentence.
 
     Args:
-        chunk_size: tokens a node may hold, shared ones included.
-        chunk_overlap: tokens that the parts of one long section may share, in whole sentences where
-            one fits, else in lines or words; 0 for none. Sections never share any, and no part
-            starts inside code because of it.
-        min_chunk_size: tokens below which a node joins a neighbour that has room (100).
+        chunk_size: maximum tokens of a node, overlap included.
+        chunk_overlap: maximum tokens that the parts of one long section share, in whole sentences
+            if one fits, else in lines or words; 0 for none. Different sections share no text, and
+            the overlap begins inside no code block.
+        min_chunk_size: minimum tokens of a node; a smaller one joins a neighbour that has room.
         split_only_if_over: a document of at most this many tokens stays one node, marked
-            `whole_document`. None: one below `min_chunk_size` does; 0: none does.
-        max_level: deepest headings that open a section; deeper ones stay in the text of theirs.
-        oversize: what happens to code over the size: "keep" it whole, or "split" it.
-        max_block_tokens: tokens of code from which on it is split all the same. None: four times
-            the size, but no more than an embedding model takes (7000) where the size allows it.
-        long_sections: how a long section is split: after as many "sentences" as fit, or "semantic",
-            where their meaning moves apart, as SemanticNodeParser does.
-        embedding: with "semantic", the name of the model that compares sentences: "lexical"
-            (offline) or "openai:<model>".
-        sentence_model: with "semantic", the model itself, instead of its name. Only its name is
-            serialised.
+            `whole_document`. None means `min_chunk_size`; 0 splits every document.
+        max_level: deepest heading level that opens a section, 1 to 6. A deeper heading is text of
+            the section around it.
+        oversize: treatment of code blocks over `chunk_size`: "keep" leaves them whole, "split"
+            splits them.
+        max_block_tokens: tokens over which a code block is split although `oversize` is "keep".
+            None means four times `chunk_size`, at most 7000 (the input limit of many embedding
+            models) unless `chunk_size` is larger.
+        long_sections: way to split long sections: "sentences" fills each part with as many as fit,
+            "semantic" splits where the topic changes, as SemanticNodeParser does.
+        embedding: name of the embedding model that compares sentences if `long_sections` is
+            "semantic": "lexical" (offline) or "openai:<model>".
+        sentence_model: embedding model to use instead of the one that `embedding` names. A saved
+            parser holds only its name.
 
     Raises:
         ConfigurationError: `min_chunk_size` or `split_only_if_over` is over `chunk_size`,
