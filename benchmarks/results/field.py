@@ -110,14 +110,14 @@ def lead() -> str:
     words, model = keyword(), hybrid()
     sets = "[five labelled sets](benchmarks/results.md)"
     start = (
-        f"Share of the answer text found within {LEVEL:,} tokens (encyclopaedia: 200), on {sets}. "
-        "Differences are in percentage points, with 95 % confidence intervals."
+        f"Share of the answer text found within {LEVEL:,} tokens (encyclopaedia: 200) on {sets}: "
+        "sentence selection minus whole chunks, in percentage points with 95 % CI."
     )
     parts = f"{model.questions} questions about parts of the sets"
     paragraphs = (
         start,
         f"- Keyword search, {words.questions:,} questions: {_verdict(words)}",
-        f"- With the embedding model all-MiniLM-L6-v2, {parts}: {_verdict(model)}",
+        f"- Hybrid search with all-MiniLM-L6-v2, {parts}: {_verdict(model)}",
     )
     filled = [
         fill(
@@ -129,7 +129,7 @@ def lead() -> str:
         )
         for paragraph in paragraphs
     ]
-    return "\n".join([filled[0], "", *filled[1:]])
+    return "\n".join(filled)
 
 
 def _verdict(field: Field) -> str:
@@ -139,9 +139,8 @@ def _verdict(field: Field) -> str:
     ahead = sum(gap.interval.low > 0 for gap in gaps)
     behind = sum(gap.interval.high < 0 for gap in gaps)
     return (
-        f"sentence selection is on average {_points(best)} points ahead of "
-        f"{_setting(field.best_peer)}, the best alternative. In {len(gaps)} comparisons, each of "
-        f"one setting on one set, it is significantly ahead in {ahead} and significantly behind in "
+        f"{_points(best)} more on average than {_setting(field.best_peer)}, the best alternative. "
+        f"Significantly more in {ahead} of {len(gaps)} comparisons, significantly less in "
         f"{behind or 'none'}.{_losses(gaps)}"
     )
 
@@ -154,7 +153,7 @@ def _losses(gaps: list[Gap]) -> str:
     losses = " and ".join(
         f"{_points(gap.interval)} against {_setting(gap.peer)} ({NAMES[gap.name]})" for gap in fewer
     )
-    return f" It found less in {len(fewer)}: {losses}." if fewer else ""
+    return f" Less in {len(fewer)}: {losses}." if fewer else ""
 
 
 def _points(interval: Interval) -> str:
