@@ -196,7 +196,7 @@ def test_a_trace_says_where_an_exception_was_raised_without_its_text() -> None:
     assert CANARY not in trace
 
 
-def test_what_python_and_the_system_say_of_an_exception_is_reported() -> None:
+def test_messages_of_python_and_the_system_are_reported() -> None:
     assert kind_of(ModuleNotFoundError(CANARY, name="absent")).endswith("No module named 'absent'")
     assert kind_of(OSError(28, CANARY)) == "OSError: No space left on device"
     assert kind_of(KeyError(CANARY)) == "KeyError"

@@ -53,7 +53,7 @@ def test_the_wheel_is_built_and_tried_before_a_change_is_accepted() -> None:
     assert "make wheel\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
 
 
-def test_what_the_readme_shows_is_run_before_a_change_is_accepted() -> None:
+def test_the_ci_runs_the_commands_of_the_readme() -> None:
     assert "make readme\n" in (ROOT / ".ci" / "run").read_text(encoding="utf-8")
     page = (ROOT / "README.md").read_text(encoding="utf-8")
     blocks = runpy.run_path(str(ROOT / "scripts" / "docs" / "run_readme.py"))["blocks_of"](page)
@@ -138,7 +138,7 @@ def test_every_integration_is_built_and_tested_before_a_change_is_accepted() -> 
     assert names <= {*options["testpaths"]} & {*options["pythonpath"]}
 
 
-def test_what_the_package_index_shows_of_the_readme_has_no_link_that_is_dead_there() -> None:
+def test_the_readme_on_the_package_index_has_no_dead_link() -> None:
     project = _project(ROOT)
     hook = project["tool"]["hatch"]["metadata"]["hooks"]["fancy-pypi-readme"]
     page = (ROOT / "README.md").read_text(encoding="utf-8")

@@ -80,7 +80,7 @@ def test_a_key_pasted_with_its_line_break_is_trimmed() -> None:
         ({"medium_similarity": 0.9}, "must not exceed"),
     ],
 )
-def test_what_makes_no_sense_is_refused_with_a_reason(values: dict[str, Any], words: str) -> None:
+def test_invalid_settings_are_refused_with_a_reason(values: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError) as caught:
         Settings(**values)
     assert words in str(caught.value)
@@ -175,7 +175,7 @@ def test_the_example_of_an_env_file_is_understood(no_configuration: Path) -> Non
     Settings()
 
 
-def test_what_a_file_may_cost_is_handed_to_the_readers_in_their_units() -> None:
+def test_file_limits_reach_the_readers_in_their_units() -> None:
     limits = Limits(**Settings(read_seconds=7, read_memory_mb=100, read_pages=3).reading())
     assert (limits.seconds, limits.memory_bytes, limits.pages) == (7.0, 100 * 1024**2, 3)
     assert Limits(**Settings().reading()) == Limits()
@@ -198,7 +198,7 @@ def test_the_answer_settings_of_a_source_document_have_a_name() -> None:
     )
 
 
-def test_what_is_set_alone_wins_over_a_preset(
+def test_single_settings_win_over_a_preset(
     no_configuration: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (no_configuration / "rag_nodes.toml").write_text(

@@ -94,7 +94,7 @@ def test_a_token_of_another_user_leads_elsewhere(visitor: Visitor, red: Path) ->
 
 
 @pytest.mark.parametrize("sent", [None, 7, [], {}, {"token": "x"}, {"token": [TOKEN]}])
-def test_what_no_page_sends_is_refused(visitor: Visitor, sent: Any) -> None:
+def test_malformed_actions_are_refused(visitor: Visitor, sent: Any) -> None:
     reply = visitor.run(sent)
     assert "reload the page" in reply["notice"]
 

@@ -118,7 +118,7 @@ def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sent
         (f"```pump``` is its name.\n{RAIN}", ["```pump``` is its name.", RAIN]),
     ],
 )
-def test_what_follows_code_in_a_list_or_within_a_sentence_is_a_sentence_of_its_own(
+def test_text_after_code_in_a_list_or_sentence_is_a_separate_sentence(
     text: str, sentences: list[str]
 ) -> None:
     column = make_column(name="fixed", text=text, kind="generated")

@@ -21,7 +21,7 @@ def test_python_serves_the_whole_app(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [type(app) for app in served] == [Settings]
 
 
-def test_whoever_imports_it_finds_blocks_named_demo(
+def test_importing_the_launcher_offers_blocks_named_demo(
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> None:
     import gradio as gr

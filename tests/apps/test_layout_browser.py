@@ -106,7 +106,7 @@ def test_all_that_can_be_used_has_a_name_and_headings_skip_no_level(answered: Pa
     assert left(answered, SKIPPING) == []
 
 
-def test_what_has_the_focus_of_the_keyboard_shows_it(answered: Page) -> None:
+def test_the_focused_element_is_visibly_marked(answered: Page) -> None:
     answered.keyboard.press("Tab")
     assert answered.evaluate(UNSEEN) == []
 

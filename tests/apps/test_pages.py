@@ -45,7 +45,7 @@ def test_an_answer_moves_nothing_and_a_citation_opens_its_page_with_the_quote(
     assert "as printed" in ferry.regions["sheet"]
 
 
-def test_of_several_quotes_of_a_source_only_the_chosen_one_is_pointed_out(
+def test_only_the_chosen_quote_of_a_source_is_highlighted(
     settings: Settings, tmp_path: Path
 ) -> None:
     text = (
@@ -126,9 +126,7 @@ def test_chunks_that_were_split_again_since_are_not_shown_in_a_wrong_place(
     assert "split again" in reply["notice"]
 
 
-def test_of_two_documents_the_other_one_is_shown_by_its_name(
-    settings: Settings, tmp_path: Path
-) -> None:
+def test_choosing_the_name_of_another_document_shows_it(settings: Settings, tmp_path: Path) -> None:
     paths = [written(tmp_path / f"{name}.md", f"The {name} is here.") for name in ("cat", "dog")]
     with visiting(settings) as visitor:
         visitor.load(*paths)

@@ -159,7 +159,7 @@ def test_sentences_of_a_document_read_well_and_lose_nothing_that_means_something
     )
 
 
-def test_what_has_arrived_of_an_answer_is_drawn_as_it_will_be() -> None:
+def test_a_partial_answer_is_rendered_like_the_whole_one() -> None:
     grown = [growing_text(ANSWER[:end], quoted=False) for end in range(1, len(ANSWER) + 1)]
     assert "<strong>valve</strong> <span" in growing_text(ANSWER[:50], quoted=False)
     assert all(Seen(grown_text).tags <= ELEMENTS for grown_text in grown)

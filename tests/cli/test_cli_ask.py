@@ -235,7 +235,9 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
     assert "nine litres" in shown(console) or size < 1000
 
 
-def test_what_was_found_and_what_was_read_are_both_shown(command: Command, manual: Path) -> None:
+def test_retrieved_chunks_and_selected_sentences_are_both_shown(
+    command: Command, manual: Path
+) -> None:
     shown = command("compare", manual, "--ask", "How much water?", "-p", "sentence-window").stdout
     assert "read with it, " in shown
 

@@ -149,7 +149,7 @@ def test_a_column_that_finds_nothing_is_refused_with_the_reason(
         (["--collection", " "], "--collection is blank"),
     ],
 )
-def test_what_would_be_lost_in_silence_is_refused(
+def test_options_that_a_column_would_ignore_are_refused(
     evaluate: Command, options: list[str], why: str
 ) -> None:
     refused = evaluate("heading=my_engines:engine", *options)

@@ -122,7 +122,7 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     assert both.json["gates"][0]["gap"]["mean"] == pytest.approx(-0.5)
 
 
-def test_what_cannot_be_located_or_read_is_named_and_the_rest_is_measured(
+def test_unlocated_questions_and_unread_files_are_named_and_the_rest_is_measured(
     command: Command, manual: Path, sheet: Path, tmp_path: Path
 ) -> None:
     broken = tmp_path / "broken.pdf"
@@ -223,7 +223,7 @@ def _but_to(name: str) -> Callable[[Path, Path], Path]:
         (("--baseline", "run.json", "-p", "fixed"), "no column of the baseline is in this run"),
     ],
 )
-def test_what_cannot_work_is_said_in_a_sentence_before_anything_is_measured(
+def test_contradictory_options_are_refused_before_anything_is_measured(
     command: Command,
     manual: Path,
     sheet: Path,
@@ -287,7 +287,7 @@ def faq(tmp_path: Path) -> Path:
     return path
 
 
-def test_where_there_are_few_drafts_it_is_said_why_and_what_to_do(
+def test_few_drafts_come_with_a_reason_and_a_remedy(
     command: Command, tmp_path: Path, faq: Path
 ) -> None:
     drafts = tmp_path / "drafts.json"
@@ -452,7 +452,7 @@ def test_a_judge_that_is_not_there_fails_the_judging_and_exits_with_3(
           "--judge-option", "api_key=sk-x"), "environment"),
     ],
 )  # fmt: skip
-def test_what_cannot_judge_is_refused_before_anything_is_measured(
+def test_unusable_judges_are_refused_before_anything_is_measured(
     command: Command,
     manual: Path,
     sheet: Path,

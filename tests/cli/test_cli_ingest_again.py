@@ -21,7 +21,7 @@ def folder(tmp_path: Path) -> Path:
     return made
 
 
-def test_what_was_stored_before_is_said_to_be_saved(command: Command, folder: Path) -> None:
+def test_unchanged_documents_are_counted_as_saved(command: Command, folder: Path) -> None:
     assert "saved" not in command("ingest", folder, *KEPT).stdout
 
     again = command("ingest", folder, *KEPT).stdout
@@ -143,7 +143,7 @@ def test_a_torn_ledger_is_named_with_the_remedy(
     assert "move it away" in ended.stderr
 
 
-def test_what_is_stored_is_embedded_with_another_model(command: Command, folder: Path) -> None:
+def test_stored_chunks_are_embedded_with_another_model(command: Command, folder: Path) -> None:
     command("ingest", folder, *KEPT)
     model = ("--embedding", "llama_index.core:MockEmbedding", "--embedding-option", "embed_dim=8")
     asked = ("ingest", "--from-store", *KEPT, *model)

@@ -131,7 +131,7 @@ def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(
     assert (completed["error"], completed["chunks"]) == (None, before["chunks"])
 
 
-def test_of_very_many_files_that_have_no_room_a_few_are_told_of_and_json_has_all(
+def test_a_full_disk_names_a_few_files_and_json_has_all(
     ingest: Command, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for n in range(40):

@@ -28,7 +28,7 @@ def test_models_named_by_their_path_split_embed_and_answer_and_are_named_in_the_
         assert column["answer"]["embedding_model"].startswith("LettersEmbedding-")
 
 
-def test_what_was_ingested_with_a_model_by_its_path_is_asked_with_it(
+def test_ask_uses_the_model_that_the_ingest_named_by_path(
     command: Command, manual: Path, tmp_path: Path
 ) -> None:
     store = ("--store", str(tmp_path / "store"), "-p", "fixed")

@@ -69,7 +69,7 @@ def test_some_failures_give_code_3_and_all_give_code_1(
     assert command("read", corrupt).code == ExitCode.FAILURE
 
 
-def test_what_a_terminal_would_act_on_is_not_shown(command: Command, tmp_path: Path) -> None:
+def test_terminal_control_sequences_are_not_printed(command: Command, tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     text = "# Tea \x1b[31mred\x1b[0m\n\n\x1b]0;title\x07text\n" + "tea " * 200
     path.write_text(text, encoding="utf-8")

@@ -52,7 +52,7 @@ def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: P
     ]  # fmt: skip
 
 
-def test_what_keeps_every_row_from_being_measured_is_said_once(
+def test_an_error_of_every_row_is_printed_once(
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     full = shutil.disk_usage(CORPUS)._replace(free=1 << 20)
@@ -70,7 +70,7 @@ def test_what_keeps_every_row_from_being_measured_is_said_once(
         ((FERRY, "--export", "nowhere/rag.py"), "cannot be written"),
     ],
 )
-def test_what_cannot_be_done_is_refused_before_a_document_is_read(
+def test_impossible_requests_are_refused_before_a_document_is_read(
     command: Command, asked: tuple[object, ...], why: str
 ) -> None:
     ended = command("recommend", *asked)
@@ -108,7 +108,7 @@ def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: P
     assert [entry["text"] for entry in cut] == [node.text for node in again([read(FERRY)])]
 
 
-def test_how_to_use_the_choice_is_reported_where_nothing_is_written(command: Command) -> None:
+def test_the_report_says_how_to_use_the_choice_if_no_script_is_written(command: Command) -> None:
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive")
     ended = command(*asked, *QUICK[:-1], *CHUNKS)
     said = " ".join(ended.stderr.split())

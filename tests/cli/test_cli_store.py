@@ -44,7 +44,7 @@ def test_a_pushed_corpus_is_asked_on_the_server(command: Command, store: Path, u
         ((), 5, "does not answer"),
     ],
 )
-def test_what_cannot_be_pushed_is_said_before_anything_is_sent(
+def test_an_impossible_push_is_refused_before_anything_is_sent(
     command: Command, store: Path, options: tuple[str, ...], code: int, said: str
 ) -> None:
     ended = command("store", "push", "http://127.0.0.1:9", "--store", store, *options)

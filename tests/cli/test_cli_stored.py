@@ -215,7 +215,7 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
     assert chunks(command, store) == [row for row in before if not row[0].startswith("Fixed")]
 
 
-def test_what_failed_is_shown_with_its_reason_until_it_is_stored(
+def test_failed_documents_are_listed_with_the_reason_until_they_are_stored(
     command: Command, store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object, **__: object) -> None:
@@ -273,7 +273,7 @@ def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(
     assert (found["kind"], found["is_wrong"]) == ("ledger", True)
 
 
-def test_of_many_parsers_a_row_has_one_number_and_room_for_the_name(
+def test_a_row_of_many_parsers_has_one_number_and_room_for_the_name(
     command: Command, manual: Path, tmp_path: Path
 ) -> None:
     named = [

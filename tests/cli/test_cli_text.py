@@ -243,7 +243,7 @@ def test_a_table_that_is_too_wide_for_its_terminal_loses_no_name_and_no_digit() 
     assert max(map(len, shown(narrow).splitlines())) <= 24
 
 
-def test_what_to_do_next_stands_below_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_hints_stand_below_the_result(monkeypatch: pytest.MonkeyPatch) -> None:
     """The terminal shows both streams, in the order in which they are written."""
 
     def view(_: object, __: object, cli: Invocation) -> list[str]:

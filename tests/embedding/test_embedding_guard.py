@@ -201,7 +201,7 @@ def test_plain_text_is_split_as_plain_text() -> None:
     assert all(piece.text.endswith(".") for piece in GUARD([node]))
 
 
-def test_what_numbers_the_pieces_is_never_embedded() -> None:
+def test_numbers_of_pieces_are_never_embedded() -> None:
     for piece in GUARD([TextNode(text=sentences(30))]):
         assert piece.get_content(metadata_mode=MetadataMode.EMBED) == piece.text
         assert piece.get_content(metadata_mode=MetadataMode.LLM) == piece.text

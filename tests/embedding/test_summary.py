@@ -257,7 +257,7 @@ def test_no_model_reads_a_summary_until_it_is_embedded() -> None:
     assert "summary" not in node.get_content(MetadataMode.LLM)
 
 
-def test_what_decides_the_summaries_is_in_the_cache_key_and_no_secret_is(
+def test_the_cache_key_holds_all_options_of_summaries_and_no_secret(
     llm: OpenAIServerLLM,
 ) -> None:
     base = SectionSummary(llm=llm).to_dict()

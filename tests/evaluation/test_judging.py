@@ -215,7 +215,7 @@ def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Datase
     assert "<script" not in page
 
 
-def test_whoever_leaves_ends_the_judging(dataset: Dataset) -> None:
+def test_leaving_ends_the_judging(dataset: Dataset) -> None:
     interrupt, llm = Interrupt(), scripted()
 
     def leave(step: Step) -> None:

@@ -61,7 +61,7 @@ def served(server: OpenAIServer, key: str = KEY, **values: object) -> Settings:
         ),
     ],
 )
-def test_what_runs_is_chosen_by_the_key_or_by_name_and_said(
+def test_the_key_or_a_name_chooses_the_models_and_they_say_which(
     values: dict[str, Any], offline: bool, described: str
 ) -> None:
     models = choose_models(Settings(**values))
@@ -86,7 +86,7 @@ def test_openai_without_a_key_is_refused_before_any_request(field: str) -> None:
 
 
 @pytest.mark.parametrize("key", ["key-of-another-vendor", "sk-with blank", "sk-\u2039quoted\u203a"])
-def test_what_cannot_be_a_key_is_refused_without_repeating_it(key: str) -> None:
+def test_malformed_keys_are_refused_without_repeating_them(key: str) -> None:
     with pytest.raises(CredentialsError) as caught:
         choose_models(Settings(api_key=SecretStr(key)))
     assert key not in str(caught.value)
@@ -218,7 +218,7 @@ def test_options_come_from_the_environment_the_file_and_flags_one_by_one(
         ),
     ],
 )
-def test_what_cannot_be_made_is_refused_with_a_reason(values: dict[str, Any], words: str) -> None:
+def test_unusable_models_are_refused_with_a_reason(values: dict[str, Any], words: str) -> None:
     with pytest.raises(ConfigurationError, match=words):
         choose_models(Settings(**values))
 
@@ -274,7 +274,7 @@ def test_options_that_others_can_read_or_are_no_json_are_refused_without_repeati
     assert KEY not in str(refused.value)
 
 
-def test_what_a_visitor_types_imports_nothing_and_is_sent_no_option_of_the_server(
+def test_a_visitors_model_imports_nothing_and_gets_no_option_of_the_server(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     headers = f'{{"default_headers": {{"Authorization": "Bearer {KEY}"}}}}'

@@ -77,7 +77,7 @@ def test_without_anything_given_or_set_everything_is_offline_and_llama_index_cho
     assert models.llm is None
 
 
-def test_what_is_set_in_the_settings_of_llama_index_is_used_and_what_is_given_wins(
+def test_models_of_llama_index_settings_are_used_and_arguments_win(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     embed_model, llm = CountingEmbedding(), ParrotLLM()
@@ -153,7 +153,7 @@ def test_speed_and_access_change_no_name_and_no_key_is_in_one() -> None:
         ({"llm": MockEmbedding(embed_dim=2)}, "llm is a MockEmbedding; give an LLM"),
     ],
 )
-def test_what_is_no_model_is_refused_with_what_is_one(
+def test_objects_that_are_no_models_are_refused_with_examples(
     arguments: dict[str, Any], remedy: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=remedy):

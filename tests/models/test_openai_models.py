@@ -92,7 +92,7 @@ every_way = pytest.mark.parametrize("ask", [_embed, _chat, _stream])
 # --- what is sent, and what comes back ----------------------------------------------------------
 
 
-def test_what_is_sent_never_changes_by_a_byte(
+def test_requests_are_the_same_byte_by_byte(
     embedding: OpenAIServerEmbedding, llm: OpenAIServerLLM, openai_server: OpenAIServer
 ) -> None:
     embedding.get_text_embedding_batch(["# Tea\n\n- a\n- b", " \n", "broken \ud800 half"])
@@ -462,7 +462,7 @@ def test_a_placeholder_for_a_key_does_not_garble_messages(openai_server: OpenAIS
         model.get_query_embedding("hello")
 
 
-def test_what_the_environment_holds_for_others_is_in_no_model(
+def test_keys_and_addresses_from_the_environment_are_in_no_model(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
@@ -572,7 +572,7 @@ def test_an_llm_keeps_the_limits_of_an_account_however_it_is_asked(
     assert ask(tokens_per_minute=200) == pytest.approx(61.0)  # the longest answer counts
 
 
-def test_what_is_repeated_counts_for_the_models_limit_and_for_that_of_who_asks(
+def test_repeated_requests_count_towards_both_rate_limits(
     openai_server: OpenAIServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     counted: list[float | None] = []

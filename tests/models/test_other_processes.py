@@ -202,7 +202,7 @@ def _document(text: str) -> Document:
     return Document(text=text, id_="d")
 
 
-def test_what_is_pickled_stays_as_it_was_and_what_is_shared_shared(access: dict[str, Any]) -> None:
+def test_pickling_keeps_models_unchanged_and_shared_objects_shared(access: dict[str, Any]) -> None:
     callbacks = CallbackManager([])
     embedding = LettersEmbedding("xyz", callback_manager=callbacks)
     before = dict(embedding.__dict__)
@@ -246,7 +246,7 @@ def test_several_processes_write_into_one_file_and_no_answer_is_lost(
         (type("Scripted", (Stamp,), {"__module__": "__main__"})(), "Scripted is no class of a mod"),
     ],
 )
-def test_what_another_process_cannot_have_is_refused(thing: object, named: str) -> None:
+def test_models_that_cannot_be_pickled_are_refused(thing: object, named: str) -> None:
     with pytest.raises(ConfigurationError, match=named) as caught:
         pickled([thing])
     assert "go without workers" in str(caught.value)
@@ -265,7 +265,7 @@ def test_keys_of_models_are_known_to_whoever_leaves_them_out(access: dict[str, A
     assert without_keys("refused sk-12345 by Bearer abcdef") == "refused **** by ****"
 
 
-def test_what_an_account_may_ask_in_a_minute_is_divided_among_workers(
+def test_requests_per_minute_are_divided_among_workers(
     access: dict[str, Any], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = [

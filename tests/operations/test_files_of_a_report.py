@@ -55,7 +55,7 @@ def test_the_script_of_what_to_take_is_written_with_how_to_run_it(
 @pytest.mark.parametrize(
     ("take", "why"), [(None, "Not decided: why."), ("A", "no script can name")]
 )
-def test_what_no_script_can_name_is_no_error_after_all_was_measured(
+def test_an_unnameable_setting_is_no_error_after_measuring(
     tmp_path: Path, take: str | None, why: str
 ) -> None:
     path = tmp_path / "mine.py"

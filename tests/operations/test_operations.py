@@ -99,7 +99,7 @@ def test_every_field_is_described(operation: Operation) -> None:
 
 
 @every_operation
-def test_what_is_usual_is_there(operation: Operation) -> None:
+def test_main_options_are_at_most_five_known_fields(operation: Operation) -> None:
     known = {*operation.request.model_fields, *operation.settings}
     assert {*operation.main} <= known
     assert len(operation.main) <= 5
@@ -280,7 +280,7 @@ def test_an_operation_that_is_ended_does_nothing_more(
     run.close()
 
 
-def test_what_a_stranger_sends_is_never_given_to_a_store_that_is_kept(settings: Settings) -> None:
+def test_a_session_of_a_stranger_with_a_persistent_store_is_refused(settings: Settings) -> None:
     with pytest.raises(ConfigurationError, match="must not be stored"):
         Run(settings, session=Session(settings, store=settings.store), offer={})
 

@@ -75,7 +75,7 @@ def test_values_are_typed_by_the_field() -> None:
         (["fixed:chunk_size=many"], "chunk_size"),
     ],
 )
-def test_what_cannot_be_meant_is_refused_with_an_explanation(
+def test_wrong_parsers_and_options_are_refused_with_an_explanation(
     choices: list[str], message: str
 ) -> None:
     with pytest.raises((ConfigurationError, ValidationError), match=message):

@@ -14,7 +14,7 @@ def test_without_options_and_with_one_worker_it_is_this_process() -> None:
 
 
 @pytest.mark.parametrize("workers", ["0", "-1", "two", "1.5", "", "9" * 5000])
-def test_what_is_no_number_of_workers_is_refused(workers: str) -> None:
+def test_invalid_numbers_of_workers_are_refused(workers: str) -> None:
     with pytest.raises(ConfigurationError, match="number from 1 on"):
         executor_of(Working(workers=workers))
 

@@ -120,7 +120,7 @@ def test_a_file_that_claims_two_thousand_million_pages_is_refused_or_has_those_i
 
 
 @pytest.mark.parametrize("last", [b"Tea number 11", b"startxref"])
-def test_what_is_left_of_a_truncated_file_is_read_with_a_warning(
+def test_the_rest_of_a_truncated_file_is_read_with_a_warning(
     tmp_path: Path, last: bytes, pdf_engine: str
 ) -> None:
     path = tmp_path / "a.pdf"

@@ -93,7 +93,7 @@ def test_the_command_line_names_the_pages_and_says_how_to_split_all_of_them(
     assert "rag-nodes docs" in capsys.readouterr().err
 
 
-def test_what_a_crawl_says_beside_the_text_is_kept_and_neither_embedded_nor_answered_from(
+def test_metadata_of_a_crawl_are_kept_but_not_embedded_or_read(
     documents: list[Document],
 ) -> None:
     tank, colour = (document.metadata for document in documents)

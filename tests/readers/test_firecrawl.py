@@ -345,7 +345,7 @@ def test_a_crawl_that_is_called_jsonl_is_read_as_the_json_it_is(
         "<html><head><title>Tea</title><body>Hot tea</body></html>",
     ],
 )
-def test_what_a_crawl_calls_html_is_html(crawl: Path, name: str, html: str) -> None:
+def test_html_fields_of_a_crawl_are_read_as_html(crawl: Path, name: str, html: str) -> None:
     [reading] = good(read(crawl, [{name: html, "metadata": {"sourceURL": SITE}}]))
     assert reading.text == "Hot tea"
 
@@ -365,7 +365,7 @@ def test_comments_without_end_are_looked_through_in_one_way_only(crawl: Path) ->
 
 
 @pytest.mark.parametrize("url", ["https://", "https:///x", "https://a.test/\nx", "https://a\x00b"])
-def test_what_is_no_address_is_refused(crawl: Path, url: str) -> None:
+def test_invalid_addresses_are_refused(crawl: Path, url: str) -> None:
     [error] = bad(read(crawl, [page("tea", sourceURL=url)]))
     assert "[0].metadata.sourceURL: an http address is required" in str(error)
 
@@ -376,7 +376,7 @@ def test_an_empty_address_gives_way_to_the_next(crawl: Path) -> None:
 
 
 @pytest.mark.parametrize("status", [True, -1, 0, 1e300, "0", [404]])
-def test_what_is_no_status_is_none(crawl: Path, status: Any) -> None:
+def test_invalid_status_codes_are_left_out(crawl: Path, status: Any) -> None:
     [reading] = good(read(crawl, [page("tea", statusCode=status)]))
     assert "status_code" not in reading.facts
 

@@ -60,7 +60,7 @@ def test_each_element_has_its_markdown(html: str, text: str) -> None:
         "<!-- gone -->",
     ],
 )
-def test_what_a_visitor_does_not_read_is_left_out(gone: str) -> None:
+def test_invisible_elements_are_left_out(gone: str) -> None:
     assert markdown(f"<body><p>kept</p>{gone}</body>") == "kept"
 
 

@@ -81,7 +81,7 @@ def test_a_file_is_not_blamed_for_what_another_broke(pool: ReaderPool, tmp_path:
     assert text_of(pool, file(tmp_path, "b.tires")) == "read by a fresh process"
 
 
-def test_what_a_library_prints_disturbs_nobody(
+def test_output_of_a_library_does_not_disturb_reading(
     pool: ReaderPool, tmp_path: Path, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert text_of(pool, file(tmp_path, "a.babbles")) == "heard"

@@ -208,7 +208,7 @@ def test_a_ligature_is_covered_whole(tmp_path: Path) -> None:
     assert under(path, [box]) == ["files"]
 
 
-def test_of_two_places_that_say_the_same_the_text_around_decides(save: Save) -> None:
+def test_surrounding_text_decides_between_two_equal_places(save: Save) -> None:
     path = save(
         [(30, 40, "Test the horn."), (30, 60, "Ring the bell."), (30, 80, "Test the horn.")]
     )
@@ -230,7 +230,7 @@ def test_of_two_places_that_say_the_same_the_text_around_decides(save: Save) -> 
         pytest.param("…", id="no letter"),
     ],
 )
-def test_what_the_page_does_not_say_has_no_boxes(save: Save, quote: str) -> None:
+def test_text_that_the_page_lacks_has_no_boxes(save: Save, quote: str) -> None:
     path = save(
         [(30, 40, "Test the horn."), (30, 60, "Ring the bell after the tide."),
          (30, 80, "The ramp is down.")]

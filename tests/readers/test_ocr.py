@@ -340,7 +340,7 @@ def test_messages_and_programs_have_no_keys(
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="only Linux lists children")
-def test_what_a_script_has_started_is_killed_with_it(
+def test_children_of_an_ocr_script_are_killed_with_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(ocr, "PAGE_SECONDS", 2)

@@ -108,7 +108,7 @@ def test_a_piece_of_the_text_is_found_where_the_page_says_it(
     ] == found
 
 
-def test_of_two_equal_sentences_each_is_found_at_its_own_place() -> None:
+def test_each_of_two_equal_sentences_is_found_at_its_own_place() -> None:
     document = written("Test the horn.", "Lower the ramp.", "Test the horn.")
     glyphs = glyphs_of(document)
     text = "Test the horn. Lower the ramp. Test the horn."
@@ -151,7 +151,7 @@ def test_text_from_right_to_left_is_found_in_the_order_of_the_file() -> None:
     assert boxes_of(align(f"# {said}", glyphs.text, glyphs.lines), glyphs) == [(60, 0, 100, 9)]
 
 
-def test_what_the_page_does_not_say_has_no_place() -> None:
+def test_text_that_the_page_lacks_has_no_place() -> None:
     glyphs = glyphs_of(written("Test the horn."))
     assert set(align("Lower every ramp!", glyphs.text, glyphs.lines)) == {-1}
 

@@ -40,7 +40,9 @@ def test_files_of_other_types_are_counted_by_suffix_and_leftovers_are_not(folder
     )
 
 
-def test_what_nobody_counts_is_logged(folder: Path, caplog: pytest.LogCaptureFixture) -> None:
+def test_skipped_files_are_logged_if_no_counter_is_given(
+    folder: Path, caplog: pytest.LogCaptureFixture
+) -> None:
     with caplog.at_level(logging.WARNING):
         assert len([*read_all([folder], exclude="*.pptx")]) == 2
     assert "skipped 5 files: 1 (no suffix), 1 .adoc" in caplog.text

@@ -172,7 +172,7 @@ def test_the_remedy_names_where_the_text_of_an_empty_document_is(
     assert caught.value.remedy == remedy
 
 
-def test_what_was_left_out_is_the_reason_of_an_empty_document(tmp_path: Path) -> None:
+def test_left_out_content_is_the_reason_of_an_empty_document(tmp_path: Path) -> None:
     with pytest.raises(EmptyFileError) as caught:
         read(docx(tmp_path, CHUNK, {"a.rtf": ("aFChunk", "{\\rtf1 Fees}")}))
     assert caught.value.reason == (

@@ -130,7 +130,7 @@ def test_prompts_of_empty_fields_are_left_out_and_counted(
     assert warning == "1 prompt of an empty form field was left out"
 
 
-def test_what_is_marked_as_no_prompt_or_as_a_box_keeps_its_value(tmp_path: Path) -> None:
+def test_filled_fields_and_check_boxes_keep_their_values(tmp_path: Path) -> None:
     off = control('<w:showingPlcHdr w:val="0"/>', run("Ada"))
     ticked = control(f"{PROMPT}<w14:checkbox><w14:checked/></w14:checkbox>", run("☐"))
     document = read(write_docx(tmp_path / "a.docx", members(f"<w:p>{off}{run(' ')}{ticked}</w:p>")))

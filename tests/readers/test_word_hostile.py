@@ -163,7 +163,7 @@ def test_a_relation_cannot_lead_out_of_the_archive(tmp_path: Path) -> None:
         (zip_of({"[Content_Types].xml": b"<x/>"}), errors.CorruptFileError, "has no word/document"),
     ],
 )
-def test_what_is_no_word_file_is_named(
+def test_files_that_are_not_word_are_named(
     tmp_path: Path, content: bytes, error: type[errors.ReadError], match: str
 ) -> None:
     path = tmp_path / "file.docx"

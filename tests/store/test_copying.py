@@ -136,7 +136,7 @@ def test_previous_chunks_of_a_document_go_and_documents_of_others_stay(
     assert is_copy(folder, target, collection)
 
 
-def test_what_is_otherwise_in_the_target_is_sent_again(
+def test_points_that_differ_in_the_target_are_sent_again(
     folder: Store, target: Store, collection: str
 ) -> None:
     copy_collection(collection, folder, target)

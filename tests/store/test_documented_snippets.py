@@ -53,7 +53,7 @@ def test_the_hybrid_snippet_ranks_by_the_vectors_that_we_stored(
         assert found == pytest.approx([getattr(hit, score) for hit in hits], rel=1e-4)
 
 
-def test_what_a_store_with_these_arguments_adds_is_found_by_keywords(
+def test_keyword_search_finds_nodes_of_a_store_with_the_documented_arguments(
     served: tuple[Store, dict[str, Any]],
 ) -> None:
     store, names = served

@@ -127,7 +127,9 @@ def test_an_alias_names_its_collection(server_url: str, tmp_path: Path) -> None:
     assert report.collection == first
 
 
-def test_what_is_no_empty_folder_is_left_as_it_is(in_memory: Store, tmp_path: Path) -> None:
+def test_places_that_are_no_empty_folders_stay_as_they_are(
+    in_memory: Store, tmp_path: Path
+) -> None:
     note = tmp_path / "note.txt"
     note.write_text("mine")
     for place in (tmp_path, note):

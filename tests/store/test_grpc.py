@@ -137,7 +137,7 @@ def test_a_store_reads_what_it_wrote_also_where_a_fault_passes(
             store.search("not-there", query)
 
 
-def test_what_fails_is_reported_as_by_http(
+def test_failures_are_reported_like_those_of_http(
     serve: Callable[..., AbstractContextManager[QdrantDouble]], listen: Callable[..., int]
 ) -> None:
     with serve(api_key="right") as double:

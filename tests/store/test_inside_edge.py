@@ -70,7 +70,7 @@ def test_no_number_is_taken_for_a_number(shard: Any) -> None:
     assert shard.info().points_count == 1, "embeddings need not be looked at before a write"
 
 
-def test_what_is_nested_too_deeply_is_stored_and_breaks_reading(shard: Any) -> None:
+def test_deeply_nested_metadata_are_stored_and_break_reading(shard: Any) -> None:
     deep: Any = 1
     for _ in range(200):
         deep = [deep]

@@ -58,7 +58,7 @@ def test_nothing_is_written_beside_what_a_newer_release_wrote(
     assert store.count(written.collection) == written.chunks == 1
 
 
-def test_what_llamaindex_itself_wrote_is_read(make_node: MakeNode) -> None:
+def test_chunks_written_by_llamaindex_are_read(make_node: MakeNode) -> None:
     node = make_node("zebra", X)
     old = {key: value for key, value in payload_of(node).items() if key != VERSION}
     assert node_in(old, node.node_id, "here").get_content() == "zebra"

@@ -99,7 +99,7 @@ def test_a_collection_that_others_made_again_is_looked_at_again(
     assert served.count(collection) == 2
 
 
-def test_what_small_copies_of_embeddings_find_is_scored_by_the_whole_ones() -> None:
+def test_hits_of_quantized_embeddings_are_scored_by_the_full_ones() -> None:
     layout = Layout(3)
     asked = searches(layout, Query(X, "zebra", 5), None, 9)
     requests = asked.values()

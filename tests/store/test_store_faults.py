@@ -144,7 +144,7 @@ def test_a_damaged_shard_is_reported_by_its_first_use_and_hurts_no_other_collect
 
 
 @pytest.mark.parametrize("said", ["Permission denied (os error 13)", "Out of memory (os error 12)"])
-def test_what_the_system_refuses_is_not_taken_for_damage(
+def test_errors_of_the_system_do_not_count_as_damage(
     tmp_path: Path, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch, said: str
 ) -> None:
     with open_store(tmp_path) as store:
@@ -215,7 +215,9 @@ def test_without_qdrant_the_install_line_is_given(monkeypatch: pytest.MonkeyPatc
         open_store(":memory:")
 
 
-def test_where_the_engine_has_no_build_a_server_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_error_names_a_server_if_the_engine_has_no_build(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     found = {"qdrant_edge": None}
     monkeypatch.setattr("rag_nodes.store.opening.find_spec", lambda name: found.get(name, True))
     with pytest.raises(StoreError, match=r"no build of it .* run a Qdrant server"):

@@ -89,7 +89,7 @@ def test_rails_stand_in_the_margin_and_each_split_where_it_is_in_its_line() -> N
     assert numbers_of(odd.path)[0][1::2] == (75, 80)
 
 
-def test_of_two_columns_each_has_its_rails_on_its_own_side() -> None:
+def test_each_of_two_columns_has_rails_on_its_own_side() -> None:
     surface = page(
         (100, 50, "abcd"), (100, 70, "efgh"), (400, 50, "ijkl"), (400, 70, "mnop"),
     )  # fmt: skip

@@ -43,7 +43,7 @@ def pieces(
     return [(cls, number, at, html.unescape(said)) for cls, number, at, said in found]
 
 
-def test_what_is_shown_is_at_the_offset_that_it_names() -> None:
+def test_rendered_text_stands_at_the_offset_that_it_names() -> None:
     found = pieces(TEXT)
     assert {"Ferries", "Test the ", "horn", "rules", "call", "ramp", "80 kg"} <= {
         said for *_, said in found

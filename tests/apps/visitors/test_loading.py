@@ -292,7 +292,7 @@ def test_a_visitor_who_leaves_ends_what_is_being_loaded(
     assert all(map(_is_closed, stores))
 
 
-def test_what_is_loaded_later_takes_over(session: PageSession, red: Path, blue: Path) -> None:
+def test_a_later_load_cancels_the_one_before(session: PageSession, red: Path, blue: Path) -> None:
     reached, go_on = threading.Event(), threading.Event()
 
     def wait(_: Progress) -> None:

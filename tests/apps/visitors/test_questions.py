@@ -79,7 +79,7 @@ def test_a_question_with_only_the_number_of_another_does_not_replace_it() -> Non
         assert [question.id for question in found.questions] == ["row-1", "row-1 (2)"]
 
 
-def test_what_could_not_be_located_is_listed_until_it_is() -> None:
+def test_questions_are_listed_as_not_located_until_they_are_located() -> None:
     lost = NotLocated("row-1", "When does it leave?", "at eleven", "stands nowhere")
     other = NotLocated("row-2", "Who?", "", "no answer")
     questions = Questions()

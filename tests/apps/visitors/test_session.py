@@ -232,7 +232,7 @@ def test_a_visitor_is_forgotten_even_when_nobody_else_comes(settings: Settings) 
     assert len(opened) == 0
 
 
-def test_what_is_loaded_for_a_session_that_has_ended_is_not_held(
+def test_documents_loaded_for_an_ended_session_are_released(
     session: PageSession, red: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     opened: list[Store] = []

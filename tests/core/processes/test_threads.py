@@ -58,7 +58,7 @@ def test_an_executor_runs_a_few_calls_at_a_time_and_leaves_no_thread() -> None:
         executor.submit(lambda: 1 // 0).result(PATIENCE)
 
 
-def test_what_is_awaited_after_the_threads_have_ended_gets_a_loop_of_its_own() -> None:
+def test_awaiting_after_the_threads_have_ended_starts_another_loop() -> None:
     async def answer() -> str:
         return "yes"
 

@@ -78,7 +78,7 @@ def test_units_are_taken_as_there_is_room_and_a_cancelled_run_ends(executor: Exe
             list(run)
 
 
-def test_of_a_unit_only_the_part_is_lost_that_kills(processes: Executor, tmp_path: Path) -> None:
+def test_only_the_crashing_part_of_a_unit_is_lost(processes: Executor, tmp_path: Path) -> None:
     given = [units.Files((at, at + 1)) for at in range(0, 40, 2)]
     found = list(processes.run(units.killed_in, units.Poison(21, tmp_path), given))
     lost = [outcome for outcome in found if isinstance(outcome[1], LostUnit)]
@@ -142,7 +142,7 @@ def test_a_run_that_is_closed_half_way_ends_what_is_under_way(
         wait_until_gone(pid)
 
 
-def test_what_no_other_process_can_have_is_an_error_that_says_what_it_is(
+def test_unpicklable_arguments_are_errors_that_name_them(
     processes: Executor,
 ) -> None:
     limited = LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1))
@@ -153,7 +153,7 @@ def test_what_no_other_process_can_have_is_an_error_that_says_what_it_is(
         list(processes.run(units.twice, lambda: 0, range(3)))
 
 
-def test_what_is_logged_is_logged_here_once_for_each_process_and_prints_go_to_stderr(
+def test_workers_log_here_once_per_process_and_print_to_stderr(
     processes: Executor, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
 ) -> None:
     with caplog.at_level(logging.WARNING):

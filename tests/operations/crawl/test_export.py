@@ -116,7 +116,7 @@ ODD = [
 
 
 @pytest.mark.parametrize("count", [0, 1, 3])
-def test_what_is_written_is_what_json_reads(count: int, tmp_path: Path) -> None:
+def test_json_reads_back_the_rows_that_were_written(count: int, tmp_path: Path) -> None:
     path = tmp_path / "rows.json"
     with replacing(path) as write:
         for text in as_json(ODD[:count], lines=False):

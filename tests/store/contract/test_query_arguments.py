@@ -120,7 +120,7 @@ async def test_arguments_by_keyword_go_before_those_of_the_query(
 
 
 @OURS
-def test_what_a_query_lacks_or_has_wrong_is_reported(
+def test_missing_and_wrong_arguments_of_queries_are_reported(
     vectors: RagNodesVectorStore, many: list[TextNode]
 ) -> None:
     vectors.add(many)
@@ -209,7 +209,7 @@ def test_a_folder_is_there_again_after_it_was_closed_also_by_its_dictionary(
             assert third.collection == "c"
 
 
-def test_what_no_dictionary_can_hold_is_reported(serve: Any) -> None:
+def test_restoring_from_a_dictionary_reports_missing_chunks_and_key(serve: Any) -> None:
     with (
         serve(api_key="canary-key-1") as double,
         open_store(double.url, api_key="canary-key-1") as store,

@@ -70,7 +70,7 @@ def test_scores_of_a_store_are_those_of_qdrant(
     assert found == pytest.approx(expected, abs=1e-5)
 
 
-def test_what_is_written_or_deleted_is_seen_by_the_next_search(
+def test_the_next_search_sees_written_and_deleted_chunks(
     store: Store, collection: str, nodes: list[TextNode], make_node: MakeNode
 ) -> None:
     store.add(collection, nodes)

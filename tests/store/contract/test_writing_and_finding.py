@@ -60,7 +60,7 @@ def test_the_store_knows_what_it_holds_of_each_document(
     assert not is_complete(known, "another hash")
 
 
-def test_what_others_write_about_chunks_breaks_no_other_document(
+def test_foreign_values_in_metadata_break_no_other_document(
     store: Store, collection: str, make_node: MakeNode
 ) -> None:
     fill(store, collection, make_node("a", X, document="one", source_hash="h1", total_chunks=1))

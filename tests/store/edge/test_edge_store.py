@@ -116,7 +116,7 @@ def test_a_batch_with_one_bad_point_stores_none_of_it(
 
 
 @pytest.mark.parametrize("logged", ["logged", ""], ids=["acknowledged", "flushed, without a log"])
-def test_what_was_acknowledged_or_flushed_survives_the_end_of_the_process(
+def test_acknowledged_and_flushed_writes_survive_the_end_of_the_process(
     tmp_path: Path, collection: str, logged: str
 ) -> None:
     command = [sys.executable, "-c", WRITE_AND_DIE, str(tmp_path), collection, logged]

@@ -78,7 +78,7 @@ def test_a_folder_that_holds_something_else_is_refused_unchanged_with_what_it_ho
     assert content(tmp_path) == before
 
 
-def test_of_many_files_the_first_are_named_and_the_others_counted(tmp_path: Path) -> None:
+def test_the_first_of_many_files_are_named_and_the_others_counted(tmp_path: Path) -> None:
     for name in "abcde":
         (tmp_path / name).touch()
     with pytest.raises(StoreForeignError, match="holds a, b, c and 2 more;"):
@@ -86,7 +86,7 @@ def test_of_many_files_the_first_are_named_and_the_others_counted(tmp_path: Path
 
 
 @pytest.mark.parametrize("file", [".lock", ".gitignore", ".DS_Store", "lost+found/x"])
-def test_what_systems_put_into_empty_folders_makes_them_nobodys(tmp_path: Path, file: str) -> None:
+def test_files_of_the_operating_system_leave_a_folder_usable(tmp_path: Path, file: str) -> None:
     (tmp_path / file).parent.mkdir(exist_ok=True)
     (tmp_path / file).touch()
     with open_store(tmp_path) as store:
