@@ -27,12 +27,15 @@ from rag_nodes.evaluation.plan import Step
 from rag_nodes.evaluation.rows import workers_for
 from rag_nodes.models import Models
 from rag_nodes.models.executors import LostUnit
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.models.openai import OpenAIServerEmbedding
 from rag_nodes.models.pickling import keys_in, pickled, unpickled
 from rag_nodes.parsers import ForeignNodeParser, SemanticNodeParser, get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
 from rag_nodes.store import Store, open_store
+from rag_nodes.store.edge.collection import Collection
+from rag_nodes.store.engine import Point
 
 SMALL = EvaluationPlan(budgets=(30, 60), sizes=(40,), target=30, draws=100, ks=(1,))
 BARE = replace(SMALL, sizes=(), target=None)
@@ -168,8 +171,30 @@ def test_the_search_of_a_column_is_read_while_its_chunks_are_stored(
         return store.engine.collection(collection) is None
 
     monkeypatch.setattr(Store, "has_words", without_words)
-    found = evaluate(dataset, {"one": get_parser("heading")}, plan=BARE)
+    model = MockEmbedding(embed_dim=8)
+    found = evaluate(dataset, {"one": get_parser("heading")}, plan=BARE, embed_model=model)
     assert {row.mode for row in found.rows} == {"dense"}
+
+
+def test_rows_of_keyword_search_embed_no_chunk_and_read_no_stored_one(
+    dataset: Dataset, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts, embedded = [], LexicalEmbedding._get_text_embeddings
+
+    def noted(model: LexicalEmbedding, some: list[str]) -> list[list[float]]:
+        texts.extend(some)
+        return embedded(model, some)
+
+    def unread(*_: object, **__: object) -> list[Point]:
+        raise AssertionError("a node was read from the store")
+
+    by_words = replace(BARE, options=QueryOptions(mode="sparse"))
+    expected = evaluate(dataset, columns(), plan=by_words, embed_model=MockEmbedding(embed_dim=8))
+    monkeypatch.setattr(LexicalEmbedding, "_get_text_embeddings", noted)
+    monkeypatch.setattr(Collection, "read", unread)
+    found = evaluate(dataset, columns(), plan=BARE)
+    assert {*texts} <= {question.text for question in dataset.questions}
+    assert [row.outcomes for row in found.rows] == [row.outcomes for row in expected.rows]
 
 
 def test_columns_that_cannot_be_pickled_are_measured_in_this_process(

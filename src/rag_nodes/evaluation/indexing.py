@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from dataclasses import replace
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from llama_index.core.schema import MetadataMode
+from llama_index.core.schema import MetadataMode, TextNode
 
 from rag_nodes.core.errors import RagNodesError
+from rag_nodes.core.several import several
 from rag_nodes.evaluation.engines import FoundStore, StoredCollection
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead
 from rag_nodes.evaluation.sizes import chunk_statistics, token_counts
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.parsers import SpanNodeParser, leaf_nodes
 from rag_nodes.query.indexing import indexed
 from rag_nodes.query.locations import document_of, span_of
@@ -21,6 +24,7 @@ from rag_nodes.query.options import CANDIDATES, READ_IN
 from rag_nodes.query.reading import passage_of
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.store import Store, parser_collection
+from rag_nodes.store.payload import filterable, points_of
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -35,6 +39,7 @@ if TYPE_CHECKING:
     from rag_nodes.query.options import Granularity
     from rag_nodes.query.sentences import Sentences
     from rag_nodes.store import Hit
+    from rag_nodes.store.engine import Engine
     from rag_nodes.text.filling import Ranked
 
 _CORPUS = "evaluation"
@@ -46,6 +51,38 @@ _DEEPER = 4
 """Factor by which more nodes are retrieved if the first did not fill the budget."""
 _LEAST = 20
 """Chunks retrieved at least; small parts at the ends of sections are below the mean."""
+
+
+class RowStore(Store):
+    """A store in memory whose nodes stay as they are: thousands of searches read none again."""
+
+    def __init__(self, engine: Engine) -> None:
+        super().__init__(engine)
+        self._nodes: dict[str, dict[str, BaseNode]] = defaultdict(dict)
+
+    def add(self, collection: str, nodes: Sequence[BaseNode]) -> None:
+        """See `Store.add`."""
+        plain = (node.model_copy(update={"embedding": None}) for node in nodes)
+        self._nodes[collection].update((node.node_id, node) for node in plain)
+        self.put(collection, points_of(nodes, filterable))
+
+    def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:
+        """See `Store.fetch`."""
+        known = self._nodes[collection]
+        found = ((node_id, known.get(node_id)) for node_id in several(node_ids))
+        return {node_id: node for node_id, node in found if isinstance(node, TextNode)}
+
+    def drop(self, collection: str) -> None:
+        """See `Store.drop`."""
+        self._nodes.pop(collection, None)
+        super().drop(collection)
+
+
+class _NoEmbedding(LexicalEmbedding):
+    """A number in place of each embedding, where keyword search alone is measured."""
+
+    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
+        return [[1.0] for _ in texts]
 
 
 class QuestionReads(NamedTuple):
@@ -127,6 +164,8 @@ class Index:
         """The nodes of all documents, which are in the store from now on."""
         recipe = self._recipe
         documents, models = recipe.dataset.documents, recipe.known
+        if self.mode == "sparse" and models.embeds_offline:
+            models = replace(models, embedding=_NoEmbedding())
         made = indexed(self._store, self.collection, parser, documents, models, name=name)
         outcome = made.outcome
         if outcome.error:

@@ -21,7 +21,7 @@ from rag_nodes.evaluation.basis import NOT_MEASURABLE, not_located
 from rag_nodes.evaluation.columns import Variant, configuration_of
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import outcome_of
-from rag_nodes.evaluation.indexing import Index, QuestionReads
+from rag_nodes.evaluation.indexing import Index, QuestionReads, RowStore
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.report import LeftOut, Outcome, Row
 from rag_nodes.evaluation.scoring import best_recall, score
@@ -98,7 +98,7 @@ class Recipe:
             return
         self.opened = opened = ExitStack()  # as long as this process, or until it is closed
         self.known = opened.enter_context(VectorCache(self.cache)).of(self.models)
-        self.room = opened.enter_context(open_store())
+        self.room = opened.enter_context(RowStore(open_store().engine))
         self.vectors = QuestionVectors(size=len(self.dataset.questions), ttl_hours=1e6)
 
     def close(self) -> None:

@@ -13,10 +13,11 @@ from rag_nodes.core.metadata import EMBEDDED_METADATA, SCORES, TABLE
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.store.bm25 import document_vectors
 from rag_nodes.store.catalogue import CHILDREN, PARENT
+from rag_nodes.store.conditions import DOCUMENT_ID
 from rag_nodes.store.engine import Point
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode
 
@@ -27,18 +28,25 @@ VERSION = "_version"
 """Payload key of the shape's version."""
 
 
-def points_of(nodes: Sequence[BaseNode]) -> list[Point]:
+def points_of(
+    nodes: Sequence[BaseNode], payload: Callable[[BaseNode], dict[str, Any]] | None = None
+) -> list[Point]:
     """Return the points of nodes: payload, embedding and BM25 vector; any process can compute them.
+
+    Args:
+        nodes: to store, with embeddings.
+        payload: makes what is stored of a node; None for `payload_of`.
 
     Raises:
         ConfigurationError: a node without children has no embedding.
     """
     embeddings = [_embedding_of(node) if is_leaf(node) else None for node in nodes]
     words = iter(zip(*document_vectors(_indexed(n) for n in nodes if is_leaf(n)), strict=True))
+    stored = payload or payload_of
     return [
-        Point(node.node_id, payload_of(node))
+        Point(node.node_id, stored(node))
         if vector is None
-        else Point(node.node_id, payload_of(node), vector, next(words))
+        else Point(node.node_id, stored(node), vector, next(words))
         for node, vector in zip(nodes, embeddings, strict=True)
     ]
 
@@ -63,6 +71,12 @@ def payload_of(node: BaseNode) -> dict[str, Any]:
     stored = node.model_copy(update={"embedding": None, "metadata": own})
     payload = node_to_metadata_dict(stored, remove_text=False, flat_metadata=False)
     return {**payload, **family(node), VERSION: PAYLOAD_VERSION}
+
+
+def filterable(node: BaseNode) -> dict[str, Any]:
+    """Return as much of the payload as filters compare, for nodes that are never read back."""
+    own = node.model_dump(mode="json", include={"metadata"})["metadata"]
+    return {**own, DOCUMENT_ID: node.ref_doc_id or "None", **family(node), VERSION: PAYLOAD_VERSION}
 
 
 def family(node: BaseNode) -> dict[str, Any]:

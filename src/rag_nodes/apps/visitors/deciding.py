@@ -45,11 +45,11 @@ MOST_SECONDS = 1800.0
 _RESTING = 0.5
 """Seconds between two looks whether a question is still being answered."""
 _AT_ONCE = Leases(1)
-"""Sweeps of all visitors at the same time: each keeps a core busy."""
+"""Sweeps of all visitors at the same time: each keeps several cores busy."""
 _SWEEP_NICENESS = 10
 """Niceness of the processes that measure: a question has nine tenths of a core they share."""
 _MOST_WORKERS = 4
-"""Processes that measure; half of the cores, if that is less."""
+"""Processes that measure, if there are as many cores."""
 STOPPED = "Stopped. Keeping the default settings."
 About = tuple[object, ...]
 """Subject of a sweep: what it decides by, models, documents and the visitor's own columns."""
@@ -284,9 +284,7 @@ class Decider:
             models=replace(comparison.models, llm=None),
             progress=told,
             in_use=sorted(columns, key=lambda name: name != self.baseline),
-            executor=Pool(
-                min(_MOST_WORKERS, max(1, usable_cores() // 2)), niceness=_SWEEP_NICENESS
-            ),
+            executor=Pool(min(_MOST_WORKERS, usable_cores()), niceness=_SWEEP_NICENESS),
         )
 
     def _own_parsers(self, comparison: Comparison) -> dict[str, object]:
