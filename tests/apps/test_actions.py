@@ -11,6 +11,8 @@ from visits import DIARY, QUESTION, TOKEN, Visitor, choose, visiting, written
 
 from rag_nodes.apps import desk as desk_module
 from rag_nodes.apps.actions import ACTIONS
+from rag_nodes.apps.visitors.screen import Screen
+from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.settings import Settings
 
 
@@ -206,3 +208,20 @@ def test_a_fault_that_all_columns_share_is_said_once(
         documents = visitor.text("documents")
         assert documents.count("key was refused") == 1
         assert documents.count("nothing stored") == 1
+
+
+def test_a_page_asks_again_for_what_ended_while_its_reply_was_drawn(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    visitor.act("arrive")
+    drawn, loading = Screen.patches, ["red.md"]
+
+    def ending(screen: Screen, since: int) -> list[dict[str, Any]]:
+        patches = drawn(screen, since)
+        loading.clear()
+        return patches
+
+    monkeypatch.setattr(PageSession, "working", property(lambda _: bool(loading)))
+    monkeypatch.setattr(Screen, "patches", ending)
+    assert visitor.act("arrive")["busy"]
+    assert not visitor.act("look")["busy"]

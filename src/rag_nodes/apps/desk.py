@@ -140,8 +140,9 @@ class Desk:
         epoch = session.screen.epoch
         since = payload.number("since") or 0 if epoch == payload.text("epoch") else 0
         COLUMN_COLOURS.set(session.columns.colours)  # of this reply: each has a context of its own
-        patches = session.screen.patches(since)
+        # Before drawing: what ends meanwhile is asked for, and drawn, once more.
         pause = _pause(session)
+        patches = session.screen.patches(since)
         return {
             "epoch": epoch,
             "at": max((patch["at"] for patch in patches), default=since),

@@ -82,7 +82,7 @@ class Decider:
     def __init__(self, session: PageSession, changed: Callable[[], None] = lambda: None) -> None:
         self._session = session
         self._changed = changed
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()
         self._sweep: _Sweep | None = None
         self._about: About = ()
         self._found: dict[About, EvaluationReport] = {}
@@ -97,8 +97,9 @@ class Decider:
 
     @property
     def running(self) -> bool:
-        """True while a sweep runs, waits for its turn or rests."""
-        return self._sweep is not None
+        """True while a sweep runs, waits for its turn or rests, until the page has its end."""
+        with self._lock:
+            return self._sweep is not None
 
     @property
     def step(self) -> Step | None:
@@ -255,7 +256,7 @@ class Decider:
                 if verdict is not None:
                     self._found[sweep.about] = verdict
                 self.revision += 1
-        self._changed()
+            self._changed()
 
     def _measured(
         self, dataset: Dataset, comparison: Comparison, sweep: _Sweep
