@@ -15,6 +15,9 @@ from rag_nodes.store import open_store
 from rag_nodes.store.edge.folder import contents_of
 from rag_nodes.store.vector_store import RagNodesVectorStore
 
+# A collection that qdrant-client creates leaves its database open, which Python 3.13 reports.
+pytestmark = pytest.mark.filterwarnings("ignore:unclosed database:ResourceWarning")
+
 OPENING = [open_store, RagNodesVectorStore, contents_of]
 WAYS = ["open_store", "RagNodesVectorStore", "a look from outside"]
 
