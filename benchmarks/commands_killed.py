@@ -103,7 +103,7 @@ class Trial:
     def _finished(self, run: relatives.Process) -> None:
         code = forks.exit_code(run)
         # A document that the run before removed is none any more, and a bad file stays one.
-        if code not in (0, 3) and "no document of corpus" not in self._errors.read_text():
+        if code not in (0, 3) and "has no such document" not in self._errors.read_text():
             raise SystemExit(f"ended with {code}:\n{self._errors.read_text()[-2000:]}")
 
     def _end(self) -> End:

@@ -51,7 +51,7 @@ SHARE = 0.7
 WORKERS = {"single": None, "workers": "rag_nodes.models.executors.pool"}
 """By engine, what the command line of a worker has in it."""
 
-GIVEN_UP = "workers die before they begin"
+GIVEN_UP = "workers end before they start"
 """What a run says that ends since too many of its workers were killed while they started."""
 SEALING = 0.3
 """Seconds within which a run is killed that seals."""

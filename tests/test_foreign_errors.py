@@ -186,10 +186,10 @@ def test_served_surfaces_and_the_header_tell_no_text_of_a_foreign_exception() ->
 def test_a_trace_says_where_an_exception_was_raised_without_its_text() -> None:
     with pytest.raises(LeakyError) as raised:
         leak()
-    failure = RagNodesError("the engine failed; mend it")
+    failure = RagNodesError("the engine failed; fix it")
     failure.__cause__ = raised.value
     trace = trace_of(failure)
-    assert "RagNodesError: the engine failed; mend it" in trace
+    assert "RagNodesError: the engine failed; fix it" in trace
     assert "LeakyError\n" in trace
     assert "ValueError" in trace
     assert "leaky.py" in trace

@@ -104,7 +104,7 @@ def test_a_mistyped_variable_is_refused(
         ("rag_nodes.toml", b"top_k = ", r"rag_nodes\.toml: cannot be read"),
         ("rag_nodes.toml", b"top_k = " + b"9" * 5000, r"rag_nodes\.toml: cannot be read"),
         ("rag_nodes.toml", b"corpus = '\xff'", r"rag_nodes\.toml: cannot be read"),
-        ("rag_nodes.toml", b"[models]\nllm = 'x'", "models is no setting"),
+        ("rag_nodes.toml", b"[models]\nllm = 'x'", "models is not a setting"),
         ("rag_nodes.toml", b"api_key = 'sk-x'", "RAG_NODES_API_KEY"),
         ("rag_nodes.toml", b"store_api_key = 'x'", "RAG_NODES_STORE_API_KEY"),
         ("rag_nodes.toml", b"[store_options]\napi_key = 'x'", "RAG_NODES_STORE_API_KEY"),

@@ -289,4 +289,4 @@ def test_a_reranker_puts_the_chunks_into_its_order(handbook: Command) -> None:
     assert [hit["node_id"] for hit in turned.json["hits"]] == found[::-1]
     refused = handbook(SAND, "--rerank", "llama_index.core.schema:TextNode")
     assert refused.code == 2
-    assert "is no BaseNodePostprocessor" in refused.stderr
+    assert "is not a subclass of BaseNodePostprocessor" in refused.stderr

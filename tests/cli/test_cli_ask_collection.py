@@ -110,4 +110,4 @@ def test_a_collection_of_another_embedding_model_is_not_asked(
     ended = command("ask", "?", "--collection", name, "--store", store, *other)
     assert ended.code == ExitCode.USAGE
     said = " ".join(ended.stderr.split())
-    assert f"lexical-1024 embedded collection {name}, and not" in said
+    assert f"collection {name} was embedded with lexical-1024, not" in said

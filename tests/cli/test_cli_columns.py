@@ -88,7 +88,7 @@ def test_without_files_the_collections_of_a_store_are_asked(
     ("typed", "remedy"),
     [
         (["manual.md", "--store", "kept"], "leave out the files to ask what is stored there"),
-        ([], "name files, or with --store the folder or URL of an ingest"),
+        ([], "name files, or name the store of an ingest with --store"),
         (["--store", "missing"], "there is no store here"),
     ],
 )
@@ -124,7 +124,7 @@ def test_a_file_that_cannot_be_read_is_reported_beside_an_engine_alone(command: 
 @pytest.mark.parametrize(
     ("column", "why"),
     [
-        ("mine=my_engines:number", "int finds nothing"),
+        ("mine=my_engines:number", "int cannot be searched"),
         ("mine=my_engines:nothing", "has no 'nothing'"),
         ("mine=my_engines:broken", "broken failed: OSError"),
         ("mine=no_such_module:engine", "cannot be imported"),

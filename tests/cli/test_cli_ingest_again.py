@@ -159,7 +159,7 @@ def test_stored_chunks_are_embedded_with_another_model(command: Command, folder:
     [
         ((), "name files or folders"),
         (("--from-store", "teas", "--set", "a=b", "--text", "plain"), "--set, --text, PATH would"),
-        (("--from-store", "--encoding", "cp1252"), "--encoding would change"),
+        (("--from-store", "--encoding", "cp1252"), "--encoding would need other chunks"),
         (("--from-store", "--store", "nowhere"), "there is no store here"),
     ],
 )

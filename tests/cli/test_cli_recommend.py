@@ -65,7 +65,7 @@ def test_an_error_of_every_row_is_printed_once(
 @pytest.mark.parametrize(
     ("asked", "why"),
     [
-        ((), "name documents"),
+        ((), "no documents: name some"),
         ((FERRY, "--sizes", "0"), "--sizes: name at least one"),
         ((FERRY, "--export", "nowhere/rag.py"), "cannot be written"),
     ],
@@ -90,7 +90,7 @@ def test_documents_that_nobody_typed_are_none_also_where_an_older_click_says_the
 
     monkeypatch.setattr(context, "get_parameter_source", older)
     ended = command("recommend")
-    assert (ended.code, "name documents" in ended.stderr) == (2, True)
+    assert (ended.code, "no documents: name some" in ended.stderr) == (2, True)
 
 
 def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: Path) -> None:

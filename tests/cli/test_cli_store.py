@@ -96,4 +96,4 @@ def test_an_export_is_read_by_a_stock_client_and_never_overwritten(
     assert names == {entry["name"] for entry in held}
     again = command(*export)
     assert again.code == ExitCode.USAGE
-    assert "is no empty folder; name a new folder" in " ".join(again.stderr.split())
+    assert "is not an empty folder; name a new folder" in " ".join(again.stderr.split())

@@ -24,5 +24,5 @@ def test_an_id_of_too_many_digits_is_sent_as_it_is() -> None:
 
 
 def test_a_port_of_too_many_digits_is_no_address() -> None:
-    with pytest.raises(ConfigurationError, match="is no address of a Ray cluster"):
+    with pytest.raises(ConfigurationError, match="is not the address of a Ray cluster"):
         next(iter(Ray(1, address=f"localhost:{MANY}").run(print, None, [])), None)

@@ -134,7 +134,7 @@ class TalkativeLLM(ParrotLLM):
 def test_no_key_of_any_llm_is_stored_with_a_chunk() -> None:
     summarise = SectionSummary(llm=TalkativeLLM(api_key="canary-0123"))
     [node] = summarise(passages("It holds nine litres."))
-    assert "TalkativeLLM failed: ValueError; mend it" in node.metadata["summary_error"]
+    assert "TalkativeLLM failed: ValueError; fix it" in node.metadata["summary_error"]
     assert "canary" not in str(node.to_dict())
 
 

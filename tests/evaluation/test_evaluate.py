@@ -100,7 +100,7 @@ def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset:
 
     given = {**columns(), "broken": broken, "silent": lambda _: []}
     found = evaluate(dataset, given, plan=BARE)
-    assert "broken failed: RuntimeError; mend the splitter" in (found.row("broken").error or "")
+    assert "broken failed: RuntimeError; fix the splitter" in (found.row("broken").error or "")
     assert "made no chunk" in (found.row("silent").error or "")
     assert found.row("small").error is None
     assert found.verdict

@@ -325,7 +325,7 @@ LISTED: dict[str, tuple[object, list[Document], str]] = {
     "a list in a list": (asked([["x"]]), [TEA], "no answer is quoted"),
     "a passage without a text": (asked([{}, [[1]]]), [TEA], "no answer is quoted"),
     "a question that is null": ([{"question": None, "gold": "taste"}, *asked("taste")], [TEA],
-                                "there is no question"),
+                                "the question is missing"),
     "an answer where nothing is searched": (
         asked("taste", within=["other.md"]), [TEA, OTHER], "none of the documents that it searches",
     ),
@@ -433,7 +433,7 @@ def test_a_dataset_refuses_questions_that_do_not_search_where_their_answer_is() 
     gold = ((Passage("tea", Span(9, 20)), Passage("other", Span(0, 5))),)
     both = Dataset("q", (TEA, OTHER), (Question("q", "When?", gold),))
     assert both.narrowed().questions[0].within == ("tea", "other")
-    with pytest.raises(DatasetError, match="searches documents without its answer"):
+    with pytest.raises(DatasetError, match="searches only documents without its answer"):
         Dataset("q", (TEA, OTHER), (Question("q", "When?", gold, within=("other",)),))
 
 

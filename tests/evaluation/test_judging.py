@@ -167,7 +167,7 @@ def test_a_model_that_answers_nothing_fails_the_judgement_and_not_the_report(
     report = evaluate(dataset, columns(), plan=PLAN, models=answering(llm), judge=judging)
     assert report.judgement
     assert "dead-1 answered nothing" in str(report.judgement.error)
-    assert "ScriptedLLM failed: ValueError; mend it" in str(report.judgement.error)
+    assert "ScriptedLLM failed: ValueError; fix it" in str(report.judgement.error)
     assert len(llm.prompts) <= 12  # not asked for each of 24 answers when it is down
     assert report.verdict
 
@@ -185,7 +185,7 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
     found = judged(dataset, scripted(flaky), 6)
     assert sum(column.correctness.not_judged for column in found.columns) == 1
     assert any(
-        "failed: ValueError; mend it" in words for answer in found.answers for words in answer.words
+        "failed: ValueError; fix it" in words for answer in found.answers for words in answer.words
     )
 
 

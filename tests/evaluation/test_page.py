@@ -216,7 +216,7 @@ def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
     found = evaluate(corpus(1), {"heading": get_parser("heading"), "broken": broken}, plan=BARE)
     page = html_of(found)
     assert str(size_curve(found)) == ""
-    assert "broken failed: RuntimeError; mend the splitter" in page
+    assert "broken failed: RuntimeError; fix the splitter" in page
     assert "questions about one document." in page
 
 

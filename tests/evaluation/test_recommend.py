@@ -102,7 +102,7 @@ def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
     report = recommend(
         dataset, {"broken": broken, "recursive": get_parser("recursive")}, plan=SMALL
     )
-    assert "broken failed: RuntimeError; mend the splitter" in (report.row("broken").error or "")
+    assert "broken failed: RuntimeError; fix the splitter" in (report.row("broken").error or "")
     assert report.decision.words
     assert [omission.column for omission in report.left_out] == ["broken"]
 
@@ -166,7 +166,7 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     assert decision.preset
     assert report.contrasts == ()
     assert {gate.outcome for gate in under(report, "recall@60=0.01")} == {"inconclusive"}
-    assert "keywords of passages are no questions" in under(report, "recall@60=0.01")[0].words
+    assert "keywords of passages are not questions" in under(report, "recall@60=0.01")[0].words
 
 
 def test_whole_chunks_are_shown_at_the_budget_by_which_keywords_choose(dataset: Dataset) -> None:

@@ -143,8 +143,8 @@ def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        (f"{HERE}:corpus", "no import path"),
-        (f"{HERE}:Dataset", "is no BaseNodePostprocessor; name a class that is one"),
+        (f"{HERE}:corpus", "not an import path"),
+        (f"{HERE}:Dataset", "is not a subclass of BaseNodePostprocessor"),
         (f"{HERE}:Missing", "has no 'Missing'"),
         (f"{HERE}:Reverse(calls=1)", "cannot be made"),
     ],

@@ -55,7 +55,7 @@ def test_a_preset_is_named_and_a_model_too() -> None:
     ]
     with pytest.raises(ConfigurationError, match="no-such"):
         build_pipeline("no-such")
-    with pytest.raises(ConfigurationError, match="give a list"):
+    with pytest.raises(ConfigurationError, match="put it into a list"):
         build_pipeline("fixed", transformations=Length())  # type: ignore[arg-type]
 
 

@@ -74,7 +74,7 @@ def test_a_parser_names_its_collection_for_retriever_and_engine(manual: Path, st
         engine = RagNodesQueryEngine(parser=parser, **named)
         assert "battery" in engine.answer(QUESTION).text
     for wrong in ({}, {"parser": "heading", "collection": "c"}):
-        with pytest.raises(ConfigurationError, match="name the collection, or the parser"):
+        with pytest.raises(ConfigurationError, match="name either the collection, or the parser"):
             RagNodesRetriever(store=store, models=models, **wrong)
 
 

@@ -157,7 +157,7 @@ def test_it_says_what_it_cannot_do() -> None:
         SentencePostprocessor().postprocess_nodes([NodeWithScore(node=TextNode(text="a"))])
     with pytest.raises(ConfigurationError, match="budget must be at least 1"):
         SentencePostprocessor(budget=0)
-    with pytest.raises(ConfigurationError, match="dict gives no nodes by id"):
+    with pytest.raises(ConfigurationError, match="dict cannot return nodes by id"):
         SentencePostprocessor(store={})
 
 

@@ -206,8 +206,8 @@ def test_options_come_from_the_environment_the_file_and_flags_one_by_one(
     [
         ({"embedding": "no_such_module:Model"}, "cannot be imported.*install the package"),
         ({"embedding": "own_models:Nothing"}, "has no 'Nothing'"),
-        ({"embedding": LLM}, "ParrotLLM' is no BaseEmbedding"),
-        ({"llm": EMBEDDING}, "LettersEmbedding' is no LLM"),
+        ({"embedding": LLM}, "ParrotLLM' is not a subclass of BaseEmbedding"),
+        ({"llm": EMBEDDING}, "LettersEmbedding' is not a subclass of LLM"),
         ({"embedding_options": {"letters": "x"}}, "lexical takes no options"),
         ({"llm": "extractive", "llm_options": {"a": 1}}, "extractive takes no options"),
         ({"embedding": EMBEDDING, "embedding_options": {"letters": 7}}, "LettersEmbedding"),
@@ -229,7 +229,7 @@ def test_a_class_that_is_no_model_is_never_called(setting: str, no_configuration
     options = f'file = "{left.as_posix()}"\nmode = "w"\n'
     file = no_configuration / "rag_nodes.toml"
     file.write_text(f'{setting} = "io:FileIO"\n[{setting}_options]\n{options}', "utf-8")
-    with pytest.raises(ConfigurationError, match="'io:FileIO' is no "):
+    with pytest.raises(ConfigurationError, match="'io:FileIO' is not a subclass of "):
         choose_models(Settings())
     assert not left.exists()
 

@@ -212,13 +212,13 @@ def test_a_mistake_in_a_model_of_ones_own_is_reported_by_its_class_without_an_ad
     broken = BrokenEmbedding(fails=KeyError("weights"), api_key="canary-abc-123")
     with open_store() as store:
         [column] = ingest_documents([DOCUMENT], PARSERS, store, embed_model=broken).columns
-    assert f"{__name__}.BrokenEmbedding failed: KeyError; mend" in str(column.error)
+    assert f"{__name__}.BrokenEmbedding failed: KeyError; fix" in str(column.error)
     assert "http" not in str(column.error)
     assert "OpenAI" not in str(column.error)
     with open_store() as store:
         report = ingest_documents([DOCUMENT], PARSERS, store, embed_model=CountingEmbedding())
         places = {"store": store, "collection": report.columns[0].collection}
-        with pytest.raises(ModelError, match=r"BrokenEmbedding failed: KeyError; mend"):
+        with pytest.raises(ModelError, match=r"BrokenEmbedding failed: KeyError; fix"):
             ask("How much?", **places, embed_model=broken, llm="extractive")
         with pytest.raises(ModelError, match=r"\.BrokenLLM failed: KeyError; ") as failure:
             ask("How much?", **places, embed_model=CountingEmbedding(), llm=BrokenLLM())
@@ -234,7 +234,7 @@ def test_no_key_of_a_model_of_ones_own_is_in_what_is_said_of_its_mistake() -> No
     with pytest.raises(ModelError) as failure:
         check_models(Models.of(embed_model=Keyed(fails=fails), llm="extractive"))
     assert "canary" not in str(failure.value)
-    assert "Keyed failed: ValueError; mend it" in str(failure.value)
+    assert "Keyed failed: ValueError; fix it" in str(failure.value)
 
 
 def test_a_service_of_ones_own_model_that_is_away_ends_the_run_as_any_other_does() -> None:

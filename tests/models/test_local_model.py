@@ -82,7 +82,7 @@ def test_a_model_that_cannot_be_loaded_says_where_it_may_come_from(
     ("version", "error", "words"),
     [
         ((3, 12), MissingExtraError, r"pip install 'rag-nodes\[fastembed\]'"),
-        ((3, 13), ConfigurationError, r"takes no Python from 3\.13 on"),
+        ((3, 13), ConfigurationError, r"does not support Python 3\.13"),
     ],
 )
 def test_without_the_package_the_install_line_is_named_or_that_there_is_none(

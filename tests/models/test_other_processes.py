@@ -237,19 +237,22 @@ def test_several_processes_write_into_one_file_and_no_answer_is_lost(
 @pytest.mark.parametrize(
     ("thing", "named"),
     [
-        (SectionSummary(on_done=lambda: None), "<lambda> is no function of a module"),
+        (SectionSummary(on_done=lambda: None), "<lambda> is not a function of a module"),
         (
             LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1)),
             r"cannot be pickled \(TypeError\)",
         ),
-        (ForeignNodeParser(splitter=lambda text: [text]), "<lambda> is no function of a module"),
-        (type("Scripted", (Stamp,), {"__module__": "__main__"})(), "Scripted is no class of a mod"),
+        (ForeignNodeParser(splitter=lambda text: [text]), "<lambda> is not a function of a module"),
+        (
+            type("Scripted", (Stamp,), {"__module__": "__main__"})(),
+            "Scripted is not a class of a mod",
+        ),
     ],
 )
 def test_models_that_cannot_be_pickled_are_refused(thing: object, named: str) -> None:
     with pytest.raises(ConfigurationError, match=named) as caught:
         pickled([thing])
-    assert "go without workers" in str(caught.value)
+    assert "run without workers" in str(caught.value)
 
 
 def test_a_pickle_whose_class_is_not_there_is_refused_without_its_words() -> None:

@@ -158,7 +158,7 @@ def test_a_foreign_splitter_named_twice_is_refused() -> None:
         (ParserSpec(name="fixed", options={"unit": "/etc"}), "one of"),
         (
             ParserSpec(name="semantic", options={"embedding": "openai"}),
-            "no option that can be sent",
+            "cannot be set by a request",
         ),
         (ParserSpec(name="sentence-window", options={"window": 1000}), "window must be at most"),
     ],
@@ -175,7 +175,7 @@ def test_a_stranger_compares_a_few_parsers() -> None:
     spec = ParserSpec(name="fixed", options={"chunk_size": 300, "unit": "tokens"})
     ((label, parser),) = make_offered([spec], offered(), lambda: None).items()
     assert (label, parser.chunk_size) == ("fixed:chunk_size=300,unit=tokens", 300)  # type: ignore[attr-defined]
-    with pytest.raises(ConfigurationError, match="at most 4 are compared"):
+    with pytest.raises(ConfigurationError, match="at most 4 can be compared"):
         make_offered(
             [ParserSpec(name=name) for name in list(offered())[:5]], offered(), lambda: None
         )

@@ -105,7 +105,7 @@ def test_no_chunk_crosses_a_match_and_all_other_laws_hold(
 @pytest.mark.parametrize(
     ("pattern", "message"),
     [
-        ("(", r"always_at: no regular expression: missing \)"),
+        ("(", r"always_at: not a regular expression: missing \)"),
         ("", "always_at: .*at least 1 character"),
         ("a" * 2000, "always_at: .*at most 1000 characters"),
         ("((a{1000}){1000}){1000}", "repeats its parts too often; use smaller counts"),

@@ -58,8 +58,8 @@ def test_no_key_of_a_splitter_is_written_down() -> None:
     ("splitter", "message"),
     [
         (SentenceSplitter, "is a class: give an object of it"),
-        (Nothing(), "is no splitter"),
-        (object(), "is no splitter"),
+        (Nothing(), "is not a splitter"),
+        (object(), "is not a splitter"),
         (None, "give it as splitter="),
     ],
 )
@@ -72,7 +72,7 @@ def test_an_object_that_cannot_split_is_refused_with_a_remedy(
 
 @pytest.mark.parametrize("answer", [[1, 2], None, [b"bytes"]])
 def test_an_answer_without_texts_is_an_error_that_names_the_splitter(answer: Any) -> None:
-    with pytest.raises(ParseError, match="splitters:Given gave"):
+    with pytest.raises(ParseError, match="splitters:Given returned"):
         cut(Given(lambda _: answer), "Tea.")
 
 
@@ -101,7 +101,7 @@ def test_a_splitter_that_fails_or_ends_the_program_is_an_error_that_names_it(
         ("splitters:NeedsPackage()", "NeedsPackage cannot be made .* install what it needs, or"),
         ("splitters:WindowSplitter(40)", "every option has a name"),
         ("splitters:WindowSplitter(chunk_size=print(1))", "plain values"),
-        ("splitters:WindowSplitter(chunk_size=", "is no import path"),
+        ("splitters:WindowSplitter(chunk_size=", "is not an import path"),
         ("splitters:WindowSplitter(**{'chunk_size': 4})", "every option has a name"),
         ("splitters:WindowSplitter()(chunk_size=4)", "every option has a name"),
     ],

@@ -157,8 +157,8 @@ def test_without_a_window_nodes_carry_neither_key() -> None:
         ({"max_tokens": 4}, "must be at least 8"),
         ({"window": -1}, "must be at least 0"),
         ({"window_size": 3}, "unknown option 'window_size'"),
-        ({"language": "german"}, "no ISO 639 code such as 'en' or 'de'; 'auto' guesses"),
-        ({"language": "DE"}, "no ISO 639 code"),
+        ({"language": "german"}, "not an ISO 639 code such as 'en' or 'de'; 'auto' guesses"),
+        ({"language": "DE"}, "not an ISO 639 code"),
     ],
 )
 def test_a_bad_option_is_refused_with_the_remedy(options: dict[str, object], message: str) -> None:

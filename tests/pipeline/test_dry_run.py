@@ -135,7 +135,7 @@ def test_neither_transformations_nor_splitters_with_a_model_of_their_own_are_run
     parsers = {"theirs": splitter, "fixed": get_parser("fixed")}
     report = ingest([folder], parsers, kept, models=served, transformations=[Paid()], dry_run=True)
     theirs, fixed = report.columns
-    assert "asks a model of its own to split" in (theirs.error or "")
+    assert "splits with a model of its own" in (theirs.error or "")
     assert (fixed.error, fixed.written) == (None, 5)
     assert not openai_server.requests
 

@@ -52,7 +52,7 @@ def test_a_function_whose_changes_cannot_be_detected_reads_the_pdfs_each_time(
 
 def test_workers_read_by_functions_of_modules_and_refuse_others(corpus: FolderIngests) -> None:
     write_scan(corpus)
-    with pytest.raises(ConfigurationError, match=r"<lambda> is no function of a module .* define"):
+    with pytest.raises(ConfigurationError, match=r"<lambda> is not a function of .* define"):
         corpus.ingest(limits=Limits(ocr=lambda *_: words("Green")), executor=Pool(2))
     report = corpus.ingest(limits=Limits(ocr=green), executor=Pool(2))
     assert "failed" not in states(report)

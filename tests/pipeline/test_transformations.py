@@ -297,7 +297,7 @@ def test_presets_keep_their_nodes_behind_an_extractor(
         (lambda _: sys.exit(0), "Changing failed: SystemExit"),
         (lambda nodes: [*nodes, "text"], "returned a str among the nodes"),
         (lambda nodes: [nodes[0].metadata.update(x={1}), nodes][1], "metadata that cannot be"),
-        (lambda nodes: [nodes[0], nodes[0]], "several nodes under one id"),
+        (lambda nodes: [nodes[0], nodes[0]], "several nodes with the same id"),
     ],
 )
 def test_unstorable_metadata_name_their_transformation(
@@ -312,9 +312,9 @@ def test_unstorable_metadata_name_their_transformation(
 @pytest.mark.parametrize(
     ("steps", "words"),
     [
-        (Letters(), "give a list, also of one"),
+        (Letters(), "put it into a list"),
         ([MockEmbedding(embed_dim=3)], "give it as embed_model"),
-        ([len], "no TransformComponent of LlamaIndex"),
+        ([len], "not a TransformComponent of LlamaIndex"),
     ],
 )
 def test_invalid_transformations_are_refused_before_reading(

@@ -215,7 +215,7 @@ def test_without_text_nothing_is_written() -> None:
             {"node_postprocessors": [MetadataReplacementPostProcessor("window")]},
             "windows are read already",
         ),
-        ({"similarity_top_k": 3, "options": QueryOptions(top_k=2)}, "give it once"),
+        ({"similarity_top_k": 3, "options": QueryOptions(top_k=2)}, "leave one of them out"),
         ({"embed_model": "lexical", "vector_store": SimpleVectorStore()}, "alone"),
         (
             {"filters": Filter(where={"dept": "hr"})},
@@ -237,9 +237,9 @@ def test_unsearchable_questions_are_refused() -> None:
         by_words.retrieve(QUESTION)
     with pytest.raises(ConfigurationError, match="SummaryIndex has no vectors"):
         RagNodesRetriever.from_index(SummaryIndex([]))  # type: ignore[arg-type]
-    with pytest.raises(ConfigurationError, match="keeps no texts"):
+    with pytest.raises(ConfigurationError, match="stores no texts"):
         RagNodesRetriever(vector_store=SimpleVectorStore(), embed_model="lexical")
-    with pytest.raises(ConfigurationError, match="give a store"):
+    with pytest.raises(ConfigurationError, match="pass a store"):
         RagNodesQueryEngine(embed_model="lexical")
     stock: Any = made().as_retriever()
     with pytest.raises(ConfigurationError, match="RetrieverQueryEngine"):

@@ -209,7 +209,7 @@ def test_bad_workbooks_have_their_error_and_remedy(tmp_path: Path) -> None:
             read(bad)
         assert type(caught.value) is error
     write_docx(bad, members(paragraph("text")))
-    with pytest.raises(errors.MisnamedFileError, match="no Excel workbook"):
+    with pytest.raises(errors.MisnamedFileError, match="not an Excel workbook"):
         read(bad)
     with pytest.raises(errors.FileTooLargeError, match="characters"):
         read(good, limits=Limits(characters=10))

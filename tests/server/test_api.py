@@ -173,7 +173,7 @@ def test_a_refusal_says_that_a_text_is_blank_and_how_a_document_is_named(
     assert (blank.status_code, blank.json()["error"]) == (422, "text: there is nothing in it")
     lost = client.post("/chunk", json={"document": "report.pdf"}, headers=manual)
     assert lost.status_code == 404
-    assert lost.json()["remedy"] == "name one by the `document` that its upload answered"
+    assert lost.json()["remedy"] == "use the `document` from the response to its upload"
 
 
 @pytest.mark.parametrize(

@@ -164,7 +164,7 @@ def test_a_target_that_holds_something_else_afterwards_is_an_error(
         write(self, [*others, *(first._replace(**other) for other in spoilt if first in points)])
 
     monkeypatch.setattr(kind, "write", spoiling)
-    with pytest.raises(StoreError, match=r"1 of 40 points differ; .* run this again"):
+    with pytest.raises(StoreError, match=r"differs .* in 1 of 40 points; .* run this again"):
         copy_collection(collection, folder, target)
 
 

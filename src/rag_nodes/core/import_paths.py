@@ -71,12 +71,12 @@ def load(
     match = _match(path)
     if match is None:
         raise ConfigurationError(
-            f"'{path}' is no import path: write module:Class(option=value), for example "
+            f"'{path}' is not an import path: write module:Class(option=value), for example "
             "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
         )
     made = _named(match["module"], match["name"])
     if kind is not object and not (isinstance(made, type) and issubclass(made, kind)):
-        raise ConfigurationError(f"'{path}' is no {kind.__name__}; name a class that is one")
+        raise ConfigurationError(f"'{path}' is not a subclass of {kind.__name__}; name one")
     fields = getattr(made, "model_fields", {})
     given = {name: value for name, value in (offered or {}).items() if name in fields}
     options = {**given, **options, **_literals(path, match["given"])}
@@ -129,7 +129,7 @@ def load_object(path: str) -> Any:
     """
     module, colon, name = path.strip().partition(":")
     if not (colon and all(map(str.isidentifier, f"{module}.{name}".split(".")))):
-        raise ConfigurationError(f"'{path}' is no place of an object: write module:name")
+        raise ConfigurationError(f"'{path}' is not the path of an object: write module:name")
     found = _found(module, name)
     if not isinstance(found, FunctionType):
         return found
@@ -153,7 +153,9 @@ def with_options(path: str, **options: Any) -> str:
     """
     match = _match(path)
     if match is None:
-        raise ConfigurationError(f"'{path}' is no import path: write module:Class(option=value)")
+        raise ConfigurationError(
+            f"'{path}' is not an import path: write module:Class(option=value)"
+        )
     given = {**_literals(path, match["given"]), **options}
     listed = ", ".join(f"{name}={value!r}" for name, value in given.items())
     return f"{match['module']}:{match['name']}({listed})"

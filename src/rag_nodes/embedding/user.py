@@ -117,9 +117,7 @@ class UserTransformations(TransformComponent):
 def _checked(steps: object) -> list[TransformComponent]:
     found = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else None
     if found is None:
-        raise ConfigurationError(
-            f"transformations is a {type(steps).__name__}: give a list, also of one"
-        )
+        raise ConfigurationError(f"transformations is a {type(steps).__name__}; put it into a list")
     for step in found:
         if isinstance(step, BaseEmbedding):
             raise ConfigurationError(
@@ -127,7 +125,7 @@ def _checked(steps: object) -> list[TransformComponent]:
             )
         if not isinstance(step, TransformComponent):
             raise ConfigurationError(
-                f"transformations: {_name(step)} is no TransformComponent of LlamaIndex; make a "
+                f"transformations: {_name(step)} is not a TransformComponent of LlamaIndex; make a "
                 "subclass whose __call__ takes nodes and returns nodes"
             )
     return found
@@ -151,7 +149,7 @@ def _failing_as_ours(step: TransformComponent) -> Iterator[None]:
             raise failure_of(error, llm or step, name=model) from error
         raise TransformationError(
             f"{_name(step)} failed: {kind_of(error)}; what was stored of the document is kept; "
-            "mend the transformation, or leave it out, and ingest again"
+            "fix the transformation, or leave it out, and ingest again"
         ) from error
 
 
@@ -173,7 +171,7 @@ def _check_nodes(step: TransformComponent, nodes: object) -> None:
             ) from error
     if len({node.node_id for node in nodes}) < len(nodes):
         raise TransformationError(
-            f"{_name(step)} gave back several nodes under one id; give each its own"
+            f"{_name(step)} returned several nodes with the same id; give each its own"
         )
 
 
@@ -236,8 +234,8 @@ def _source_of(node: TextNode, sources: Mapping[str, RelatedNodeInfo]) -> Relate
     if node.ref_doc_id is None and len(sources) == 1:
         return next(iter(sources.values()))
     raise TransformationError(
-        f"node {node.node_id} is new and names no document it comes from; copy the SOURCE "
-        "relationship of the node it was made of"
+        f"node {node.node_id} is new but names no source document; copy the SOURCE relationship "
+        f"of the node it was made from"
     )
 
 
@@ -284,7 +282,7 @@ def identity_of(component: TransformComponent) -> str:
         parts = (class_path(component), options, code_of(component).digest)
     except Exception as error:
         raise ConfigurationError(
-            f"{type(component).__name__}: to_dict() failed ({type(error).__name__}), so nobody can "
-            "tell whether it changed; leave the field out of it, with Field(exclude=True)"
+            f"{type(component).__name__}: to_dict() failed ({type(error).__name__}), so its "
+            f"changes cannot be detected; exclude the field that fails, with Field(exclude=True)"
         ) from error
     return hashlib.sha256("/".join(parts).encode()).hexdigest()[:16]

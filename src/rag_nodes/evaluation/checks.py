@@ -24,7 +24,7 @@ LARGEST = 2_000
 """Tokens of gold that no chunk of a size people use can hold."""
 DRAFTED = "drafts cannot choose"
 """Verdict on a ranking by drafts; see `benchmarks/first_choice.py`."""
-PROBED = "keywords of passages are no questions"
+PROBED = "keywords of passages are not questions"
 """Verdict on a ranking by keywords."""
 ACCEPT = "accept those that people would ask, or write about 20 of your own"
 """Advice for a better ranking."""

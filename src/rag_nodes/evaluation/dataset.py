@@ -147,7 +147,7 @@ class Dataset:
             raise DatasetError(f"{self.name}: no questions; label some, or let them be drafted")
         reason = self.not_located[0].reason
         raise DatasetError(
-            f"{self.name}: no question has a place in the documents; the first one: {reason}"
+            f"{self.name}: no answer was found in the documents; the first: {reason}"
         )
 
     @cached_property
@@ -255,7 +255,9 @@ def _all_different(ids: Iterable[str], what: str, name: str) -> None:
 
 def _check(question: Question, texts: Mapping[str, str], name: str) -> None:
     if not question.gold or not all(question.gold):
-        raise DatasetError(f"{name}: question '{question.id}' has no gold; name its answer")
+        raise DatasetError(
+            f"{name}: question '{question.id}' has no gold; name the passage that answers it"
+        )
     for passage in (part for answer in question.gold for part in answer):
         text = texts.get(passage.document)
         if text is None:
@@ -277,6 +279,6 @@ def _check(question: Question, texts: Mapping[str, str], name: str) -> None:
             )
     if not reachable(question.gold, question.within):
         raise DatasetError(
-            f"{name}: question '{question.id}' searches documents without its answer; "
-            "let it search the document of its gold, too"
+            f"{name}: question '{question.id}' searches only documents without its answer; add "
+            f"the document of its gold"
         )

@@ -80,7 +80,7 @@ class EvaluationPlan:
             raise ConfigurationError("budgets, ks and sizes are out of range: they must be above 0")
         if self.main not in self.shares:
             raise ConfigurationError(
-                f"'{self.main}' cannot be compared; measured are {', '.join(self.shares)}"
+                f"'{self.main}' is not measured; choose one of {', '.join(self.shares)}"
             )
 
     @property

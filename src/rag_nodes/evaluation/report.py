@@ -308,7 +308,7 @@ class EvaluationReport:
         """
         if not isinstance(plain, Mapping) or plain.get("schema_version") != SCHEMA:
             raise DatasetError(
-                f"this is no evaluation of schema version {SCHEMA}; run the evaluation again"
+                f"this is not an evaluation of schema version {SCHEMA}; run the evaluation again"
             )
         try:
             found: EvaluationReport = TypeAdapter(cls).validate_python(

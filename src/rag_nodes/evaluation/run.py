@@ -222,8 +222,8 @@ def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:
     ):
         return _SIZED
     raise ConfigurationError(
-        f"'{DEFAULT_PARSER}' is the name of the preset that stands, which has a row in any case; "
-        "choose another name for that column, or leave it out"
+        f"'{DEFAULT_PARSER}' is the name of the default preset, which always has a row; choose "
+        f"another name for that column, or leave it out"
     )
 
 

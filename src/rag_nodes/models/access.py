@@ -23,17 +23,17 @@ def server_access(settings: Settings) -> dict[str, Any]:
     key = settings.api_key.get_secret_value() if settings.api_key else ""
     if settings.uses_openai_itself and not key:
         raise CredentialsError(
-            f"OpenAI models are asked for and no key is set; {SET_KEY}, set OPENAI_BASE_URL (or "
+            f"an OpenAI model is chosen, but no key is set; {SET_KEY}, set OPENAI_BASE_URL (or "
             "api_base) for a compatible server, or use the offline models: embedding=lexical, "
             "llm=extractive"
         )
     if not key.isascii() or not key.isprintable() or " " in key:
         raise CredentialsError(
-            "the key holds a blank or a character no key has; copy it again, without quotes"
+            "the key contains a blank or a character that no key has; copy it again, without quotes"
         )
     if settings.uses_openai_itself and not key.startswith("sk-"):
         raise CredentialsError(
-            "the key does not start with sk-, so it is none of OpenAI's; set api_base if it "
+            "the key does not start with sk-, so it is not an OpenAI key; set api_base if it "
             "belongs to a compatible server"
         )
     return {

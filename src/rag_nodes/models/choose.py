@@ -172,8 +172,8 @@ def get_embedding(name: str) -> BaseEmbedding:
     else:
         raise ConfigurationError(
             f"embedding model '{name}' is unknown; use lexical, openai:<model> or "
-            "fastembed:<model>, for example openai:text-embedding-3-small; a model of another "
-            "class has no such name: give the model itself, as embed_model"
+            "fastembed:<model>, for example openai:text-embedding-3-small; to use another class, "
+            "pass the model itself as embed_model"
         )
     return made
 
@@ -190,8 +190,8 @@ def _of_server(name: str) -> Any:
             return found
     if set(".:/").intersection(address):
         raise ConfigurationError(
-            f"embedding model '{name}' is of the server {address[1:]}, which is not the one in the "
-            "settings, or is asked with other options; set api_base and options as they were"
+            f"embedding model '{name}' is served by {address[1:]}, but the settings name another "
+            f"server or other options; set api_base and the options as they were"
         )
     return made(name)
 
@@ -232,7 +232,7 @@ def settled(
         return Models.of(embed_model=embed_model, llm=llm)
     if embed_model is not None or llm is not None:
         raise ConfigurationError(
-            "models names both models already; give either models, or embed_model and llm"
+            "models already holds both models; pass either models, or embed_model and llm"
         )
     return models
 
@@ -264,7 +264,7 @@ def _configured(what: str, settings: Settings) -> Any:
         name = OPENAI if settings.api_key else _OFFLINE[what]
     if options and name == _OFFLINE[what]:
         raise ConfigurationError(
-            f"{name} takes no options, and was given {', '.join(sorted(options))}; leave them out, "
+            f"{name} takes no options, but was given {', '.join(sorted(options))}; leave them out, "
             "or name the model they are meant for"
         )
     if name == EXTRACTIVE:

@@ -63,7 +63,7 @@ def failure_of(error: Exception, asked: object, *, name: str) -> ModelError | Cr
         return _of_openai(error, families, place, words)
     is_unreached = families & _UNREACHED and not families & _OF_FILES
     kind = ModelConnectionError if is_unreached else ModelResponseError
-    return kind(f"{own} failed: {kind_of(error)}; mend it, or choose another model")
+    return kind(f"{own} failed: {kind_of(error)}; fix it, or choose another model")
 
 
 def server_words(error: BaseException, keys: Iterable[str] = ()) -> str:

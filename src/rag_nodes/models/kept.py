@@ -59,8 +59,8 @@ class KeptAnswers:
                 yield database
         except sqlite3.Error as error:
             raise ConfigurationError(
-                f"{self.path}: answers of an LLM cannot be kept here ({error}); write the output "
-                "to another folder, or delete a file that is damaged"
+                f"{self.path}: cannot save the answers of the LLM here ({error}); write the "
+                f"output to another folder, or delete the damaged file"
             ) from error
 
 

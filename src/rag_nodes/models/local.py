@@ -22,8 +22,8 @@ try:
 except ModuleNotFoundError as error:
     if sys.version_info >= (3, 13):
         raise ConfigurationError(
-            "LlamaIndex's integration of fastembed takes no Python from 3.13 on; use an earlier "
-            "one, or name another embedding by its import path"
+            "LlamaIndex's integration of fastembed does not support Python 3.13 or later; use an "
+            "earlier one, or name another embedding by its import path"
         ) from error
     raise MissingExtraError(error.name or "fastembed", "fastembed") from error
 
@@ -55,8 +55,8 @@ class LocalEmbedding(FastEmbedEmbedding):
             ) from error
         except Exception as error:
             raise ModelConnectionError(
-                f"fastembed:{model_name} cannot be loaded ({kind_of(error)}); it is "
-                "downloaded where it is first used: check the network, or name a folder that holds "
+                f"fastembed:{model_name} cannot be loaded ({kind_of(error)}); it is downloaded "
+                f"on first use: check the network, or name a folder that holds "
                 "it with the option specific_model_path"
             ) from error
         self._given = {"model_name": model_name, **values}

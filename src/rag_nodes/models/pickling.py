@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 
 _REMEDY = (
     "so other processes cannot make it: name it by an import path whose options are plain values, "
-    "or go without workers"
+    "or run without workers"
 )
 _IMPORTABLE = (
-    "so other processes cannot import it: define it with a name in a module, or go without workers"
+    "so other processes cannot import it: define it with a name in a module, or run without workers"
 )
 
 
@@ -85,8 +85,8 @@ def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
     except Exception as error:
         # Objects of others may raise anything, and quote what they were given.
         raise ConfigurationError(
-            f"a worker cannot make what it was given ({type(error).__name__}); install the "
-            "packages of this process where workers run, or go without workers"
+            f"a worker cannot load its task ({type(error).__name__}); install the packages of "
+            f"this process where workers run, or run without workers"
         ) from error
 
 
@@ -173,7 +173,7 @@ def _check_importable(thing: type | FunctionType) -> None:
     if "<" in thing.__qualname__ or thing.__module__ == "__main__":
         what = "class" if isinstance(thing, type) else "function"
         raise ConfigurationError(
-            f"{thing.__name__} is no {what} of a module that can be imported, {_IMPORTABLE}"
+            f"{thing.__name__} is not a {what} of a module that can be imported, {_IMPORTABLE}"
         )
 
 

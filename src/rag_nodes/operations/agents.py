@@ -100,7 +100,7 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
     span = Span(request.start, request.end)
     if not 0 < span.length <= MOST_QUOTED:
         raise ConfigurationError(
-            f"end is not 1 to {MOST_QUOTED:,} characters behind start; correct start and end"
+            f"end must be 1 to {MOST_QUOTED:,} characters after start; correct start and end"
         )
     found = quote(opened.store, opened.collection, request.document, span)
     facts, own, sent = found.node.metadata, found.node.text, request.text

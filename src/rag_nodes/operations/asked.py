@@ -45,12 +45,10 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
     """
     if request.file:
         if request.answers:
-            raise ConfigurationError("--answers is for no --questions; leave out one of them")
+            raise ConfigurationError("--answers and --questions exclude each other; leave one out")
         return dataset_of(run, request.file, request.paths)
     if not request.paths:
-        raise ConfigurationError(
-            "nothing to evaluate on: name documents, or --questions that bring their own"
-        )
+        raise ConfigurationError("no documents: name some, or --questions that contain their own")
     from rag_nodes.evaluation.drafts.probes import CHARACTERS, examples, probes
 
     run.emit(Doing("Reading documents"))
@@ -62,7 +60,7 @@ def asked_of(request: LabelledQuestions, run: Run, seed: int = 0) -> Dataset:
             for length, example in examples(documents).items()
         ]
         raise ConfigurationError(
-            "no --questions, so say how long what people look for here mostly is:\n"
+            "without --questions, say how long the answers are that people look for:\n"
             + "\n".join(shown or [f"  --answers {length}" for length in CHARACTERS])
             + "\nor label some questions, see `rag-nodes questions`"
         )

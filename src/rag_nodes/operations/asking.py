@@ -233,7 +233,7 @@ def _named_collection(store: Store, name: str, embedding_name: str) -> tuple[str
     info = described(collection, 0)
     if info and not is_embedded_by(info, embedding_name):
         raise ConfigurationError(
-            f"{store.location}: {info.embedding} embedded collection {collection}, and not "
+            f"{store.location}: collection {collection} was embedded with {info.embedding}, not "
             f"{embedding_name}; choose that model with --embedding"
         )
     return (info.parser if info else name), collection

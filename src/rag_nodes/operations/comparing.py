@@ -116,12 +116,12 @@ def compare(request: CompareRequest, run: Run) -> Compared:
     settings = run.settings
     if request.paths and settings.store != MEMORY and "store" in run.typed:
         raise ConfigurationError(
-            f"files are compared in memory, and --store {settings.store} is named as well; leave "
+            f"files are compared in memory, but you also named --store {settings.store}; leave "
             f"out the files to ask what is stored there, or add --store {MEMORY}"
         )
     if not request.paths and settings.store == MEMORY:
         raise ConfigurationError(
-            "nothing to compare: name files, or with --store the folder or URL of an ingest"
+            "nothing to compare: name files, or name the store of an ingest with --store"
         )
     check_there(request.paths)
     typed = "parsers" in request.model_fields_set or not request.column
@@ -235,8 +235,8 @@ def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str,
     }
     if not found:
         raise CollectionMissingError(
-            f"{store.location}: {model} embedded no collection of corpus '{corpus}'; ingest "
-            "documents first, or name another --corpus or --embedding"
+            f"{store.location}: no collection of corpus '{corpus}' was embedded with {model}; "
+            "ingest documents first, or name another --corpus or --embedding"
         )
     return {**found}
 

@@ -277,8 +277,8 @@ def _document(request: ChunkRequest, run: Run) -> Document:
         )
         if found is None:
             raise DocumentMissingError(
-                "this session has no such document; name one by the `document` that its upload "
-                "answered"
+                "this session has no such document; use the `document` from the response to its "
+                "upload"
             )
         return found
     check_there([request.file])

@@ -144,7 +144,7 @@ def finders(columns: Sequence[str]) -> dict[str, object]:
         made[name] = found = load_object(path)
         if not finds(found):
             raise ConfigurationError(
-                f"--column {name}={path}: {type(found).__name__} finds nothing; name a query "
+                f"--column {name}={path}: {type(found).__name__} cannot be searched; name a query "
                 "engine, retriever, index or vector store of LlamaIndex, or give a splitter with "
                 "--parser"
             )
@@ -157,7 +157,7 @@ def judging_of(request: Judged, run: Run) -> Judging | None:
     if not count:
         if model or options:
             raise ConfigurationError(
-                "--judge-model judges nothing; add --judge 20, or leave it out"
+                "--judge-model has no effect without --judge; add --judge 20, or leave it out"
             )
         return None
     from rag_nodes.core.import_paths import is_path

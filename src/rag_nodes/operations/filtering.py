@@ -77,8 +77,8 @@ class SearchFilter(BaseModel):
         for key in self.where or ():
             if not is_own_key(key):
                 raise ConfigurationError(
-                    f"filter.where: '{key[:_SHOWN]}' is no metadata key of the documents' owner; "
-                    "choose files by file_name, pages by first_page and last_page"
+                    f"filter.where: '{key[:_SHOWN]}' is not a metadata key of the documents' "
+                    "owner; choose files by file_name, pages by first_page and last_page"
                 )
         if self.source and not self.source.lower().startswith(("http://", "https://")):
             raise ConfigurationError(

@@ -146,8 +146,8 @@ def _check_asked(request: IngestRequest, run: Run) -> None:
         flags = {"paths": "PATH", "assigned": "--set"}
         named = sorted(flags.get(field, f"--{field.replace('_', '-')}") for field in surplus)
         raise ConfigurationError(
-            f"--from-store takes chunks as they are stored, and {', '.join(named)} would change "
-            "which chunks these are; leave that out, or ingest the files"
+            f"--from-store uses the chunks of the store, and {', '.join(named)} would need other "
+            f"chunks; leave that out, or ingest the files"
         )
 
 
@@ -205,7 +205,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     if words := own.unmatched():
         run.warn(words)
     if request.prune and report.pruned is None and not request.dry_run:
-        run.warn("Nothing was removed, as not all is stored; mend that and run this again.")
+        run.warn("Nothing was removed, as not all is stored; fix that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     outcome = concluded(

@@ -83,7 +83,8 @@ def make_offered(
     """
     if len(specs) > MOST_COLUMNS:
         raise ConfigurationError(
-            f"{len(specs)} parsers are named, at most {MOST_COLUMNS} are compared; leave some out"
+            f"you named {len(specs)} parsers, and at most {MOST_COLUMNS} can be compared; leave "
+            f"some out"
         )
     made: dict[str, SpanNodeParser] = {}
     for spec in specs:
@@ -130,8 +131,7 @@ def _check_harmless(where: str, preset: Preset, name: str, value: Any) -> None:
         return
     if {int, float, bool}.isdisjoint(kinds):
         raise ConfigurationError(
-            f"{where}: {name} is no option that can be sent"
-            + (f"; one of: {words}" if words else "")
+            f"{where}: {name} cannot be set by a request" + (f"; one of: {words}" if words else "")
         )
     try:
         number = float(value)

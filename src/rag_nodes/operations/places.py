@@ -79,7 +79,7 @@ def concluded(
         lack = f"Not embedded whole: {share}; what is missing cannot be found"
         if is_kept:
             lack = f"Not stored whole: {share}; what was stored before is kept"
-        run.warn(f"{lack}; mend the cause and run this again")
+        run.warn(f"{lack}; fix the cause and run this again")
     all_parsers = len(errors) == len(parsers) and not some_done
     nothing_left = (lost and len(lost) == total) or all_parsers
     if nothing_left and any(file.missing_extra for file in lost):

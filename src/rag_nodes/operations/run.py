@@ -89,7 +89,9 @@ class Run:
         offer: Mapping[str, Preset] | None = None,
     ) -> None:
         if offer is not None and (session is None or session.location != MEMORY):
-            raise ConfigurationError("what strangers send must not be stored; give it to memory")
+            raise ConfigurationError(
+                "documents of visitors must not be stored; use a store in memory"
+            )
         self.settings = settings
         self._emit = emit
         self._interrupt = current_interrupt()

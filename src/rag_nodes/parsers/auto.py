@@ -147,8 +147,8 @@ class AutoNodeParser(SpanNodeParser):
         for name, version in options.pop("preset_versions", {}).items():
             if name in _CLASSES and _CLASSES[name].output_version != version:
                 raise ConfigurationError(
-                    f"preset '{name}' version {version} is not {_CLASSES[name].output_version}: "
-                    "this configuration split differently; ingest again"
+                    f"preset '{name}' was saved by version {version}, which split differently "
+                    f"from version {_CLASSES[name].output_version}; ingest again"
                 )
         return super().from_dict(options)
 

@@ -118,7 +118,9 @@ class SpanNodeParser(NodeParser):
     def _language_is_a_code(cls, name: str) -> str:
         # What sentencex does not know it takes for English without a word.
         if name != AUTO and not _LANGUAGE.fullmatch(name):
-            raise ValueError(f"'{name}' is no ISO 639 code such as 'en' or 'de'; '{AUTO}' guesses")
+            raise ValueError(
+                f"'{name}' is not an ISO 639 code such as 'en' or 'de'; '{AUTO}' guesses it"
+            )
         return name
 
     def model_post_init(self, context: Any, /) -> None:
@@ -176,8 +178,8 @@ class SpanNodeParser(NodeParser):
         version = options.pop("output_version", cls.output_version)
         if version != cls.output_version:
             raise ConfigurationError(
-                f"{cls.__name__} version {version} is not {cls.output_version}: "
-                "this configuration split differently; ingest again"
+                f"{cls.__name__} was saved by version {version}, which split differently from "
+                f"version {cls.output_version}; ingest again"
             )
         return super().from_dict(options)
 

@@ -39,7 +39,7 @@ def compiled_boundary(pattern: str) -> regex.Pattern[str]:
     try:
         return regex.compile(pattern, regex.MULTILINE)
     except (regex.error, OverflowError, RecursionError) as error:
-        raise ValueError(f"no regular expression: {error}") from error
+        raise ValueError(f"not a regular expression: {error}") from error
 
 
 def boundaries(pattern: str, text: str) -> Iterator[int]:

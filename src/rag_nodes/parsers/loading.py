@@ -58,8 +58,8 @@ def _stock(name: str, options: dict[str, Any], known: list[str]) -> NodeParser:
         return load_stock_parser(options)
     except ValueError as error:
         raise ConfigurationError(
-            f"no parser can be made from data of class '{name}': {error}; it must be what to_dict "
-            f"of one of LlamaIndex's parsers or of one of these gave: {', '.join(known)}"
+            f"cannot make a parser from data of class '{name}': {error}; pass what to_dict of a "
+            f"LlamaIndex parser or of one of these returned: {', '.join(known)}"
         ) from error
 
 

@@ -107,7 +107,8 @@ class ParentChildNodeParser(SpanNodeParser):
         parser = get_parser(preset, **{**both, **options})
         if isinstance(parser, ParentChildNodeParser):
             raise ConfigurationError(
-                f"{level} must not be '{preset}': a family has two levels; choose another preset"
+                f"{level} must not be '{preset}': it has two levels of its own; choose another "
+                f"preset"
             )
         return parser
 

@@ -86,7 +86,7 @@ class FileMetadata:
         if len(self._wild) > MAX_PATTERNS:
             raise ConfigurationError(
                 f"{self._csv}: {len(self._wild):,} rows have patterns, and at most "
-                f"{MAX_PATTERNS:,} may; write paths instead"
+                f"{MAX_PATTERNS:,} are allowed; use paths instead"
             )
 
     def of(self, file: ListedFile) -> tuple[tuple[str, Value], ...]:
@@ -153,7 +153,7 @@ def _rows_of(path: Path) -> list[_Row]:
     try:
         table = [(reader.line_num, row) for row in reader if any(map(str.strip, row))]
     except csv.Error as error:
-        raise ConfigurationError(f"{path}, line {reader.line_num}: {error}; mend it") from error
+        raise ConfigurationError(f"{path}, line {reader.line_num}: {error}; fix it") from error
     if not table or table[0][1][0].strip().casefold() not in _FIRST:
         raise ConfigurationError(
             f"{path}: the first column must be called path; write a first line such as "
@@ -161,7 +161,7 @@ def _rows_of(path: Path) -> list[_Row]:
         )
     if len(table) - 1 > MAX_ROWS:
         raise ConfigurationError(
-            f"{path}: {len(table) - 1:,} rows, and at most {MAX_ROWS:,} may be; write patterns"
+            f"{path}: {len(table) - 1:,} rows, and at most {MAX_ROWS:,} are allowed; use patterns"
         )
     names = [check_key(name, f"{path}, first line") for name in table[0][1][1:]]
     _check_count(len(names), str(path))

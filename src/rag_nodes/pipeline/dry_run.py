@@ -61,8 +61,8 @@ def _cut_unasked(parser: SpanNodeParser, document: Document) -> list[BaseNode]:
         for name in ("embed_model", "embedding_model", "llm"):
             if getattr(parser.splitter, name, None) is not None:
                 raise ConfigurationError(
-                    f"{parser.splitter_class} asks a model of its own to split, so a dry run "
-                    "cannot know what it makes; leave it out, or ingest a few documents with it"
+                    f"{parser.splitter_class} splits with a model of its own, so a dry run "
+                    f"cannot predict its chunks; leave it out, or ingest a few documents with it"
                 )
     nodes: list[BaseNode] = parser([document])
     return nodes

@@ -61,8 +61,8 @@ def check_prunable(
     """
     if ledger is None:
         raise ConfigurationError(
-            f"no ledger is kept of the store '{store.location}', and without one nobody knows what "
-            "is gone; ingest into a folder or a server, or name a file for the ledger"
+            f"the store '{store.location}' has no ledger, so documents that are gone are "
+            f"unknown; ingest into a folder or a server, or name a file for the ledger"
         )
     for path in paths:
         try:

@@ -146,8 +146,8 @@ class Answering:
         stripped = text.strip()
         if not stripped:
             raise ModelResponseError(
-                f"{models.answer_name}: the model answered with nothing; ask again, or raise the "
-                "limit of output tokens"
+                f"{models.answer_name}: the model returned an empty answer; ask again, or raise "
+                "the limit of output tokens"
             )
         read = models.system_prompt + prepared.prompt
         prices = self._options.prices

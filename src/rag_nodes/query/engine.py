@@ -172,7 +172,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         """
         if not isinstance(retriever, RagNodesRetriever):
             raise ConfigurationError(
-                f"{type(retriever).__name__} is no RagNodesRetriever: give it and "
+                f"{type(retriever).__name__} is not a RagNodesRetriever: give it and "
                 "SentencePostprocessor to LlamaIndex's RetrieverQueryEngine"
             )
         given = {

@@ -169,8 +169,8 @@ def index_over(store: BasePydanticVectorStore, embed_model: BaseEmbedding) -> Ve
     """
     if not getattr(store, "stores_text", False):
         raise ConfigurationError(
-            f"{type(store).__name__} keeps no texts: give the index that was made with it to "
-            "from_index"
+            f"{type(store).__name__} stores no texts: pass the index that was made with it to "
+            f"from_index"
         )
     return VectorStoreIndex.from_vector_store(store, embed_model=embed_model)
 

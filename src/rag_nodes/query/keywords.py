@@ -115,7 +115,7 @@ def check_filters(filters: object) -> None:
 def _check_free(keyword: str, option: str, value: object) -> None:
     if value is not None:
         raise ConfigurationError(
-            f"{keyword} is the option {option}, which options sets already; give it once"
+            f"{keyword} sets the option {option}, which options already sets; leave one of them out"
         )
 
 

@@ -72,8 +72,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
         check_whole("budget", budget, minimum=1)
         if store is not None and not hasattr(store, "get_nodes"):
             raise ConfigurationError(
-                f"{type(store).__name__} gives no nodes by id; pass a vector store or document "
-                "store that has get_nodes"
+                f"{type(store).__name__} cannot return nodes by id; pass a vector store or "
+                "document store that has get_nodes"
             )
         super().__init__(budget=budget, store=store)  # type: ignore[call-arg] # fields
 

@@ -90,8 +90,8 @@ class EnginePrompts(PromptMixin):
             if mark not in parts.user
         ]:
             raise ConfigurationError(
-                f"{TEXT_QA} lacks {' and '.join(missing)} in its user message; without, the model "
-                "would see no excerpts or no question"
+                f"{TEXT_QA} lacks {' and '.join(missing)} in its user message; without them, the "
+                f"model would see no excerpts or no question"
             )
         escaped = parts.user.replace("{", "{{").replace("}", "}}")
         return escaped.replace(_CONTEXT, "{context}").replace(_QUESTION, "{question}"), parts.system

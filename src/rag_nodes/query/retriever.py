@@ -121,12 +121,14 @@ class RagNodesRetriever(BaseRetriever):
             store, collection, vector_store = *chunks_of(index, filters), None
         if store is None or vector_store is not None:
             raise ConfigurationError(
-                "give a store with a collection or parser, or a vector_store alone; an index of "
-                "LlamaIndex goes to from_index"
+                "pass a store with a collection or parser, or a vector_store alone; for an index "
+                "of LlamaIndex use from_index"
             )
         self.store, self.filters = store, filters
         if (collection is None) == (parser is None):
-            raise ConfigurationError("name the collection, or the parser whose chunks are meant")
+            raise ConfigurationError(
+                "name either the collection, or the parser whose chunks to search"
+            )
         if parser is not None:
             parser = get_parser(parser) if isinstance(parser, str) else parser
             collection = parser_collection(corpus, parser, self.models.embedding_name)

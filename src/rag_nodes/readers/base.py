@@ -76,7 +76,7 @@ class Limits:
     def __post_init__(self) -> None:
         if self.pdf_engine not in (names := get_args(keys.PdfEngineName)):
             raise ConfigurationError(
-                f"pdf_engine: '{self.pdf_engine}' is no engine; choose from: {', '.join(names)}"
+                f"pdf_engine: '{self.pdf_engine}' is not an engine; choose from: {', '.join(names)}"
             )
         named = tuple(several(self.encoding))
         object.__setattr__(self, "encoding", named)

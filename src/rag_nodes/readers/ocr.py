@@ -88,7 +88,7 @@ def check_ocr(ocr: Ocr) -> None:
         return
     if not isinstance(ocr, str):
         kind = type(ocr).__name__
-        raise ConfigurationError(f"ocr: {kind} is no function; write a command as '{_EXAMPLE}'")
+        raise ConfigurationError(f"ocr: {kind} is not a function; write a command as '{_EXAMPLE}'")
     try:
         parts = [[*Formatter().parse(part)] for part in shlex.split(ocr)]
     except ValueError as error:

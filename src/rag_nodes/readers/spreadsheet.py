@@ -63,7 +63,7 @@ def read_spreadsheet(path: Path, limits: Limits) -> Reading:
     if "xl/workbook.bin" in names:
         raise MisnamedFileError(path, "the workbook is in the binary format XLSB", _RESAVE)
     if not any(name.startswith("xl/") for name in names):
-        raise MisnamedFileError(path, "the content is no Excel workbook")
+        raise MisnamedFileError(path, "the content is not an Excel workbook")
 
     def read_cells(sheet: Any) -> SheetCells:
         return cells_of(sheet, lambda count: limits.check(path, count, "characters"))

@@ -221,8 +221,8 @@ def _listening(host: str, port: int) -> Any:
         listener = socket.create_server((host, port), family=family)
     except OSError as error:
         raise ConfigurationError(
-            f"cannot listen on {host} port {port}: it is in use or not of this machine; choose "
-            "another port or host"
+            f"cannot listen on {host} port {port}: the port is in use, or the address belongs to "
+            "another machine; choose another port or host"
         ) from error
     with listener:
         yield listener

@@ -149,9 +149,9 @@ def copy_collection(
     target.flush(collection)
     if lost := len(_unlike(wanted, target.documents(collection), all_versions=True)):
         raise StoreError(
-            f"{target.location}: collection '{collection}' is not what was sent to it: {lost} of "
-            f"{total} points differ; see that nothing else writes to it or to {source.location}, "
-            "and run this again"
+            f"{target.location}: collection '{collection}' differs from what was sent to it in "
+            f"{lost} of {total} points; make sure that nothing else writes to it or to "
+            f"{source.location}, and run this again"
         )
     extra = sum(map(len, alone.values())) - len(stale)
     seconds = time.perf_counter() - started

@@ -78,8 +78,8 @@ def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int
     expected = known or next(iter(lengths), 0)
     if not expected:
         raise ConfigurationError(
-            f"{where} does not exist yet and would get parents only, without a vector to make it "
-            "by; add them together with their children"
+            f"{where} does not exist yet and cannot be created from parents alone, which have no "
+            f"vectors; add them together with their children"
         )
     for length in lengths:
         if length != expected:

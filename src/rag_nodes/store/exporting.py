@@ -125,6 +125,6 @@ def _vacant(folder: str | Path) -> Path:
     place = Path(folder).expanduser().resolve()
     if place.exists() and (not place.is_dir() or any(place.iterdir())):
         raise ConfigurationError(
-            f"{place}: this is no empty folder; name a new folder, or delete this one first"
+            f"{place}: this is not an empty folder; name a new folder, or delete this one first"
         )
     return place

@@ -106,8 +106,8 @@ class Filter:
         first, last = self.pages
         if not 1 <= first <= last:
             raise ConfigurationError(
-                f"pages {first} to {last} are no range; pages count from 1 and the first must not "
-                "exceed the last"
+                f"pages {first} to {last} are not a range; pages count from 1 and the first must "
+                "not exceed the last"
             )
 
     def within(self, document_ids: str | Sequence[str] | None) -> Filter:

@@ -88,8 +88,8 @@ class Store(Catalogue):
             if found and not found.layout.is_ours:
                 raise StoreForeignError(
                     f"{self.engine.place(collection)} was written by another program and lacks "
-                    f"vector '{DENSE}' or '{SPARSE}'; it can be asked, and written to by that "
-                    "program; choose another name for ours"
+                    f"vector '{DENSE}' or '{SPARSE}'; it can be searched, but only that program "
+                    f"may write to it; choose another name for ours"
                 )
             known = found.layout.size if found else None
             length = agreed_length(points, known, self.engine.place(collection))

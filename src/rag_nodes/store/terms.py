@@ -83,7 +83,7 @@ def _check_finite(key: str, how: str, value: Any) -> None:
     """Refuse what is equal to nothing, not even to itself, and what JSON cannot hold."""
     for member in _listed(value):
         if isinstance(member, float) and not math.isfinite(member):
-            raise _incomparable(key, how, value, f"{member} is no finite number")
+            raise _incomparable(key, how, value, f"{member} is not a finite number")
 
 
 def _listed(value: Any) -> list[Any]:

@@ -45,8 +45,8 @@ def _matrix(vectors: Sequence[Sequence[float]]) -> NDArray[np.float64]:
         packed = b"".join([pack(*vector) for vector in vectors])
     except (StructError, TypeError) as error:  # such as None in place of a vector
         raise DimensionError(
-            "the embedding model returned vectors of different lengths, or what are no numbers; "
-            "use one model throughout"
+            "the embedding model returned vectors of different lengths, or values that are not "
+            "numbers; use one model throughout"
         ) from error
     return np.frombuffer(packed).reshape(len(vectors), -1)
 

@@ -182,7 +182,7 @@ def test_mistakes_with_a_stream_are_named(
     with served.stream(QUESTION) as stream:
         with pytest.raises(ConfigurationError, match="no parser 'semantics'"):
             stream.cancel("semantics")
-        with pytest.raises(ConfigurationError, match="not answered yet"):
+        with pytest.raises(ConfigurationError, match="did not answer yet"):
             stream.report()
 
 

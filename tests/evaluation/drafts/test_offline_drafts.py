@@ -119,7 +119,7 @@ def test_documents_without_questions_as_headings_are_an_error_with_a_remedy(text
 
 
 def test_questions_with_answers_of_a_word_are_not_said_to_be_no_questions() -> None:
-    with pytest.raises(DatasetError, match="a question that one section answers in at least 8 wor"):
+    with pytest.raises(DatasetError, match="a question whose section has an answer of at least 8"):
         drafted("## Is the ferry free on Sundays?\n\nYes.")
 
 

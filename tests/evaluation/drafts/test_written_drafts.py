@@ -122,7 +122,7 @@ def test_no_more_are_written_than_asked_for_and_the_same_ones_again() -> None:
         (lambda _, plain: plain.update(quote="The gull nests in a place nobody knows.")
          if plain.get("quote") else None, "the quote is not in the passage"),
         (lambda prompt, plain: plain.update(answers=[*sources(prompt)])
-         if "answers" in plain else None, "answered elsewhere"),
+         if "answers" in plain else None, "other passages answer it"),
         (lambda _, plain: plain.update(answers=[]) if "answers" in plain else None,
          "does not find the answer"),
         (lambda _, plain: plain.update(question="What does the source say of nests?")

@@ -292,8 +292,8 @@ def test_a_vector_store_without_texts_is_refused_with_its_remedy() -> None:
 
     bare = Bare("theirs", client=memory_client())
     (column,) = ask({"mine": bare}).columns
-    assert "give the VectorStoreIndex that knows them" in str(column.error)
-    with pytest.raises(ConfigurationError, match="no splitter"):
+    assert "pass the VectorStoreIndex that holds them" in str(column.error)
+    with pytest.raises(ConfigurationError, match="not a splitter"):
         Comparison({"mine": object()})
 
 

@@ -146,10 +146,10 @@ def test_unpicklable_arguments_are_errors_that_name_them(
     processes: Executor,
 ) -> None:
     limited = LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1))
-    said = "^LettersEmbedding cannot be pickled .* go without workers"
+    said = "^LettersEmbedding cannot be pickled .* run without workers"
     with pytest.raises(ConfigurationError, match=said):
         list(processes.run(units.twice, limited, range(3)))
-    with pytest.raises(ConfigurationError, match="<lambda> is no function of a module"):
+    with pytest.raises(ConfigurationError, match="<lambda> is not a function of a module"):
         list(processes.run(units.twice, lambda: 0, range(3)))
 
 
@@ -182,7 +182,7 @@ def test_processes_that_die_before_they_begin_end_the_run(
 ) -> None:
     monkeypatch.setattr(executors, "_BARREN", 0)  # each takes seconds to start on Ray
     monkeypatch.setattr(processes, "workers", 1)
-    with pytest.raises(EngineError, match=r"die before they begin \((exit code 3|lost by Ray)"):
+    with pytest.raises(EngineError, match=r"end before they start \((exit code 3|lost by Ray)"):
         list(processes.run(units.twice, units.Unborn(), range(3)))
 
 

@@ -68,7 +68,7 @@ def test_a_cluster_is_shown_the_token_that_is_there(
 def test_an_address_where_somebody_else_is_fails_at_once() -> None:
     with (
         answering(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address,
-        pytest.raises(EngineError, match=rf"{address} is no Ray cluster"),
+        pytest.raises(EngineError, match=rf"{address} is not a Ray cluster"),
     ):
         ray_session(address).__enter__()
 
@@ -95,7 +95,7 @@ def test_a_cluster_that_cannot_be_joined_is_given_up_soon_and_says_how_it_could_
         ray_session(address).__enter__()
     assert str(caught.value) == (
         f"the cluster at {address} cannot be joined: Failed to connect: AuthenticationError: wrong "
-        f"token; run this on a machine that `ray start --address={address}` has made part of it, "
+        f"token; run this on a machine that joined it with `ray start --address={address}`, "
         "with its token in RAY_AUTH_TOKEN"
     )
     assert max(patience) <= 10

@@ -130,7 +130,7 @@ def test_missing_and_wrong_arguments_of_queries_are_reported(
         *(({"alpha": n}, "alpha is a number") for n in (-0.1, 1.1, float("nan"), True)),
         ({"mode": MODE.MMR, "mmr_threshold": 7}, "mmr_threshold is a number from 0 to 1"),
         *(
-            ({"filters": one("year", value, operator)}, "nan is no finite number")
+            ({"filters": one("year", value, operator)}, "nan is not a finite number")
             for operator, value in (("==", float("nan")), ("in", [float("nan")]))
         ),
         ({"filters": one("year", [2020], ">")}, "cannot compare"),

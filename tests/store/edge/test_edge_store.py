@@ -110,7 +110,7 @@ def test_a_batch_with_one_bad_point_stores_none_of_it(
             store.add(collection, [make_node("short", [1.0])])
         named = make_node("named", X)
         named.id_ = "chapter-1"
-        with pytest.raises(ConfigurationError, match="is no UUID"):
+        with pytest.raises(ConfigurationError, match="is not a UUID"):
             store.add(collection, [named])
         assert store.count(collection) == 1
 

@@ -100,7 +100,7 @@ def refuse_unknown_variables(settings_cls: type[BaseSettings]) -> None:
         for name in names:
             if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
                 raise ConfigurationError(
-                    f"{place}: {name} is no setting{_suggestion(name.upper(), known)}"
+                    f"{place}: {name} is not a setting{_suggestion(name.upper(), known)}"
                 )
 
 
@@ -111,7 +111,7 @@ def readable(error: ValidationError, settings_cls: type[BaseSettings]) -> str:
     for problem in error.errors(include_input=False, include_url=False, include_context=False):
         name = ".".join(map(str, problem["loc"])) or "settings"
         if problem["type"] == "extra_forbidden":
-            lines.append(f"{name} is no setting{_suggestion(name, known)}")
+            lines.append(f"{name} is not a setting{_suggestion(name, known)}")
         else:
             lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}")
     return "; ".join(lines)

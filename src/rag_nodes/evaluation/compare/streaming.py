@@ -126,7 +126,7 @@ class ComparisonStream:
         running = [name for name in self._texts if name not in self._ends]
         if running:
             raise ConfigurationError(
-                f"{', '.join(running)} not answered yet; read the stream to its end first"
+                f"{', '.join(running)} did not answer yet; read the stream to its end first"
             )
         columns = tuple(self._column(name) for name in self._texts)
         last = max(ended for _, ended in self._ends.values())

@@ -72,8 +72,9 @@ def draft_questions(
     questions = _asked(given)
     if not questions:
         raise DatasetError(
-            f"no heading in {len(given)} document(s) is a question that one section answers in at "
-            f"least {MIN_WORDS} words, and without a model nothing else is drafted: {_REMEDY}"
+            f"no heading in {len(given)} document(s) is a question whose section has an answer "
+            f"of at least {MIN_WORDS} words, and without an LLM only such headings become "
+            f"drafts: {_REMEDY}"
         )
     chosen = sorted(evenly(len(questions), seed)[:count])
     return Dataset("drafts", tuple(given), tuple(questions[at] for at in chosen))

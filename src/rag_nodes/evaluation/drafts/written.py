@@ -158,7 +158,7 @@ def write_questions(
     if not writer.written:
         why = Counter(refusal.reason for refusal in writer.refused).most_common(1)
         raise DatasetError(
-            f"{llm.metadata.model_name} wrote no question that could be believed"
+            f"{llm.metadata.model_name} wrote no usable question"
             + (f", most often: {why[0][0]}" if why else "; the documents hold too little prose")
         )
     questions = tuple(question for _, question in sorted(writer.written.items()))[:count]
@@ -221,14 +221,14 @@ class _Writer:
         if found is None:
             raise _RefusedError("the quote is not in the passage")
         if draft.question.casefold() in self._asked:
-            raise _RefusedError("asked already")
+            raise _RefusedError("the question was asked before")
         self._asked.add(draft.question.casefold())
         start = place.span.start
         sentence = Place(place.document, Span(start + found.start, start + found.end))
         gold = sentence if self._answers == "sentence" else place
         golds = copies(gold, self._texts)
         if not golds:
-            raise _RefusedError("the quote stands all over")
+            raise _RefusedError("the quote is in too many places")
         mixed = [*self._closest(draft.question, place, golds), place]
         random.Random(f"{self._seed} {draft.question}").shuffle(mixed)  # noqa: S311 -- the same again
         said = await self._answer(FoundAnswers, _TRY, mixed, draft.question)
@@ -236,7 +236,7 @@ class _Writer:
         if said is None or own not in said.answers:
             raise _RefusedError("the model does not find the answer in the passage")
         if set(said.answers) != {own}:
-            raise _RefusedError("answered elsewhere, too")
+            raise _RefusedError("other passages answer it, too")
         passages = tuple((Passage(self._documents[at].id_, span),) for at, span in golds)
         kept = drafted(draft.question, self._text(gold), passages, WRITTEN)
         self.written[place, draft.question] = kept

@@ -74,11 +74,15 @@ class _Nothing(Engine):
 
     def create(self, name: str, layout: Layout) -> NoReturn:  # noqa: ARG002
         """Refused."""
-        raise ConfigurationError(f"{self.location} is searched as it stands; write to it yourself")
+        raise ConfigurationError(
+            f"{self.location} is only searched here; write to it outside of the comparison"
+        )
 
     def drop(self, name: str) -> NoReturn:  # noqa: ARG002
         """Refused."""
-        raise ConfigurationError(f"{self.location} is searched as it stands; write to it yourself")
+        raise ConfigurationError(
+            f"{self.location} is only searched here; write to it outside of the comparison"
+        )
 
 
 class FoundStore(Store, ABC):
@@ -156,7 +160,7 @@ class _OfLlamaIndex(FoundStore):
             placing.learn(given.docstore.docs.values())
         if self.embeds and not given.stores_text:
             raise ConfigurationError(
-                f"{self._what} stores no texts: give the VectorStoreIndex that knows them"
+                f"{self._what} stores no texts: pass the VectorStoreIndex that holds them"
             )
 
     def _asked(self, query: Query) -> list[Hit]:
@@ -175,7 +179,7 @@ class _OfLlamaIndex(FoundStore):
         if isinstance(given, BasePydanticVectorStore):
             if query.vector is None:
                 raise ConfigurationError(
-                    f"{self._what} is searched by an embedding: choose mode hybrid or dense"
+                    f"{self._what} can only be searched by embeddings: choose mode hybrid or dense"
                 )
             asked = VectorStoreQuery(
                 list(query.vector), similarity_top_k=query.limit, query_str=text
@@ -272,7 +276,7 @@ def found_store(given: object, placing: Placing) -> FoundStore:
         return _Collection(given, placing)
     if not finds(given):
         raise ConfigurationError(
-            f"{type(given).__name__} finds nothing: give a retriever, query engine, index or "
+            f"{type(given).__name__} cannot be searched: pass a retriever, query engine, index or "
             "vector store of LlamaIndex, or a collection"
         )
     kind = _Engine if isinstance(given, BaseQueryEngine) else _OfLlamaIndex

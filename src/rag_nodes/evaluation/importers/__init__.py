@@ -112,9 +112,9 @@ def _misplaced(path: Path) -> Iterator[None]:
         raise
     except (AttributeError, LookupError, RecursionError, TypeError, ValueError) as error:
         raise DatasetError(
-            f"{path} cannot be read as a question file: its values are not where its format has "
-            "them. Expected are the columns or keys question and quote, and optionally file, page "
-            "and kind"
+            f"{path} cannot be read as a question file: its values are not where the format "
+            f"expects them. It needs the columns or keys question and quote; file, page and kind "
+            f"are optional"
         ) from error
 
 
@@ -141,7 +141,9 @@ def plain_of(dataset: Dataset) -> dict[str, Any]:
         ConfigurationError: they are probes, which nobody asks.
     """
     if dataset.probed:
-        raise ConfigurationError("probes are no questions and stand in no file; draft questions")
+        raise ConfigurationError(
+            "probes are not questions and cannot be saved; draft questions instead"
+        )
     called = Counter(dataset.names.values())
     names = {
         document: name if called[name] == 1 else document

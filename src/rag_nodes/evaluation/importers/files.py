@@ -86,7 +86,9 @@ def _json(text: str, where: str) -> Any:
         if _HALF in text.lower():
             plain = json.loads(encodable(json.dumps(plain, ensure_ascii=False)))
     except RecursionError:
-        raise DatasetError(f"{where} is nested too deeply; a list of questions is flat") from None
+        raise DatasetError(
+            f"{where} is nested too deeply; write a flat list of questions"
+        ) from None
     except ValueError as error:
         raise DatasetError(f"{where} is not valid JSON: {error}") from error
     return plain

@@ -83,7 +83,9 @@ class _Documents:
     def question(self, labelled: Labelled) -> Question:
         """A question with the places of its answers."""
         if not labelled.text:
-            raise _UnknownError("there is no question; write one, in each row of merged cells, too")
+            raise _UnknownError(
+                "the question is missing; write it into every row, also for merged cells"
+            )
         named = (document.id for name in labelled.within or () for document in self._named(name))
         within = tuple(dict.fromkeys(named)) or None
         answers: list[list[Place]] = []
@@ -100,7 +102,7 @@ class _Documents:
         )
         if not reachable(gold, within):
             raise _UnknownError(
-                "its answer is in none of the documents that it searches; name that one too"
+                "none of the documents that it searches contains its answer; name that document too"
             )
         surest = max(min(found.confidence for found in answer) for answer in answers)
         return Question(
@@ -211,8 +213,8 @@ def _in_order(
     ]
     if not chains:
         raise _UnknownError(
-            "the parts of it around the ellipsis do not stand in this order in one document; "
-            "quote one passage without leaving words out"
+            "no document has the parts around the ellipsis in this order; quote one passage "
+            "without leaving words out"
         )
     *_, spans, document = min(chains, key=lambda chain: chain[:2])
     return [[document.at(span)] for span in spans]
@@ -229,7 +231,7 @@ def _page(quote: Quote, documents: Sequence[SearchedDocument]) -> Place:
             document for document in documents if document.pages(quote.pages).length
         ] or documents[:1]
     if len(documents) != 1:
-        raise _UnknownError("a page alone may be one of any document; name the file")
+        raise _UnknownError("a page number alone does not name a document; name the file")
     span = documents[0].pages(quote.pages)
     if not span.of(documents[0].text).strip():
         raise _UnknownError(

@@ -199,8 +199,8 @@ class Dispatcher(Executor):
             self._barren += 1
             if self._barren > self.workers + _BARREN:
                 raise EngineError(
-                    f"workers die before they begin ({death.reason}); look at free memory and "
-                    "processes, or go without workers"
+                    f"workers end before they start ({death.reason}); check free memory and the "
+                    f"process limit, or run without workers"
                 )
             self._again.append(flight)
             return None

@@ -85,8 +85,8 @@ class Pool(Dispatcher):
             return Death(str(error), begun=bool(parts), part=parts[-1] if parts else None)
         except OSError as error:
             raise EngineError(
-                f"a worker could not be started ({error}); look at free memory and at how many "
-                "processes may run, or ask for fewer workers"
+                f"a worker could not be started ({error}); check free memory and the process "
+                f"limit, or use fewer workers"
             ) from error
         return pickle.loads(outcome)  # type: ignore[no-any-return]  # noqa: S301 -- our own process
 

@@ -61,7 +61,7 @@ class Ray(Dispatcher):
     def __init__(self, workers: int | None = None, *, address: str, num_gpus: float = 0.0) -> None:
         super().__init__(workers)
         if num_gpus < 0:
-            raise ConfigurationError(f"num_gpus must not be negative, and is {num_gpus}")
+            raise ConfigurationError(f"num_gpus must be at least 0, not {num_gpus}")
         if find_spec("ray") is None:  # before a store is made, or a file read
             raise MissingExtraError("ray", "ray")
         self.address, self.num_gpus = address, num_gpus
@@ -92,8 +92,8 @@ class Ray(Dispatcher):
         except errors.RayError as error:
             if not self._ray.cluster_resources():
                 raise EngineError(
-                    "Ray's own process has ended, and with it all workers; look at free memory, "
-                    "and run this again"
+                    "Ray's own process has ended, and with it all workers; check free memory and "
+                    "run this again"
                 ) from error
             return Death(f"lost by Ray: {type(error).__name__}", self._can_begin())
 
@@ -159,8 +159,8 @@ def ray_session(address: str) -> Iterator[Any]:
                 except Exception as error:
                     why = ": ".join(_words(cause) for cause in (error, error.__cause__) if cause)
                     raise EngineError(
-                        f"the cluster at {address} cannot be joined: {why}; run this on a machine "
-                        f"that `ray start --address={address}` has made part of it, with its "
+                        f"the cluster at {address} cannot be joined: {why}; run this on a "
+                        f"machine that joined it with `ray start --address={address}`, with its "
                         "token in RAY_AUTH_TOKEN"
                     ) from error
         yield ray
@@ -196,8 +196,8 @@ def _probe(address: str) -> None:
     port = number_in(digits, _PORT_DIGITS)
     if not host or "/" in host or port is None:
         raise ConfigurationError(
-            f"'{address}' is no address of a Ray cluster; give host:port of its head, such as "
-            "10.0.0.5:6379, on a machine that `ray start` has made part of it"
+            f"'{address}' is not the address of a Ray cluster; give host:port of its head, such "
+            f"as 10.0.0.5:6379, on a machine that joined it with `ray start`"
         )
     try:
         with socket.create_connection((host.strip("[]"), port), timeout=_PROBE) as probe:
@@ -206,7 +206,7 @@ def _probe(address: str) -> None:
     except (OSError, OverflowError) as error:
         raise EngineError(f"no Ray cluster answers at {address} ({error}); {_REMEDY}") from error
     if greeting[3:4] != _SETTINGS:
-        raise EngineError(f"the server at {address} is no Ray cluster; {_REMEDY}")
+        raise EngineError(f"the server at {address} is not a Ray cluster; {_REMEDY}")
 
 
 def _words(error: BaseException) -> str:

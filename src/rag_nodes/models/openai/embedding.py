@@ -116,6 +116,6 @@ class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
         # Their squares are summed in the 32 bits of a store, where more is infinite.
         if not (sizes < _LARGEST).all() or not sizes.any():
             raise ModelResponseError(
-                f"{self._here}: a vector that nothing can be compared with (NaN, infinite, "
-                "beyond a store, or all zeros); restart the server or choose another model"
+                f"{self._here}: an unusable vector (NaN, infinite, too large for a store, or all "
+                f"zeros); restart the server or choose another model"
             )

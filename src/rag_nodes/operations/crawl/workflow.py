@@ -196,7 +196,7 @@ def _check_crawl(crawl: Path) -> None:
     # The suffix decides which reader is used; any other would make one page of all of it.
     if crawl.suffix.lower() not in COLLECTIONS:
         raise UnsupportedFileError(
-            crawl, "not a crawl by its name", f"let it end in {' or '.join(COLLECTIONS)}"
+            crawl, "not a crawl by its name", f"rename it to end in {' or '.join(COLLECTIONS)}"
         )
 
 

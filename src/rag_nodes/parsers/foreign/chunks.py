@@ -48,7 +48,7 @@ def check_splitter(splitter: Any) -> None:
         return
     if isinstance(splitter, TransformComponent) or _method(splitter) is None:
         raise ConfigurationError(
-            f"{type(splitter).__name__} is no splitter: give a NodeParser or TextSplitter of "
+            f"{type(splitter).__name__} is not a splitter: give a NodeParser or TextSplitter of "
             "LlamaIndex, or an object with split_text(text) or chunk(text)"
         )
 
@@ -68,7 +68,7 @@ def pieces_of(splitter: Any, text: str) -> list[ForeignChunk]:
         raise
     except (Exception, SystemExit) as error:
         raise ParseError(
-            f"{class_path(splitter)} failed: {kind_of(error)}; mend the splitter, or leave it out"
+            f"{class_path(splitter)} failed: {kind_of(error)}; fix the splitter, or leave it out"
         ) from error
 
 
@@ -90,7 +90,7 @@ def _pieces(splitter: Any, text: str) -> list[ForeignChunk]:
     given = method(text) if method else None
     if not isinstance(given, Iterable):
         raise ParseError(
-            f"{class_path(splitter)} gave no list of chunks, but {type(given).__name__}"
+            f"{class_path(splitter)} returned {type(given).__name__}, not a list of chunks"
         )
     found = [_piece(splitter, piece) for piece in given]
     return [piece for piece in found if piece.text.strip()]
@@ -123,7 +123,9 @@ def _piece(splitter: Any, given: Any) -> ForeignChunk:
         return ForeignChunk(given)
     text = getattr(given, "text", getattr(given, "page_content", None))
     if not isinstance(text, str):
-        raise ParseError(f"{class_path(splitter)} gave a {type(given).__name__}, which has no text")
+        raise ParseError(
+            f"{class_path(splitter)} returned a {type(given).__name__}, which has no text"
+        )
     return ForeignChunk(
         text, _claim(getattr(given, "start_index", None), getattr(given, "end_index", None))
     )

@@ -232,7 +232,7 @@ def _check(connection: sqlite3.Connection, path: Path) -> None:
         raise LedgerError(
             f"{path}: another release of rag_nodes wrote this ledger (version {version}, and this "
             f"one reads {VERSION}); move it away, with {path.name}-wal beside it, and ingest "
-            "again, which makes it again from the store; or name another file"
+            "again, which rebuilds it from the store; or name another file"
         )
 
 

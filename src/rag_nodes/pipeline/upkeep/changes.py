@@ -147,8 +147,8 @@ def _meant(corpus: str, word: str, listed: Sequence[ListedDocument]) -> list[Lis
     if named or inside:
         return named or inside
     raise DocumentMissingError(
-        f"{word}: no document of corpus '{corpus}' is this; {command('list', corpus)} shows those "
-        "there are"
+        f"{word}: corpus '{corpus}' has no such document; {command('list', corpus)} shows its "
+        f"documents"
     )
 
 

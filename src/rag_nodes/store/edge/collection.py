@@ -233,7 +233,7 @@ class Collection(EngineCollection):
             own = UUID(int=int(node_id)) if node_id.isdecimal() else UUID(node_id)
         except ValueError as error:
             raise ConfigurationError(
-                f"{self.where}: node id '{node_id}' is no UUID, and Qdrant takes nothing else; "
+                f"{self.where}: node id '{node_id}' is not a UUID, and Qdrant accepts only UUIDs; "
                 "give your nodes ids such as str(uuid.uuid4())"
             ) from error
         if self._tenant:

@@ -115,7 +115,7 @@ def check_ours(path: Path) -> None:
     if found := sorted(entry.name for entry in path.iterdir() if entry.name not in _NOBODYS):
         more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
         raise StoreForeignError(
-            f"{path}: this folder is no store of rag_nodes, and holds "
+            f"{path}: this folder is not a store of rag_nodes and holds "
             f"{', '.join(found[:_NAMED])}{more}; choose a new or an empty folder for the store"
         )
 

@@ -111,8 +111,8 @@ def _check_key(url: str, api_key: str | None, options: ServerOptions) -> None:
     here = is_loopback(host) or host.endswith(".localhost")  # RFC 6761, 6.3
     if not (parts.scheme == "https" or here or options.trusted_network):
         raise ConfigurationError(
-            f"{shown(url)}: the API key would cross the network in plain text, for all on the way "
-            "to read; use https://, or, where nobody else is on that network, set the store "
+            f"{shown(url)}: the API key would cross the network in plain text, where others can "
+            f"read it; use https://, or, if the network is yours alone, set the store "
             "option trusted_network=true"
         )
 
