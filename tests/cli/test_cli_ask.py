@@ -18,6 +18,8 @@ from rag_nodes.operations.run import QuestionAsked
 from rag_nodes.query import Delta, Filter
 
 HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
+FERRY = HANDBOOK.with_name("ferry.pdf")
+QUIET = "When do quiet hours begin?"
 SAND = "When must the sand filter be rinsed backwards?"
 
 
@@ -240,6 +242,13 @@ def test_retrieved_chunks_and_selected_sentences_are_both_shown(
 ) -> None:
     shown = command("compare", manual, "--ask", "How much water?", "-p", "sentence-window").stdout
     assert "read with it, " in shown
+
+
+def test_chunks_name_each_cited_source_once_and_no_other(command: Command) -> None:
+    ended = command("compare", FERRY, "--ask", QUIET, "-p", "recursive", "--chunks", 20)
+    listed = re.findall(r"^ *\[(\d+)\] ferry", ended.stdout, re.MULTILINE)
+    assert listed
+    assert sorted(re.findall(r"· source \[(\d+)\]", ended.stdout)) == listed
 
 
 # --- follow-up questions ------------------------------------------------------------------------

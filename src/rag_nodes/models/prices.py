@@ -20,8 +20,8 @@ PRICES: dict[str, tuple[float, float]] = {
     "text-embedding-3-small": (0.02, 0.0),
     "text-embedding-ada-002": (0.10, 0.0),
 }
-"""US dollars per million tokens read and written, as OpenAI listed them in 2025. `[answers.prices]`
-of `rag_nodes.toml` and `QueryOptions.prices` win over it."""
+"""US dollars per million tokens by model, as (input, output): OpenAI's list prices of 2025.
+`[answers.prices]` of `rag_nodes.toml` and `QueryOptions.prices` win over it."""
 _MILLION = 1_000_000
 """Tokens that a price is for."""
 _LEAST_SHOWN = 0.0001

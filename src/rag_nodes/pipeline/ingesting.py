@@ -95,7 +95,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         corpus: name of the document set; every corpus has its own collections.
         limits: what one file may cost; None for the defaults.
         progress: called after every step, never from two threads at once.
-        prices: US dollars per million tokens by embedding model, over the built-in table.
+        prices: US dollars per million tokens by embedding model, each as `(input, 0)`, see
+            `QueryOptions.prices`.
         ledger: of the store, or where it lies; None for that in its default place, see `Ledger.of`.
             Files that did not change since they were written down there are not opened.
         ttl: hours after which web pages are due again though their file did not change; 0 for
@@ -279,7 +280,8 @@ def ingest_from_store(  # noqa: PLR0913 - options of one call, all but two with 
         embed_model: instead of `models`.
         corpus: name of the document set.
         progress: called after every step.
-        prices: US dollars per million tokens, over the built-in table.
+        prices: US dollars per million tokens by embedding model, each as `(input, 0)`, see
+            `QueryOptions.prices`.
         ledger: of the store.
         dry_run: only count and price what would be done.
         executor: does it with several processes.

@@ -67,7 +67,7 @@ class FollowUp(NamedTuple):
         question: the user's question, as typed.
         turns: earlier questions, each with its answer; oldest first.
         models: the LLM condenses the question.
-        prices: US dollars for a million tokens in and out, by model.
+        prices: US dollars per million tokens by model, see `QueryOptions.prices`.
         is_explicit: combine the question with the previous one if no LLM condenses it.
     """
 
@@ -148,7 +148,7 @@ def standalone(
             else the earlier question itself.
         turns: earlier questions as they were searched for, each with its answer; oldest first.
         models: the LLM condenses a follow-up.
-        prices: US dollars for a million tokens in and out, by model.
+        prices: US dollars per million tokens by model, see `QueryOptions.prices`.
 
     Raises:
         ConfigurationError: there is no earlier question, or it is blank.

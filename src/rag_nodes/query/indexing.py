@@ -103,7 +103,7 @@ def indexed(  # noqa: PLR0913 - options of one call, all but five with defaults
         models: `models.embedding` embeds the chunks; what its cache knows, it is not asked for.
         name: of the parser in progress, errors and outcome.
         progress: hears of every step, and may raise to end the work.
-        prices: US dollars per million tokens by embedding model, over the built-in table.
+        prices: US dollars per million tokens by embedding model, see `QueryOptions.prices`.
         before: documents whose chunks need no splitting and no embedding.
 
     Raises:

@@ -191,8 +191,9 @@ class QueryOptions:
         step_factor: budget and `top_k` are multiplied by it for such questions; None for
             `STEP_FACTOR`, and in a `Comparison`, where every question gets the same, for 1.
         context_window: tokens of prompt and answer together; None for what the model says.
-        prices: US dollars per million tokens read and written, by model name; they win over
-            the built-in table.
+        prices: US dollars per million tokens by model name, each as `(input, output)`:
+            `{"gpt-4o-mini": (0.15, 0.6)}`. They win over the built-in table
+            (`rag_nodes.models.prices.PRICES`); the cost of a model in neither is None.
         cache_ttl_hours: how long a question's embedding is remembered; 0 for not at all.
         retrieval_only: show what would be read and answer nothing.
 

@@ -257,9 +257,10 @@ def _remarks(answer: Answer) -> Iterator[RenderableType]:
 
 
 def _chunks(answer: Answer, shown: int, width: int) -> list[RenderableType]:
-    """The best hits: rank, similarity, page, tokens, the source made of it, and how it begins.
+    """The best hits: rank, similarity, page, tokens, and how it begins.
 
-    Words alone give scores, and embeddings similarities.
+    Words alone give scores, and embeddings similarities. Only the first chunk of a cited source
+    has its number: a source can be made of several chunks.
     """
     if not shown:
         return []
@@ -273,11 +274,15 @@ def _chunks(answer: Answer, shown: int, width: int) -> list[RenderableType]:
         for source in answer.sources
         for hit in (*source.copies, *source.hits)
     }
+    unnamed: set[int | None] = {citation.number for citation in answer.citations}
     line = max(20, width - 4)
     grid = numbered()
     for hit in answer.hits[:shown]:
+        number = numbers.get(hit.rank)
+        use = "over budget" if number is None else f"source [{number}]" * (number in unnamed)
+        unnamed.discard(number)
         above = heading(hit.found.metadata.get(HEADING_PATH) or ())
-        lines: list[RenderableType] = [_facts_of(hit, numbers.get(hit.rank))]
+        lines: list[RenderableType] = [_facts_of(hit, use)]
         lines += [plain(shortened(above, line), "italic")] if above else []
         lines.append(plain(shortened(hit.found.text, 2 * line - _RAGGED), "dim"))
         if also := also_at(OtherPlace.of(node, 0, len(node.text)) for node in hit.also):
@@ -299,7 +304,7 @@ def _read(answer: Answer, hit: Hit) -> str:
     return f"read with it, {tokens}: {' … '.join(excerpt.text for excerpt in excerpts)}"
 
 
-def _facts_of(hit: Hit, number: int | None) -> Text:
+def _facts_of(hit: Hit, use: str) -> Text:
     metadata = hit.found.metadata
     if hit.similarity is None:
         said = Text(f"score {hit.score:.2f}", style="bold")
@@ -312,7 +317,7 @@ def _facts_of(hit: Hit, number: int | None) -> Text:
         shortened(display_name(metadata), _NAME),
         pages(metadata.get(PAGE_START), metadata.get(PAGE_END)),
         f"{tokens:,} tokens" if tokens is not None else "",
-        f"source [{number}]" if number is not None else "over budget",
+        use,
     ):
         if fact:
             said.append(f" · {fact}", style="not bold")
