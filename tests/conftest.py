@@ -9,9 +9,13 @@ import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from rag_nodes.store import Store
 
 settings.register_profile(
     "default",
@@ -78,3 +82,12 @@ def heard_logger() -> None:
     ours = logging.getLogger("rag_nodes")
     ours.setLevel(logging.NOTSET)
     ours.propagate = True
+
+
+@pytest.fixture
+def store() -> "Iterator[Store]":
+    """Open an empty store in memory."""
+    from rag_nodes.store import open_store
+
+    with open_store() as opened:
+        yield opened

@@ -12,6 +12,7 @@ from fixtures_app import collecting
 from openai_server import OpenAIServer
 from playwright.sync_api import Browser, Page
 from pydantic import SecretStr
+from visits import DIARY, Visitor, visiting, written
 
 from rag_nodes.core.settings import Settings
 
@@ -40,6 +41,13 @@ def _undecided() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr("rag_nodes.apps.visitors.deciding.QUIET", 3600.0)
         yield
+
+
+@pytest.fixture
+def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
+    with visiting(settings) as visitor:
+        visitor.load(written(tmp_path / "diary.md", DIARY))
+        yield visitor
 
 
 @pytest.fixture(scope="session")

@@ -1,7 +1,6 @@
 """Columns: presets, the operator's own, the baseline, options, and the context they share."""
 
 import re
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
 from plant import MANUAL, QUESTION
 from splitters import Given, WindowSplitter
-from visits import DIARY, Visitor, visiting, written
+from visits import Visitor, visiting, written
 
 from rag_nodes.apps.visitors.columns import (
     FIRST,
@@ -57,13 +56,6 @@ def given(monkeypatch: pytest.MonkeyPatch) -> None:
         read(self, *args, **{**options, "documents": {GIVEN: DOCUMENT}})
 
     monkeypatch.setattr(PageSession, "__init__", with_document)
-
-
-@pytest.fixture
-def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
-    with visiting(settings) as visitor:
-        visitor.load(written(tmp_path / "diary.md", DIARY))
-        yield visitor
 
 
 def test_a_new_visitor_compares_three_presets_with_the_default_of_llama_index() -> None:

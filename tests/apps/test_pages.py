@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hostile_views import PAYLOADS
-from visits import DIARY, Visitor, visiting, written
+from visits import Visitor, visiting, written
 
 from rag_nodes.core.settings import Settings
 
@@ -19,13 +19,6 @@ def ferry() -> Iterator[Visitor]:
     with visiting(Settings(embedding="lexical", llm="extractive")) as visitor:
         visitor.load(FERRY)
         visitor.ask(QUIET)
-        yield visitor
-
-
-@pytest.fixture
-def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
-    with visiting(settings) as visitor:
-        visitor.load(written(tmp_path / "diary.md", DIARY))
         yield visitor
 
 

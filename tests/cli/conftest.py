@@ -2,7 +2,7 @@
 
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from rich.console import Console
+from store import qdrant_server
 from terminals import terminal
 
 from rag_nodes.cli.invocation import Invocation
@@ -71,6 +72,22 @@ def invoked(*arguments: object) -> Ended:
     with redirect_stdout(io.StringIO()) as said, redirect_stderr(io.StringIO()) as complained:
         code = run([str(argument) for argument in arguments])
     return Ended(code, said.getvalue(), complained.getvalue())
+
+
+def failing(error: BaseException) -> Callable[..., Any]:
+    """Return a function that raises an error, whatever it is called with."""
+
+    def fail(*_: object, **__: object) -> None:
+        raise error
+
+    return fail
+
+
+@pytest.fixture
+def url() -> Iterator[str]:
+    """Serve an empty store and return its address."""
+    with qdrant_server.serve() as double:
+        yield double.url
 
 
 @pytest.fixture

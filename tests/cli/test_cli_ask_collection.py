@@ -1,6 +1,5 @@
 """`ask --collection`: a collection is asked by its name, or on a server by an alias of it."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -9,19 +8,12 @@ from llama_index.core.schema import TextNode
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
-from store import qdrant_server as _server
 from tests.cli.conftest import Command
 
 from rag_nodes.models import get_embedding
 from rag_nodes.operations import ExitCode
 
 QUESTION = "How much does the tank hold?"
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with _server.serve() as double:
-        yield double.url
 
 
 def ingested(command: Command, manual: Path, place: object) -> dict[str, str]:

@@ -2,26 +2,17 @@
 
 import signal
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from types import ModuleType
-from typing import Any
 
 import pytest
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, failing
 
 from rag_nodes.cli import main
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.run import Run
 from rag_nodes.operations.workspace.session import Session
-
-
-def failing(error: BaseException) -> Callable[..., Any]:
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    return fail
 
 
 @pytest.mark.parametrize(

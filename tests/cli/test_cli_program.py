@@ -7,12 +7,10 @@ import os
 import subprocess
 import sys
 import tomllib
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
-from tests.cli.conftest import Command
+from tests.cli.conftest import Command, failing
 
 from rag_nodes.cli.failures import exit_code_of
 from rag_nodes.core import errors
@@ -24,13 +22,6 @@ from rag_nodes.parsers import PRESETS
 
 COMMANDS = ("app", "ask", "chunk", "compare", "ingest", "parsers")
 CANARY = "sk-canary-7f3a9"
-
-
-def failing(error: BaseException) -> Callable[..., Any]:
-    def fail(*_: object, **__: object) -> None:
-        raise error
-
-    return fail
 
 
 def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:

@@ -1,24 +1,16 @@
 """`rag-nodes store push`: a store is copied to a server and back."""
 
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
 import pytest
 from qdrant_client import QdrantClient
-from store import qdrant_server as _server
 from tests.cli.conftest import Command
 
 from rag_nodes.operations import ExitCode
 
 HEADING = ("-p", "heading")
 ALSO_FIXED = (*HEADING, "-p", "fixed")
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with _server.serve() as double:
-        yield double.url
 
 
 @pytest.fixture

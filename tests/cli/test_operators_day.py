@@ -1,12 +1,11 @@
 """A day of an operator: ingest, change, prune, look, remove, push, switch, examine, back up."""
 
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from store import qdrant_server as _server
 from tests.cli.conftest import Command
 
 from rag_nodes.store import open_store
@@ -16,12 +15,6 @@ TEXTS = {
     "kettle.md": "# Kettle\n\nThe kettle boils in two minutes.\n",
     "cups.md": "# Cups\n\nThere are forty cups on the second shelf.\n",
 }
-
-
-@pytest.fixture
-def url() -> Iterator[str]:
-    with _server.serve() as double:
-        yield double.url
 
 
 @pytest.fixture

@@ -57,3 +57,10 @@ def columns() -> dict[str, object]:
         "small": get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0),
         "large": get_parser("token-overlap", chunk_size=300, chunk_overlap=30),
     }
+
+
+class Raising:
+    """A splitter of somebody else that fails."""
+
+    def split_text(self, _: str) -> list[str]:
+        raise ValueError("boom")

@@ -10,7 +10,7 @@ import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document
-from tests.evaluation.labelled import BARE, PLAN, columns, corpus
+from tests.evaluation.labelled import BARE, PLAN, Raising, columns, corpus
 
 from rag_nodes.core.errors import CancelledError, ConfigurationError, DatasetError
 from rag_nodes.core.processes import Interrupt, interruptible
@@ -25,14 +25,8 @@ from rag_nodes.parsers import FixedSizeNodeParser, get_parser
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import Store
 from rag_nodes.text.spans import Span
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store() as opened:
-        yield opened
 
 
 def test_every_column_has_its_own_row_its_curve_and_one_at_equal_size(
@@ -257,13 +251,6 @@ class Cancelled(FixedSizeNodeParser):
 def test_a_parser_that_was_cancelled_ends_the_run(dataset: Dataset) -> None:
     with pytest.raises(CancelledError):
         evaluate(dataset, {"gone": Cancelled()}, plan=PLAN, embed_model=MockEmbedding(8))
-
-
-class Raising:
-    """A splitter of somebody else that fails."""
-
-    def split_text(self, _: str) -> list[str]:
-        raise ValueError("boom")
 
 
 def test_every_size_that_was_asked_for_is_a_row_or_says_why_it_is_none(

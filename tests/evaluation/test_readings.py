@@ -1,7 +1,6 @@
 """Each splitter is measured as it is read: by sentences, and in whole chunks beside them."""
 
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
@@ -22,7 +21,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
 from rag_nodes.query import QueryOptions, RagNodesRetriever
 from rag_nodes.readers import read
-from rag_nodes.store import Query, Store, open_store
+from rag_nodes.store import Query, Store
 from rag_nodes.text.spans import Span
 
 MANUAL = Path(__file__).parents[2] / "examples/corpus"
@@ -40,12 +39,6 @@ def manual() -> Dataset:
 def read_both_ways(manual: Dataset) -> EvaluationReport:
     plan = EvaluationPlan(budgets=(150, 400), sizes=(400,), draws=400)
     return evaluate(manual, {name: get_parser(name) for name in PARSERS}, plan=plan)
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store() as opened:
-        yield opened
 
 
 def passages_of(nodes: list[NodeWithScore]) -> list[Passage]:

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from tests.evaluation.in_process import InProcess
-from tests.evaluation.labelled import corpus
+from tests.evaluation.labelled import Raising, corpus
 from tests.evaluation.scripted_judge import scripted
 
 from rag_nodes.core.errors import ConfigurationError, EngineError
@@ -48,13 +48,6 @@ class Letters:
 
     def split_text(self, text: str) -> list[str]:
         return [part for part in text.split("\n\n") if part.strip()]
-
-
-class Raising:
-    """A splitter of somebody else that fails."""
-
-    def split_text(self, _: str) -> list[str]:
-        raise ValueError("boom")
 
 
 @pytest.fixture(scope="module")

@@ -1,7 +1,6 @@
 """What LlamaIndex's own classes have by name, under that name."""
 
 import asyncio
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,7 +16,6 @@ from rag_nodes import (
     aingest_documents,
     get_parser,
     ingest_documents,
-    open_store,
     read,
 )
 from rag_nodes.core.errors import ConfigurationError, EmptyFileError
@@ -32,12 +30,6 @@ def manual(tmp_path: Path) -> Path:
     path = tmp_path / "manual.md"
     path.write_text(MANUAL)
     return path
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store() as opened:
-        yield opened
 
 
 def test_a_directory_reader_takes_our_reader_for_any_suffix(tmp_path: Path, manual: Path) -> None:

@@ -4,7 +4,7 @@ import ast
 import runpy
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,18 +22,12 @@ from rag_nodes.operations.scripts import script_name, script_of
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query import QueryOptions, RagNodesQueryEngine
 from rag_nodes.readers.pdf import engines
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import open_store
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 QUESTION = "When must the sand filter be rinsed backwards?"
 KEY = "sk-canary-4711"
 EVIL = 'x\'); import os; os.abort() #\n"""\nraise SystemExit(7)\n{0.__class__}'
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ from openai_server import OpenAIServer
 from rag_nodes.models import Models
 from rag_nodes.parsers import SpanNodeParser, get_parser
 from rag_nodes.readers import files
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import open_store
 
 
 @pytest.fixture
@@ -47,12 +47,6 @@ def parsers() -> dict[str, SpanNodeParser]:
         "fixed": get_parser("fixed", chunk_size=80, chunk_overlap=0),
         "heading": get_parser("heading", chunk_size=60, min_chunk_size=5),
     }
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
 
 
 @pytest.fixture

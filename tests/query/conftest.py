@@ -1,7 +1,5 @@
 """A two-page document in a store, offline models, and an LLM that says what it is told."""
 
-from collections.abc import Iterator
-
 import pytest
 from llama_index.core import Document
 from plant import offline_models
@@ -9,7 +7,7 @@ from plant import offline_models
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import Store
 
 PAGE_ONE = (
     "# Cooling\n\nThe pump moves water through the reactor. "
@@ -25,12 +23,6 @@ TEXT = PAGE_ONE + PAGE_TWO
 @pytest.fixture(scope="session")
 def offline() -> Models:
     return offline_models()
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
 
 
 @pytest.fixture

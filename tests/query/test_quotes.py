@@ -1,7 +1,5 @@
 """Slices of stored documents, put together from chunks that leave white space out."""
 
-from collections.abc import Iterator
-
 import pytest
 from llama_index.core.schema import Document, NodeRelationship, RelatedNodeInfo, TextNode
 
@@ -9,7 +7,7 @@ from rag_nodes.core.errors import ConfigurationError, DocumentMissingError
 from rag_nodes.core.metadata import PAGE_START, PAGE_STARTS
 from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query.quotes import quote
-from rag_nodes.store import Store, open_store
+from rag_nodes.store import Store
 from rag_nodes.text.spans import Span
 
 TEXT = (
@@ -17,12 +15,6 @@ TEXT = (
     "## Filter\n\nRinse the filter on Mondays. Sand clogs it.\n\n\n" * 12
 ).rstrip()
 COLLECTION = "c"
-
-
-@pytest.fixture
-def store() -> Iterator[Store]:
-    with open_store(":memory:") as opened:
-        yield opened
 
 
 def add(store: Store, *nodes: TextNode) -> None:

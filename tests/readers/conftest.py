@@ -1,8 +1,33 @@
-"""Both PDF engines for the tests of what reads PDF files."""
+"""Both PDF engines, a pool of readers and small files."""
+
+from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
+from rag_nodes.readers.isolation import ReaderPool
 from rag_nodes.readers.pdf import engines
+
+
+def write(path: Path, content: bytes) -> Path:
+    path.write_bytes(content)
+    return path
+
+
+def file(folder: Path, name: str) -> Path:
+    return write(folder / name, b"anything")
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "a.pdf"
+
+
+@pytest.fixture(scope="module")
+def pool() -> Iterator[ReaderPool]:
+    made = ReaderPool("hostile_reader_child")
+    yield made
+    made.close()
 
 
 @pytest.fixture(params=["pymupdf", "pdfium"])

@@ -3,14 +3,10 @@
 from pathlib import Path
 
 import pytest
+from tests.readers.conftest import write
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.readers import read
-
-
-def write(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 def text_of(tmp_path: Path, content: bytes) -> tuple[str, list[str]]:

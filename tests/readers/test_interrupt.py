@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.readers.conftest import file
 
 from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible
@@ -14,13 +15,6 @@ from rag_nodes.readers import Limits, Reading
 from rag_nodes.readers.isolation import ReaderPool
 
 LIMITS = Limits()
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[ReaderPool]:
-    made = ReaderPool("hostile_reader_child")
-    yield made
-    made.close()
 
 
 class _Telling(Interrupt):
@@ -37,19 +31,13 @@ class _Telling(Interrupt):
             yield
 
 
-def _file(folder: Path, name: str) -> Path:
-    path = folder / name
-    path.write_text("anything", encoding="utf-8")
-    return path
-
-
 def _read(pool: ReaderPool, path: Path, interrupt: Interrupt) -> list[object]:
     with interruptible(interrupt):
         return [*pool.read(path, LIMITS)]
 
 
 def test_a_file_that_hangs_is_ended_from_another_thread(pool: ReaderPool, tmp_path: Path) -> None:
-    interrupt, path = _Telling(), _file(tmp_path, "a.hangs")
+    interrupt, path = _Telling(), file(tmp_path, "a.hangs")
     with ThreadPoolExecutor(1) as threads:
         running = threads.submit(_read, pool, path, interrupt)
         assert interrupt.started.wait(timeout=60)
@@ -61,7 +49,7 @@ def test_a_file_that_hangs_is_ended_from_another_thread(pool: ReaderPool, tmp_pa
 def test_one_that_was_ended_before_it_began_is_not_read(pool: ReaderPool, tmp_path: Path) -> None:
     interrupt = Interrupt()
     interrupt.set()
-    path = _file(tmp_path, "a.answers")
+    path = file(tmp_path, "a.answers")
     (before,) = pool.read(path, LIMITS)
     with pytest.raises(CancelledError):
         _read(pool, path, interrupt)
@@ -69,10 +57,10 @@ def test_one_that_was_ended_before_it_began_is_not_read(pool: ReaderPool, tmp_pa
 
 
 def test_the_next_file_is_read_by_another_process(pool: ReaderPool, tmp_path: Path) -> None:
-    interrupt, path = Interrupt(), _file(tmp_path, "a.answers")
+    interrupt, path = Interrupt(), file(tmp_path, "a.answers")
     (before,) = pool.read(path, LIMITS)
     with interruptible(interrupt), pytest.raises(CancelledError):
-        pool.read(_file(tmp_path, "b.hangs"), LIMITS, started=interrupt.set)
+        pool.read(file(tmp_path, "b.hangs"), LIMITS, started=interrupt.set)
     (after,) = pool.read(path, LIMITS)
     assert isinstance(before, Reading)
     assert isinstance(after, Reading)
@@ -82,7 +70,7 @@ def test_the_next_file_is_read_by_another_process(pool: ReaderPool, tmp_path: Pa
 def test_an_interrupt_reaches_only_the_thread_it_was_made_for(
     pool: ReaderPool, tmp_path: Path
 ) -> None:
-    interrupt, path = Interrupt(), _file(tmp_path, "a.answers")
+    interrupt, path = Interrupt(), file(tmp_path, "a.answers")
     interrupt.set()
     with interruptible(interrupt), ThreadPoolExecutor(1) as threads:
         (reading,) = threads.submit(pool.read, path, LIMITS).result(timeout=60)

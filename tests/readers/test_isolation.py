@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from tests.readers.conftest import file
 
 from rag_nodes.core import errors
 from rag_nodes.core.processes import BackgroundThread, Interrupt, interruptible, shares_told_to
@@ -22,19 +23,6 @@ CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 LIMITS = Limits()
 
 linux = pytest.mark.skipif(sys.platform != "linux", reason="held by the Linux kernel")
-
-
-@pytest.fixture(scope="module")
-def pool() -> Iterator[ReaderPool]:
-    made = ReaderPool("hostile_reader_child")
-    yield made
-    made.close()
-
-
-def file(folder: Path, name: str) -> Path:
-    path = folder / name
-    path.write_text("anything", encoding="utf-8")
-    return path
 
 
 def text_of(pool: ReaderPool, path: Path) -> str:

@@ -66,11 +66,6 @@ def text_of(document: Any, path: Path) -> str:
 
 
 @pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "a.pdf"
-
-
-@pytest.fixture
 def document() -> Any:
     """One page with a sentence above the table."""
     document = pymupdf.open()

@@ -42,11 +42,6 @@ def text_of(document: Any, path: Path) -> str:
     return read_pdf(path, Limits()).text
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "a.pdf"
-
-
 @pytest.mark.parametrize("by", ["lines", "boxes"])
 def test_a_ruled_table_stands_as_markdown_where_it_stood(path: Path, by: str) -> None:
     document = pymupdf.open()

@@ -25,11 +25,6 @@ CASES = Path(__file__).parents[1] / "data" / "cases" / "pdf"
 PDFIUM = Limits(pdf_engine="pdfium")
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "a.pdf"
-
-
 def shown(path: Path, content: bytes) -> list[str]:
     """Return the lines of a page with this content, and Helvetica as /F."""
     path.write_bytes(one_page(zlib.compress(content)))

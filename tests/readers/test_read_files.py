@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from docx_files import members, paragraph, write_docx
 from llama_index.core.schema import Document, MetadataMode
+from tests.readers.conftest import write
 
 import rag_nodes.readers.html
 from rag_nodes.core import errors
@@ -21,11 +22,6 @@ ZIP = b"PK\x03\x04\x14\x00\x00\x00\x08\x00" + bytes(range(256)) * 4
 HTML = b"<!DOCTYPE html><html><body><p>Hello</p></body></html>"
 GARBAGE = b"\x07\x01\xfe\xff\x9c\x00\x03\x80" * 200
 PDF_START = b"%PDF-1.7\n%\xe2\xe3\xcf\xd3\n1 0 obj\n"
-
-
-def write(path: Path, content: bytes) -> Path:
-    path.write_bytes(content)
-    return path
 
 
 # --- good files ---------------------------------------------------------------------------------

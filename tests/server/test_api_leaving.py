@@ -17,7 +17,6 @@ from rag_nodes.core.errors import CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
-from rag_nodes.operations import run
 from rag_nodes.operations.agent_forms import AgentQuestion
 from rag_nodes.operations.agents import StoredTools
 from rag_nodes.parsers import get_parser
@@ -40,14 +39,6 @@ def api(openai_server: OpenAIServer) -> Api:
 def address(api: Api) -> Iterator[str]:
     with api.opened() as client:
         yield str(client.base_url).rstrip("/")
-
-
-@pytest.fixture
-def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingNodeParser:
-    """The only parser of the server, which hangs."""
-    parser = HangingNodeParser()
-    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    return parser
 
 
 def _settings(openai_server: OpenAIServer) -> Settings:

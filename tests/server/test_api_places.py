@@ -18,7 +18,6 @@ from hostile_parsers import HangingNodeParser
 from rag_nodes.core.errors import BusyError, CancelledError
 from rag_nodes.core.processes import Interrupt, interruptible, unless_interrupted
 from rag_nodes.core.settings import Settings
-from rag_nodes.operations import run
 from rag_nodes.operations.workspace.session import Session
 from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.readers import ReadResult
@@ -49,14 +48,6 @@ def _served(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
     api = Api(settings, limits)
     with api.opened() as client:
         yield Served(str(client.base_url).rstrip("/"), api.workers)
-
-
-@pytest.fixture
-def hanging(monkeypatch: pytest.MonkeyPatch) -> HangingNodeParser:
-    """The only parser of the server, which hangs."""
-    parser = HangingNodeParser()
-    monkeypatch.setattr(run, "make_offered", lambda *_: {"fixed": parser})
-    return parser
 
 
 # --- sessions ------------------------------------------------------------------------------------

@@ -16,7 +16,8 @@ from app_server import PATIENCE, hanging_up, listening
 from fixtures_app import offline_settings
 from mcp import ClientSession
 from mcp.client.streamable_http import streamable_http_client
-from mcp.types import CallToolResult, ListToolsRequest, Tool
+from mcp.types import ListToolsRequest, Tool
+from mcp_process import data
 from pydantic import SecretStr
 from starlette.applications import Starlette
 from syrupy.assertion import SnapshotAssertion
@@ -77,12 +78,6 @@ async def _connected(address: str) -> AsyncIterator[ClientSession]:
         yield session
 
 
-def _data(result: CallToolResult) -> dict[str, Any]:
-    assert not result.isError, result.content
-    assert result.structuredContent is not None
-    return result.structuredContent
-
-
 async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
     address: str,
 ) -> None:
@@ -104,10 +99,10 @@ async def test_an_agent_asks_the_stored_documents_and_verifies_what_it_cites(
     with open_store(stored.store) as store:
         before = store.collections()
     async with _connected(address) as session:
-        asked = _data(await session.call_tool("ask", {"question": "How high is the machine?"}))
+        asked = data(await session.call_tool("ask", {"question": "How high is the machine?"}))
         [cited] = [citation for citation in asked["citations"] if "two metres" in citation["text"]]
         place = {key: cited[key] for key in ("document", "start", "end", "text")}
-        quoted = _data(await session.call_tool("quote", place))
+        quoted = data(await session.call_tool("quote", place))
     assert quoted["exact"] is True
     assert quoted["text"] == TEXT[cited["start"] : cited["end"]]
     assert str(Path(stored.store).parent) not in json.dumps([asked, quoted])
@@ -159,7 +154,7 @@ async def test_wrong_arguments_are_an_error_that_the_agent_can_read(
 
 async def test_numbers_that_a_model_wrote_as_text_are_taken(address: str) -> None:
     async with _connected(address) as session:
-        found = _data(await session.call_tool("search", {"query": "machine", "budget": "50"}))
+        found = data(await session.call_tool("search", {"query": "machine", "budget": "50"}))
     assert found["passages"]
 
 

@@ -11,11 +11,6 @@ from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.settings import Settings
 
 
-@pytest.fixture(autouse=True)
-def _unconfigured(no_configuration: Path) -> None:
-    """A developer's own variables decide nothing here."""
-
-
 @pytest.fixture
 def settings(settings: Settings, openai_server: OpenAIServer) -> Settings:
     """Offline without a key; a visitor's key is for a server that the operator set."""

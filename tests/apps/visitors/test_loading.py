@@ -221,14 +221,19 @@ def test_cancelling_kills_the_process_that_reads(
     assert "red" in answers(session)
 
 
+def asked_while_loading(session: PageSession, path: Path, server: OpenAIServer) -> Any:
+    """Return the job of a question that waits for a document whose embedding is slow."""
+    choose(session, "fixed", key=KEY)
+    server.fail(Fault(body="slow"))
+    session.start_loading([path])
+    server.wait_for("embeddings")
+    return session.talk.start(QUESTION)
+
+
 def test_a_question_sent_while_documents_are_loaded_waits_for_them(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    choose(session, "fixed", key=KEY)
-    openai_server.fail(Fault(body="slow"))
-    session.start_loading([red])
-    openai_server.wait_for("embeddings")
-    job = session.talk.start(QUESTION)
+    job = asked_while_loading(session, red, openai_server)
     assert session.turns == ()
     openai_server.release()
     job.result()
@@ -238,11 +243,7 @@ def test_a_question_sent_while_documents_are_loaded_waits_for_them(
 def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
     session: PageSession, red: Path, blue: Path, openai_server: OpenAIServer
 ) -> None:
-    choose(session, "fixed", key=KEY)
-    openai_server.fail(Fault(body="slow"))
-    session.start_loading([red])
-    openai_server.wait_for("embeddings")
-    job = session.talk.start(QUESTION)
+    job = asked_while_loading(session, red, openai_server)
     session.load([blue])
     job.result()
     openai_server.release()
@@ -253,11 +254,7 @@ def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
 def test_a_question_is_not_answered_if_what_it_waits_for_is_cancelled(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    choose(session, "fixed", key=KEY)
-    openai_server.fail(Fault(body="slow"))
-    session.start_loading([red])
-    openai_server.wait_for("embeddings")
-    job = session.talk.start(QUESTION)
+    job = asked_while_loading(session, red, openai_server)
     session.cancel()
     openai_server.release()
     with suppress(CancelledError):

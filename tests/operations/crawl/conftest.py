@@ -1,9 +1,16 @@
 """A crawl, and where its chunks go."""
 
+import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from crawls import write_crawl
+
+
+def chunks(output: Path) -> list[dict[str, Any]]:
+    written: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
+    return written
 
 
 @pytest.fixture

@@ -1,6 +1,5 @@
 """Summaries that an LLM writes are paid for once, also where a run fails or is killed."""
 
-import json
 import subprocess
 import sys
 import threading
@@ -9,6 +8,7 @@ from typing import Any
 
 import pytest
 from openai_server import FAILING, Fault, OpenAIServer
+from tests.operations.crawl.conftest import chunks
 
 from rag_nodes.core.errors import (
     ConfigurationError,
@@ -19,11 +19,6 @@ from rag_nodes.operations import crawl as documentation
 from rag_nodes.parsers import get_parser
 
 SMALL: dict[str, Any] = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
-
-
-def chunks(output: Path) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
-    return written
 
 
 # --- what is written ----------------------------------------------------------------------------

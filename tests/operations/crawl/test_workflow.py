@@ -9,6 +9,7 @@ import pytest
 from crawls import GUIDE, LONG, PAGES, SHORT, SITE, page, write_crawl
 from llama_index.core.node_parser import SentenceSplitter
 from splitters import Headed
+from tests.operations.crawl.conftest import chunks
 
 from rag_nodes.models.executors import Inline, LostUnit
 from rag_nodes.models.lexical import LexicalEmbedding
@@ -19,11 +20,6 @@ from rag_nodes.text.tokens import count_tokens
 
 SMALL: dict[str, Any] = {"parser": get_parser("heading", chunk_size=200, min_chunk_size=20)}
 TINY = get_parser("heading", chunk_size=64, min_chunk_size=60)
-
-
-def chunks(output: Path) -> list[dict[str, Any]]:
-    written: list[dict[str, Any]] = json.loads(output.read_text(encoding="utf-8"))
-    return written
 
 
 # --- what is written ----------------------------------------------------------------------------
