@@ -1,18 +1,24 @@
 """Documents that the page is built with: the pages of a file as LlamaIndex gives them."""
 
+import re
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 import pytest
-from llama_index.core import Document
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.base.llms.types import CompletionResponse
+from llama_index.core.llms import MockLLM
 from visits import choose
 
 from rag_nodes.apps.given import given_documents
-from rag_nodes.apps.panes.pages import show_page
+from rag_nodes.apps.panes.answers import turn_view
+from rag_nodes.apps.panes.pages import show_found, show_page
 from rag_nodes.apps.panes.top import report_html
+from rag_nodes.apps.visitors.columns import offer_of
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.settings import Settings
+from rag_nodes.models.lexical import LexicalEmbedding
 from rag_nodes.text.spans import PageMap
 
 LINES = ("Test the horn before each trip.", "", "Lower the ramp when moored.", "")
@@ -66,6 +72,36 @@ def test_the_page_is_drawn_as_printed_if_the_file_is_there(handbook: Path) -> No
     drawing = next(patch["html"] for patch in session.screen.patches(0) if patch["name"] == "sheet")
     assert drawing.count("<image ") == 1
     session.close()
+
+
+class Captain(MockLLM):
+    """Answers in words of the third page, and names no source."""
+
+    def complete(self, *_: Any, **__: Any) -> CompletionResponse:
+        return CompletionResponse(text="They lower the ramp after they moored.")
+
+
+def test_a_sentence_of_an_engine_leads_to_the_printed_page_that_shares_its_words(
+    handbook: Path,
+) -> None:
+    given = pages(handbook, "1", "2", "3", "4")
+    index = VectorStoreIndex.from_documents(given, embed_model=LexicalEmbedding())
+    columns = {"mine": index.as_query_engine(llm=Captain(), similarity_top_k=2)}
+    paths, documents = given_documents(given)
+    with PageSession(
+        Settings(), offer=offer_of(columns), own=["mine"], documents=documents
+    ) as session:
+        session.load(paths)
+        turn = session.talk.ask("When is the ramp lowered?")
+        drawn = str(turn_view(turn, several=False))
+        assert re.search(r"<button[^>]*rn-place[^>]*>closest: p. 3</button>", drawn)
+        cited = re.search(r'data-cited="(\d)"[^>]*>closest', drawn)
+        assert cited
+        show_found(session, 1, 1, cited=int(cited[1]), rank=0)
+        assert session.place.page == 3
+        regions = {patch["name"]: patch["html"] for patch in session.screen.patches(0)}
+        assert regions["sheet"].count("<image ") == 1
+        assert regions["map"] == regions["where"] == "", "no parser made chunks"
 
 
 def test_a_question_is_answered_with_the_page_of_the_file(handbook: Path) -> None:

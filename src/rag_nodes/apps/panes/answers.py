@@ -12,6 +12,8 @@ from rag_nodes.apps.visitors.columns import headline_of
 from rag_nodes.evaluation.compare.evidence import found_also_by
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
+from rag_nodes.text.languages import content_words
+from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -229,8 +231,18 @@ def _places_of(
 def _cited_for(
     said: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
 ) -> list[CitedPlace]:
-    """Return the places that an answer cites for a sentence; the one that it quotes, if any."""
-    groups = zip(places, cited_places(answer), strict=True)
+    """Return the places that an answer cites for a sentence; the one that it quotes, if any.
+
+    An answer without marks of sources, such as that of an engine, has for each sentence the source
+    that shares the most words with it.
+    """
+    groups = [*zip(places, cited_places(answer), strict=True)]
+    if not answer.marks and answer.kind == "generated":
+        own = set(content_words(said.text))
+        shared = [len(own & {word for citation in group for word in words(citation.quote)})
+                  for _, group in groups]  # fmt: skip
+        most = max(shared, default=0)
+        return [groups[shared.index(most)][0]._replace(is_closest=True)] if most else []
     cited = [(found, group) for found, group in groups if found.number in said.numbers]
     for found, group in cited:
         for citation in group:

@@ -28,7 +28,8 @@ class CitedPlace(NamedTuple):
 
     `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
     where that is not listed, and `is_located` says whether its position in the document is known.
-    `quote` is the only citation meant, counted from 1; 0 for all that stand there.
+    `quote` is the only citation meant, counted from 1; 0 for all that stand there. `is_closest` if
+    the answer names no source, and this one shares the most words with the sentence.
     """
 
     at: int
@@ -40,6 +41,7 @@ class CitedPlace(NamedTuple):
     headings: tuple[str, ...]
     is_located: bool
     quote: int = 0
+    is_closest: bool = False
 
 
 def hit_view(

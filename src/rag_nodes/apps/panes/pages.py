@@ -152,12 +152,12 @@ def _shown(session: PageSession) -> Shown | None:
 
 def _map(session: PageSession) -> Markup:
     shown = _shown(session)
-    return map_html(shown) if shown else Markup()
+    return map_html(shown) if shown and shown.strategy else Markup()
 
 
 def _where(session: PageSession) -> Markup:
     shown = _shown(session)
-    return where_html(shown) if shown else Markup()
+    return where_html(shown) if shown and shown.strategy else Markup()
 
 
 def _pager(session: PageSession) -> Markup:
