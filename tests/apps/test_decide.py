@@ -212,7 +212,42 @@ def test_a_stopped_test_and_a_fault_say_so(
     monkeypatch.setattr(deciding, "QUIET", 3600.0)
     visitor.act("test")
     visitor.act("stop_test")
-    assert "Stopped. Keeping the default settings." in visitor.text("decision")
+    assert "The test was stopped." in visitor.text("decision")
+
+
+def test_a_verdict_stays_until_the_new_one_and_if_there_is_none(
+    visitor: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    verdict = _ended(visitor).decider.verdict
+    assert verdict is not None
+    headline = verdict.decision.headline[0]
+    _accept(visitor, 1)
+    monkeypatch.setattr(deciding, "QUIET", 3600.0)
+    visitor.act("by_questions")
+    assert visitor.session.decider.running
+    strip = visitor.text("decision")
+    assert headline in strip
+    assert "The former decision stays until the new one is made." in strip
+    visitor.act("stop_test")
+    strip = visitor.text("decision")
+    assert headline in strip
+    assert "The test was stopped." in strip
+    assert "The former decision stays. " in strip
+    assert "Try again" in strip
+    visitor.act("context", value="budget:500")
+    visitor.settle()
+    assert visitor.session.decider.verdict is None, "of another context"
+
+
+def test_a_test_that_waits_for_that_of_another_visitor_says_so(visitor: Visitor) -> None:
+    _ended(visitor)
+    with deciding._AT_ONCE.take("the test of another visitor"):
+        visitor.act("length", length="page")
+        for _ in range(3):
+            if "Waiting for tests of other visitors" not in visitor.text("decision"):
+                visitor.act("look")
+        assert "Waiting for tests of other visitors" in visitor.text("decision")
+    assert _ended(visitor).decider.verdict is not None
 
 
 def test_the_details_of_another_comparison_are_drawn_again(

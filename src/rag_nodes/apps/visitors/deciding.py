@@ -50,7 +50,7 @@ _SWEEP_NICENESS = 10
 """Niceness of the processes that measure: a question has nine tenths of a core they share."""
 _MOST_WORKERS = 4
 """Processes that measure, if there are as many cores."""
-STOPPED = "Stopped. Keeping the default settings."
+STOPPED = "The test was stopped."
 About = tuple[object, ...]
 """Subject of a sweep: what it decides by, models, documents and the visitor's own columns."""
 _FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason in its log"
@@ -85,6 +85,7 @@ class Decider:
         self._lock = threading.RLock()
         self._sweep: _Sweep | None = None
         self._about: About = ()
+        self._former: About = ()
         self._found: dict[About, EvaluationReport] = {}
         self.error = ""
         self.revision = 0
@@ -92,8 +93,13 @@ class Decider:
 
     @property
     def verdict(self) -> EvaluationReport | None:
-        """Report on the present subject; None while there is none."""
-        return self._known(self._about)
+        """Report on the present subject, or until there is one the former; None for neither."""
+        return self._known(self._about) or self._known(self._former)
+
+    @property
+    def is_former(self) -> bool:
+        """True if the verdict is the former one: by other questions, or by passages."""
+        return self._known(self._about) is None and self.verdict is not None
 
     @property
     def running(self) -> bool:
@@ -197,6 +203,8 @@ class Decider:
                 if self._sweep.about == about:
                     return
                 self._sweep.interrupt.set()
+            former = self._about if self._known(self._about) else self._former
+            self._former = former if former[1:] == about[1:] else ()
             self._sweep, self._about, self.error = None, about, ""
             self.revision += 1
             self._changed()
@@ -220,7 +228,7 @@ class Decider:
         """End what runs and forget what was found, as where other documents are loaded."""
         self.stop()
         with self._lock:
-            self._found, self._about, self.error = {}, (), ""
+            self._found, self._about, self._former, self.error = {}, (), (), ""
             self.revision += 1
 
     def _run(
@@ -236,8 +244,10 @@ class Decider:
             with interruptible(sweep.interrupt):
                 pause(QUIET)
                 sweep.waits = True
+                self._changed()
                 with _AT_ONCE.take("the sweep"):
                     sweep.waits = False
+                    self._changed()
                     self._rest()
                     dataset = asked() if callable(asked) else asked
                     verdict = _as_kept(self._measured(dataset, comparison, sweep))
