@@ -155,7 +155,7 @@ def _units(line: FlowLine) -> list[_Unit]:
     glyphs = [
         _Unit(text, start, end, run)
         for run in line.runs
-        for text, start, end in zip(run.letters, run.starts, run.ends, strict=True)
+        for text, start, end in run.glyphs
         if not text.isspace()
     ]
     bases = [at for at, glyph in enumerate(glyphs) if not _is_attached(glyph)]
@@ -232,8 +232,4 @@ def _runs(units: Sequence[_Unit]) -> Iterator[GlyphRun]:
     """Yield the runs of a line again, each with its font."""
     for _, group in groupby(units, key=lambda unit: id(unit.run)):
         same = list(group)
-        run = same[0].run
-        texts, starts, ends, _ = map(list, zip(*same, strict=True))
-        yield GlyphRun(
-            texts, starts, ends, run.font, run.baseline, run.top, run.bottom, run.quarter
-        )
+        yield same[0].run.with_glyphs([(unit.text, unit.start, unit.end) for unit in same])

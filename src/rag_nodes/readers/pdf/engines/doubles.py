@@ -82,16 +82,12 @@ class _Seen:
         if not drop:
             return run
         # Flow parts again what is left, as it stands apart.
-        letters = [
-            (letter, start, end)
-            for at, (letter, start, end) in enumerate(
-                zip(run.letters, run.starts, run.ends, strict=True)
-            )
-            if at not in drop and not letter.isspace()
-        ]
-        texts, starts, ends = map(list, zip(*letters, strict=True)) if letters else ([], [], [])
-        return GlyphRun(
-            texts, starts, ends, run.font, run.baseline, run.top, run.bottom, run.quarter
+        return run.with_glyphs(
+            [
+                glyph
+                for at, glyph in enumerate(run.glyphs)
+                if at not in drop and not glyph[0].isspace()
+            ]
         )
 
     def _is_double(self, run: GlyphRun, at: int) -> bool:

@@ -90,13 +90,13 @@ class _Page:
         inside: list[list[Letter]] = [[] for _ in fields]
         for line in self.lines:
             near = [] if line.quarter else bands.near(line.middle)
-            for run in line.runs if near else ():
+            for at, run in enumerate(line.runs if near else ()):
                 letters: list[Letter] = []
-                for letter in zip(run.letters, run.starts, run.ends, strict=True):
+                for letter in run.glyphs:
                     x, y = (letter[1] + letter[2]) / 2, (run.top + run.bottom) / 2
                     number = next((n for n in near if _holds(fields[n].box, x, y)), None)
                     (letters if number is None else inside[number]).append(letter)
-                _set_letters(run, letters)
+                line.runs[at] = run.with_glyphs(letters)
             line.runs[:] = [run for run in line.runs if run.letters]
         self.lines = [line for line in self.lines if line.runs]
         self._labels = [_Label.of(line) for line in self.lines if not line.quarter]
@@ -157,14 +157,7 @@ def _run(
     letters: Sequence[Letter], size: float, baseline: float, top: float, bottom: float
 ) -> GlyphRun:
     run = GlyphRun([], [], [], Font(size, bold=False, mono=False), baseline, top, bottom)
-    _set_letters(run, letters)
-    return run
-
-
-def _set_letters(run: GlyphRun, letters: Sequence[Letter]) -> None:
-    run.letters[:] = [letter for letter, *_ in letters]
-    run.starts[:] = [start for _, start, _ in letters]
-    run.ends[:] = [end for *_, end in letters]
+    return run.with_glyphs(letters)
 
 
 def _inserted(runs: Sequence[GlyphRun], value: GlyphRun, place: float) -> list[GlyphRun]:
@@ -172,15 +165,13 @@ def _inserted(runs: Sequence[GlyphRun], value: GlyphRun, place: float) -> list[G
     before: list[GlyphRun] = []
     behind: list[GlyphRun] = []
     for run in runs:
-        letters = list(zip(run.letters, run.starts, run.ends, strict=True))
+        letters = list(run.glyphs)
         at = next((at for at, start in enumerate(run.starts) if start > place), None)
         cut = 0 if behind else len(letters) if at is None else at
         for part, side in ((letters[:cut], before), (letters[cut:], behind)):
             if part:
                 font = run.font._replace(bold=False)
-                same = replace(run, letters=[], starts=[], ends=[], font=font)
-                _set_letters(same, part)
-                side.append(same)
+                side.append(replace(run.with_glyphs(part), font=font))
     _end_with_blank(before)
     if behind:
         _end_with_blank([value])
@@ -189,6 +180,4 @@ def _inserted(runs: Sequence[GlyphRun], value: GlyphRun, place: float) -> list[G
 
 def _end_with_blank(runs: Sequence[GlyphRun]) -> None:
     if runs and not runs[-1].letters[-1].isspace():
-        runs[-1].letters.append(" ")
-        runs[-1].starts.append(runs[-1].ends[-1])
-        runs[-1].ends.append(runs[-1].ends[-1])
+        runs[-1].add(" ", runs[-1].ends[-1], runs[-1].ends[-1])

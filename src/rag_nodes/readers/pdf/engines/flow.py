@@ -79,6 +79,16 @@ class GlyphRun:
     quarter: int = 0
     is_straight: bool = True
 
+    @property
+    def glyphs(self) -> Iterator[tuple[str, float, float]]:
+        """Letter, left and right edge of each glyph."""
+        return zip(self.letters, self.starts, self.ends, strict=True)
+
+    def with_glyphs(self, glyphs: Sequence[tuple[str, float, float]]) -> GlyphRun:
+        """Return a run that looks the same, with other glyphs."""
+        letters, starts, ends = map(list, zip(*glyphs, strict=True)) if glyphs else ([], [], [])
+        return replace(self, letters=letters, starts=starts, ends=ends)
+
     def add(self, letter: str, start: float, end: float) -> None:
         """Add a glyph at the end."""
         self.letters.append(letter)
@@ -182,12 +192,12 @@ def _pieces(run: GlyphRun) -> Iterator[GlyphRun]:
     if not run.is_straight or all(-wide <= gap <= narrow for gap in gaps):
         yield run
         return
-    piece = replace(run, letters=[], starts=[], ends=[])
-    for letter, start, end in zip(run.letters, run.starts, run.ends, strict=True):
+    piece = run.with_glyphs(())
+    for letter, start, end in run.glyphs:
         gap = start - piece.ends[-1] if piece.ends else 0.0
         if abs(gap) > wide:
             yield piece
-            piece = replace(run, letters=[], starts=[], ends=[])
+            piece = run.with_glyphs(())
         elif gap > narrow and " " not in {letter, piece.letters[-1]}:
             piece.add(" ", piece.ends[-1], start)
         piece.add(letter, start, end)
@@ -300,7 +310,7 @@ def _height(run: GlyphRun) -> float:
 
 def _glyphs(line: FlowLine) -> Iterator[tuple[str, Box]]:
     for run in line.runs:
-        for letter, start, end in zip(run.letters, run.starts, run.ends, strict=True):
+        for letter, start, end in run.glyphs:
             yield letter, _turned((start, run.top, end, run.bottom), run.quarter)
 
 

@@ -30,7 +30,7 @@ def put_marks(runs: Sequence[GlyphRun]) -> list[GlyphRun]:
     for run in runs:
         if not MARK.search("".join(run.letters)):
             continue
-        glyphs = list(zip(run.letters, run.starts, run.ends, strict=True))
+        glyphs = list(run.glyphs)
         for values in (run.letters, run.starts, run.ends):
             values.clear()
         for letter, start, end in glyphs:
@@ -47,9 +47,7 @@ def put_marks(runs: Sequence[GlyphRun]) -> list[GlyphRun]:
             (not start < x <= end, abs(start + end - 2 * x), number, at)
             for number in near or range(len(shown))
             if (run := shown[number]).quarter == own.quarter
-            for at, (letter, start, end) in enumerate(
-                zip(run.letters, run.starts, run.ends, strict=True)
-            )
+            for at, (letter, start, end) in enumerate(run.glyphs)
             if not letter.isspace()
         ]
         if letters:

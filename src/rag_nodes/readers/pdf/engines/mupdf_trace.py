@@ -8,7 +8,6 @@ from __future__ import annotations
 import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
@@ -82,7 +81,7 @@ def put_printed_marks(page: Any, lines: list[FlowLine]) -> list[FlowLine]:
     for (run, at), (own, place) in reversed(list(zip(stored, printed, strict=True))):
         if (id(own), place) in apart:
             x = own.starts[place]
-            moved.append(replace(own, letters=[run.letters[at]], starts=[x], ends=[x]))
+            moved.append(own.with_glyphs([(run.letters[at], x, x)]))
             del run.letters[at], run.starts[at], run.ends[at]
     put_marks([*(run for line in lines for run in line.runs), *reversed(moved)])
     for line in lines:
