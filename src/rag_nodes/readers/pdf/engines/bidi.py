@@ -111,6 +111,7 @@ def _read(units: Sequence[_Unit], *, is_rtl: bool) -> list[_Unit]:
     """Return the units of a cell as they are read, with the brackets that are meant."""
     is_arabic = any(bidirectional(unit.text[0]) == "AL" for unit in units)
     kinds = "".join(_kind(unit.text[0], is_arabic=is_arabic) for unit in units)
+    kinds = _with_pairs(kinds, "R" if is_rtl else "L")
     if is_rtl:
         order = list(_backwards(kinds, 0, len(kinds), _LEFT_TO_RIGHT))
     else:
@@ -136,6 +137,23 @@ def _kind(letter: str, *, is_arabic: bool = False) -> str:
     if kind in {"ES", "ET"} and not is_arabic:
         return "s" if kind == "ES" else "%"
     return _KINDS.get(kind, "n")
+
+
+def _with_pairs(kinds: str, own: str) -> str:
+    """Return kinds of which brackets around a letter of the line's direction have that one.
+
+    That is rule N0 b of the algorithm: words on both sides of such a bracket are two pieces.
+    """
+    resolved = list(kinds)
+    opened: list[int] = []
+    for at, kind in enumerate(kinds):
+        if kind in "([":
+            opened.append(at)
+        elif opened and kinds[opened[-1]] + kind in {"()", "[]"}:
+            first = opened.pop()
+            if own in kinds[first:at]:
+                resolved[first] = resolved[at] = own
+    return "".join(resolved)
 
 
 def _backwards(
