@@ -140,7 +140,7 @@ class Desk:
         epoch = session.screen.epoch
         since = payload.number("since") or 0 if epoch == payload.text("epoch") else 0
         COLUMN_COLOURS.set(session.columns.colours)  # of this reply: each has a context of its own
-        # Before drawing: what ends meanwhile is asked for, and drawn, once more.
+        # Before drawing: what ends meanwhile is asked for, and drawn, again.
         pause = _pause(session)
         patches = session.screen.patches(since)
         return {

@@ -14,7 +14,7 @@ from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question, reachable
 from rag_nodes.evaluation.importers.names import DocumentNames, ending
-from rag_nodes.evaluation.importers.quotes import MOST_LOOKED_AT, Place, SearchedDocument
+from rag_nodes.evaluation.importers.quotes import MOST_LOOKED_AT, FoundQuote, SearchedDocument
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ class _Documents:
             )
         named = (document.id for name in labelled.within or () for document in self._named(name))
         within = tuple(dict.fromkeys(named)) or None
-        answers: list[list[Place]] = []
+        answers: list[list[FoundQuote]] = []
         why = ""
         for quotes in filter(None, labelled.gold):  # of rows that quote nothing
             try:
@@ -109,12 +109,12 @@ class _Documents:
             labelled.id, labelled.text, tuple(gold), labelled.kind, within, labelled.draft, surest
         )
 
-    def _answers(self, quotes: Sequence[Quote]) -> list[list[Place]]:
+    def _answers(self, quotes: Sequence[Quote]) -> list[list[FoundQuote]]:
         """Return the answers of quotes: each location of a single quote is an answer of its own."""
         parts = [places for quote in quotes for places in self._places(quote)]
         return [[part] for part in parts[0]] if len(parts) == 1 else [[part[0] for part in parts]]
 
-    def _places(self, quote: Quote) -> list[list[Place]]:
+    def _places(self, quote: Quote) -> list[list[FoundQuote]]:
         """Return the locations of each part of a quote, best first; ellipses separate parts."""
         documents = self._named(quote.document) if quote.document else [*self._documents.values()]
         if len(documents) == 1 and (claimed := documents[0].claimed(quote)):
@@ -134,7 +134,7 @@ class _Documents:
             found = sorted(nearly, key=lambda candidate: -candidate.confidence)[:1]
         return [self._meant(found, quote)]
 
-    def _meant(self, found: list[Place], quote: Quote) -> list[Place]:
+    def _meant(self, found: list[FoundQuote], quote: Quote) -> list[FoundQuote]:
         """Return those places of a quote that its label means."""
         if quote.pages:
             at = ((candidate, self._documents[candidate.passage.document]) for candidate in found)
@@ -190,7 +190,7 @@ def _parts(quote: str) -> list[str]:
     return found or ([quote.strip()] if any(pieces) else [])
 
 
-def _as_written(text: str, quote: Quote, documents: Sequence[SearchedDocument]) -> list[Place]:
+def _as_written(text: str, quote: Quote, documents: Sequence[SearchedDocument]) -> list[FoundQuote]:
     """Places of a text as it is: in whole words, else in parts of words, else spelt otherwise."""
     most = MOST_LOOKED_AT if quote.pages else _MOST_PLACES + 1
     for way in zip(*(document.as_written(text) for document in documents), strict=True):
@@ -204,7 +204,7 @@ def _as_written(text: str, quote: Quote, documents: Sequence[SearchedDocument]) 
 
 def _in_order(
     parts: Sequence[str], quote: Quote, documents: Sequence[SearchedDocument]
-) -> list[list[Place]]:
+) -> list[list[FoundQuote]]:
     """The parts of a quote around its ellipses: what somebody shortened stands close together."""
     chains = [
         (*chain, document)
@@ -220,7 +220,7 @@ def _in_order(
     return [[document.at(span)] for span in spans]
 
 
-def _page(quote: Quote, documents: Sequence[SearchedDocument]) -> Place:
+def _page(quote: Quote, documents: Sequence[SearchedDocument]) -> FoundQuote:
     """The pages that are named, as an answer."""
     if quote.pages is None:
         has_offsets = quote.start is not None or quote.end is not None

@@ -42,7 +42,7 @@ Chain = tuple[bool, int, list[Span]]
 they stand. The smallest of several is meant."""
 
 
-class Place(NamedTuple):
+class FoundQuote(NamedTuple):
     """A passage, and how surely it is the one that was meant, from 0 to 1."""
 
     passage: Passage
@@ -56,11 +56,11 @@ class SearchedDocument:
         self.id, self.text, self._metadata = document.id_, document.text, document.metadata
         self._page = page_number(document.metadata.get(PAGE_LABEL))
 
-    def at(self, span: Span, confidence: float = 1.0) -> Place:
+    def at(self, span: Span, confidence: float = 1.0) -> FoundQuote:
         """A place in this document, without blank space at its ends."""
-        return Place(trimmed_passage(Passage(self.id, span), self.text), confidence)
+        return FoundQuote(trimmed_passage(Passage(self.id, span), self.text), confidence)
 
-    def claimed(self, quote: Quote) -> Place | None:
+    def claimed(self, quote: Quote) -> FoundQuote | None:
         """The place a quote says it has, if it is there."""
         start, end = quote.start, quote.end
         if start is None or end is None or not 0 <= start < end <= len(self.text):
@@ -91,7 +91,7 @@ class SearchedDocument:
             for letters in _occurrences(wanted, self._letters):
                 yield self._visible.span(letters, quote)
 
-    def nearly(self, quote: str) -> Place | None:
+    def nearly(self, quote: str) -> FoundQuote | None:
         """The place with the most of the characters in order, if there are enough of them."""
         wanted = _folded("".join(quote.split()))
         if not _FEWEST <= len(wanted) <= len(self._letters):
