@@ -18,7 +18,6 @@ from rag_nodes.parsers.loading import spec_of
 if TYPE_CHECKING:
     from markupsafe import Markup
 
-    from rag_nodes.apps.visitors.deciding import Decider
     from rag_nodes.apps.visitors.session import PageSession
 
 __all__ = ["decision_html", "exported", "place_of", "show_decision", "show_use", "use_html"]
@@ -57,7 +56,7 @@ def decision_html(session: PageSession) -> Markup:
     verdict, running = decider.verdict, decider.running
     decision = verdict.decision if verdict else standing(decider.plan)
     first, reasons = decision.headline
-    doing, share = _progress(decider)
+    doing, share = _progress(session)
     has_new = not running and decider.has_new_questions
     lengths = _lengths(session)
     is_settled = running or (verdict is not None and not decider.is_former)
@@ -78,7 +77,7 @@ def decision_html(session: PageSession) -> Markup:
         kept="" if not decider.is_former else _UNTIL_THEN if running else _STAYS,
         price="" if is_settled or is_too_short else decider.price,
         start="" if is_too_short else start,
-        by_questions=count(decider.accepted, "question") if has_new else "",
+        by_questions=count(session.questions.accepted, "question") if has_new else "",
         baseline=decider.baseline,
         taken=_against_taken(session),
         lengths=lengths,
@@ -119,11 +118,12 @@ def _lengths(session: PageSession) -> list[dict[str, Any]]:
     return lengths
 
 
-def _progress(decider: Decider) -> tuple[str, float]:
-    step = decider.step
-    if decider.resting:
+def _progress(session: PageSession) -> tuple[str, float]:
+    sweep = session.decider.sweep
+    step = sweep.step if sweep else None
+    if session.working:
         return "Paused while a question is being answered or documents are loaded", 0.0
-    if decider.waiting:
+    if sweep and sweep.waits:
         return "Waiting for tests of other visitors' documents", 0.0
     if step is None or not step.total:
         return "About to test settings on your documents", 0.0

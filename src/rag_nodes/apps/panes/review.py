@@ -129,7 +129,7 @@ def accept(session: PageSession, current: str, text: str) -> None:
         raise DatasetError("Type the question, or reject it.")
     at = _position(session, current)
     session.questions.change(current, lambda question: replace(question, text=asked, draft=False))
-    if told(session.decider.accepted):
+    if told(session.questions.accepted):
         session.decider.start()
     session.reviewed = following(_all(session), at + 1)
     show_review(session)
@@ -193,7 +193,7 @@ def review_html(session: PageSession, note: Markup | str = "") -> Markup:
         return render("review", question=None, suffixes=suffixes, note=note)
     position = _position(session, session.reviewed or following(dataset.questions, 0))
     question = dataset.questions[position]
-    accepted = session.decider.accepted
+    accepted = session.questions.accepted
     drafts = len(dataset.questions) - accepted
     shared = leakage(question, dataset)
     facts = [f"{percent(shared)} of the question's words are in the answer."] if shared else []

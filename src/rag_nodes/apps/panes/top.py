@@ -243,7 +243,6 @@ def columns_html(session: PageSession) -> Markup:
                 "name": name,
                 "summary": columns.offer[name].summary,
                 "ticked": name in columns.ticked,
-                "chosen": name == columns.chosen,
                 "changed": bool(columns.options.get(name)),
                 "chunks": f"{made[name].chunks:,}" if name in made else "",
             }

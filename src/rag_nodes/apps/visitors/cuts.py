@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -27,7 +26,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.compare import Comparison, ComparisonReport
     from rag_nodes.parsers import SpanNodeParser
 
-_NUMBERS = count(1)
 GONE = "The file is no longer here, so its text is shown. Upload it again."
 
 
@@ -38,7 +36,6 @@ class Cuts:
     waits for the other.
 
     Attributes:
-        key: differs from that of every other instance.
         comparison: as given.
         documents: by id, in the order they were loaded.
     """
@@ -49,7 +46,6 @@ class Cuts:
         documents: Sequence[Document],
         previews: Mapping[str, SpanNodeParser] = MappingProxyType({}),
     ) -> None:
-        self.key = str(next(_NUMBERS))
         self.comparison = comparison
         self.documents = {document.id_: document for document in documents}
         self._previews = previews

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import threading
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING
@@ -58,7 +59,7 @@ _CHARACTERS_OF_A_TOKEN = 4
 
 
 @dataclass(slots=True)
-class _Sweep:
+class Sweep:
     """One run: what it is about, how it is ended, whether others go first, how far it is."""
 
     about: About
@@ -74,6 +75,7 @@ class Decider:
     documents are loaded.
 
     Attributes:
+        sweep: the sweep that runs; None if there is none.
         length: how long the answers mostly are that the visitor looks for.
         error: why the last sweep ended without a verdict; "" where it did not.
         revision: another number whenever something was found, or forgotten.
@@ -83,7 +85,7 @@ class Decider:
         self._session = session
         self._changed = changed
         self._lock = threading.RLock()
-        self._sweep: _Sweep | None = None
+        self.sweep: Sweep | None = None
         self._about: About = ()
         self._former: About = ()
         self._found: dict[About, EvaluationReport] = {}
@@ -105,30 +107,7 @@ class Decider:
     def running(self) -> bool:
         """True while a sweep runs, waits for its turn or rests, until the page has its end."""
         with self._lock:
-            return self._sweep is not None
-
-    @property
-    def step(self) -> Step | None:
-        """Progress of the sweep; None before it has begun."""
-        sweep = self._sweep
-        return sweep.step if sweep else None
-
-    @property
-    def waiting(self) -> bool:
-        """True while settings are tried on the documents of others first."""
-        sweep = self._sweep
-        return sweep is not None and sweep.waits
-
-    @property
-    def resting(self) -> bool:
-        """True while something of the visitor's own goes first."""
-        return self._session.working
-
-    @property
-    def accepted(self) -> int:
-        """Questions that somebody asked or accepted."""
-        dataset = self._session.questions.dataset
-        return dataset.accepted if dataset else 0
+            return self.sweep is not None
 
     @property
     def has_new_questions(self) -> bool:
@@ -147,8 +126,7 @@ class Decider:
     @property
     def baseline(self) -> str:
         """Name of the row that the others are compared with; "" for none."""
-        name = self._session.columns.baseline
-        return f"{name} (yours)" if name in PRESETS else name
+        return _row_name(self._session.columns.baseline)
 
     @property
     def price(self) -> str:
@@ -199,18 +177,18 @@ class Decider:
         with self._lock:
             if session.comparison is not comparison:
                 return  # other documents took over, which then start this themselves
-            if self._sweep is not None:
-                if self._sweep.about == about:
+            if self.sweep is not None:
+                if self.sweep.about == about:
                     return
-                self._sweep.interrupt.set()
+                self.sweep.interrupt.set()
             former = self._about if self._known(self._about) else self._former
             self._former = former if former[1:] == about[1:] else ()
-            self._sweep, self._about, self.error = None, about, ""
+            self.sweep, self._about, self.error = None, about, ""
             self.revision += 1
             self._changed()
             if self._known(about) or (self.price and not is_asked):
                 return
-            self._sweep = sweep = _Sweep(about)
+            self.sweep = sweep = Sweep(about)
         asked = questions or partial(probes, documents, CHARACTERS[self.length])
         work = partial(self._run, sweep, comparison, asked)
         BackgroundThread(work, "sweep", end=sweep.interrupt.set).start()
@@ -218,10 +196,10 @@ class Decider:
     def stop(self) -> None:
         """End the sweep that runs, if any; what was found before stays."""
         with self._lock:
-            if self._sweep is not None:
-                self._sweep.interrupt.set()
+            if self.sweep is not None:
+                self.sweep.interrupt.set()
                 self.error = STOPPED
-            self._sweep = None
+            self.sweep = None
         self._changed()
 
     def forget(self) -> None:
@@ -233,7 +211,7 @@ class Decider:
 
     def _run(
         self,
-        sweep: _Sweep,
+        sweep: Sweep,
         comparison: Comparison,
         asked: Dataset | Callable[[], Dataset],
     ) -> None:
@@ -261,16 +239,14 @@ class Decider:
         finally:
             timer.cancel()
         with self._lock:
-            if self._sweep is sweep:  # neither stopped nor replaced meanwhile
-                self._sweep, self.error = None, error
+            if self.sweep is sweep:  # neither stopped nor replaced meanwhile
+                self.sweep, self.error = None, error
                 if verdict is not None:
                     self._found[sweep.about] = verdict
                 self.revision += 1
             self._changed()
 
-    def _measured(
-        self, dataset: Dataset, comparison: Comparison, sweep: _Sweep
-    ) -> EvaluationReport:
+    def _measured(self, dataset: Dataset, comparison: Comparison, sweep: Sweep) -> EvaluationReport:
         def told(step: Step) -> None:
             sweep.step = step
             self._changed()
@@ -278,14 +254,11 @@ class Decider:
 
         plan = _plan_of(comparison)  # that the session answers with may be another by now
         as_it_is = replace(plan.options, granularity="chunks")
-        own: dict[str, object] = {
-            name: Searched(parser, as_it_is, at_sizes=False)
+        columns: dict[str, object] = {
+            _row_name(name): Searched(parser, as_it_is, at_sizes=False)
             for name, parser in self._own_parsers(comparison).items()
         }
-        columns = {
-            f"{name} (yours)" if name in PRESETS else name: column
-            for name, column in {**own, **comparison.found}.items()
-        }
+        columns |= {_row_name(name): engine for name, engine in comparison.found.items()}
         swept = _swept(dataset, len(columns), plan)
         return recommend(
             dataset,
@@ -312,8 +285,8 @@ class Decider:
         found = self._found.get(about)
         if found or not about or about[-1]:
             return found
-        kept = [*self._found.items()]
-        return next((report for other, report in kept if other[:-1] == about[:-1]), None)
+        same = (kept for kept in [*self._found] if kept[:-1] == about[:-1])
+        return self._found.get(next(same, ()))
 
     @property
     def _documents(self) -> list[Document]:
@@ -329,8 +302,13 @@ class Decider:
 
     def _rest(self) -> None:
         """Wait while the visitor waits for something else."""
-        while self.resting:
+        while self._session.working:
             pause(_RESTING)
+
+
+def _row_name(column: str) -> str:
+    """Name of the row of a column; a preset has rows of its own name at several sizes."""
+    return f"{column} (yours)" if column in PRESETS else column
 
 
 def _as_kept(report: EvaluationReport) -> EvaluationReport:
@@ -358,13 +336,9 @@ def _swept(dataset: Dataset, own: int, plan: EvaluationPlan) -> tuple[str, ...]:
     Raises:
         DatasetTooLargeError: it is too much for a single one.
     """
-    count = len(SWEPT)
-    while True:
-        try:
+    for count in range(len(SWEPT), 1, -1):
+        with suppress(DatasetTooLargeError):
             check_amount(dataset, count + own, plan)
-        except DatasetTooLargeError:
-            if count == 1:
-                raise
-            count -= 1
-        else:
             return SWEPT[:count]
+    check_amount(dataset, 1 + own, plan)
+    return SWEPT[:1]

@@ -50,7 +50,6 @@ class Questions:
         self._lock = threading.Lock()
         self._dataset: Dataset | None = None
         self._marked: Answer = ()
-        self._revision = 0
 
     def __len__(self) -> int:
         """Return the number of questions."""
@@ -63,9 +62,9 @@ class Questions:
         return self._dataset
 
     @property
-    def revision(self) -> int:
-        """Another number whenever the questions have changed."""
-        return self._revision
+    def accepted(self) -> int:
+        """Questions that somebody asked or accepted."""
+        return self._dataset.accepted if self._dataset else 0
 
     @property
     def marked(self) -> Answer:
@@ -184,19 +183,16 @@ class Questions:
                 kept = tuple(question for question in self._dataset.questions
                              if _documents_of(question.gold) <= loaded)  # fmt: skip
                 self._dataset = replace(self._dataset, documents=tuple(documents), questions=kept)
-            self._revision += 1
 
     def clear(self) -> None:
         """Forget all, as where other documents are loaded."""
         with self._lock:
             self._dataset, self._marked = None, ()
-            self._revision += 1
 
     def _keep(self, dataset: Dataset) -> Dataset:
         """Under the lock."""
         check_questions(len(dataset.questions), dataset.name)
         self._dataset = dataset
-        self._revision += 1
         return dataset
 
     def _found(self, question: str) -> Question | None:
