@@ -227,12 +227,12 @@ def test_a_verdict_stays_until_the_new_one_and_if_there_is_none(
     assert visitor.session.decider.running
     strip = visitor.text("decision")
     assert headline in strip
-    assert "The former decision stays until the new one is made." in strip
+    assert "The previous decision stays until the new one is made." in strip
     visitor.act("stop_test")
     strip = visitor.text("decision")
     assert headline in strip
     assert "The test was stopped." in strip
-    assert "The former decision stays. " in strip
+    assert "The previous decision stays. " in strip
     assert "Try again" in strip
     visitor.act("context", value="budget:500")
     visitor.settle()

@@ -26,8 +26,8 @@ DECISION = ""
 _TOO_SHORT = (
     "These documents have too little text to compare settings: add more, or label questions."
 )
-_STAYS = "The former decision stays."
-_UNTIL_THEN = "The former decision stays until the new one is made."
+_STAYS = "The previous decision stays."
+_UNTIL_THEN = "The previous decision stays until the new one is made."
 _TITLES = {"sentence": "a sentence or two", "paragraph": "a paragraph", "page": "a page"}
 _FIRST_WORDS, _LAST_WORDS, _MORE = 26, 14, "[…]"
 """Words that are shown of the beginning and of the end of an example."""
@@ -59,7 +59,7 @@ def decision_html(session: PageSession) -> Markup:
     doing, share = _progress(session)
     has_new = not running and decider.has_new_questions
     lengths = _lengths(session)
-    is_settled = running or (verdict is not None and not decider.is_former)
+    is_settled = running or (verdict is not None and not decider.is_previous)
     start = "" if is_settled else "Try again" if decider.error else "Test the settings"
     is_too_short = bool(lengths) and not any(length["example"] for length in lengths)
     return render(
@@ -74,7 +74,7 @@ def decision_html(session: PageSession) -> Markup:
         doing=doing,
         share=f"{share:.3f}",
         error=_TOO_SHORT if is_too_short else decider.error,
-        kept="" if not decider.is_former else _UNTIL_THEN if running else _STAYS,
+        kept="" if not decider.is_previous else _UNTIL_THEN if running else _STAYS,
         price="" if is_settled or is_too_short else decider.price,
         start="" if is_too_short else start,
         by_questions=count(session.questions.accepted, "question") if has_new else "",

@@ -87,7 +87,7 @@ class Decider:
         self._lock = threading.RLock()
         self.sweep: Sweep | None = None
         self._about: About = ()
-        self._former: About = ()
+        self._previous: About = ()
         self._found: dict[About, EvaluationReport] = {}
         self.error = ""
         self.revision = 0
@@ -95,12 +95,12 @@ class Decider:
 
     @property
     def verdict(self) -> EvaluationReport | None:
-        """Report on the present subject, or until there is one the former; None for neither."""
-        return self._known(self._about) or self._known(self._former)
+        """Report on the present subject; until it is made, the previous one; None for neither."""
+        return self._known(self._about) or self._known(self._previous)
 
     @property
-    def is_former(self) -> bool:
-        """True if the verdict is the former one: by other questions, or by passages."""
+    def is_previous(self) -> bool:
+        """True if the verdict is the previous one: by other questions, or by passages."""
         return self._known(self._about) is None and self.verdict is not None
 
     @property
@@ -181,8 +181,8 @@ class Decider:
                 if self.sweep.about == about:
                     return
                 self.sweep.interrupt.set()
-            former = self._about if self._known(self._about) else self._former
-            self._former = former if former[1:] == about[1:] else ()
+            previous = self._about if self._known(self._about) else self._previous
+            self._previous = previous if previous[1:] == about[1:] else ()
             self.sweep, self._about, self.error = None, about, ""
             self.revision += 1
             self._changed()
@@ -206,7 +206,7 @@ class Decider:
         """End what runs and forget what was found, as where other documents are loaded."""
         self.stop()
         with self._lock:
-            self._found, self._about, self._former, self.error = {}, (), (), ""
+            self._found, self._about, self._previous, self.error = {}, (), (), ""
             self.revision += 1
 
     def _run(
