@@ -16,12 +16,15 @@ from llama_index.core.chat_engine import (
     ContextChatEngine,
 )
 from llama_index.core.chat_engine.types import BaseChatEngine
+from llama_index.core.llms import MockLLM
 from llama_index.core.memory import ChatMemoryBuffer
+from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import Document, QueryBundle
 from plant import MANUAL
 from scripted_llm import ScriptedLLM
 
 from rag_nodes import (
+    QueryOptions,
     RagNodesQueryEngine,
     RagNodesRetriever,
     SentencePostprocessor,
@@ -163,6 +166,26 @@ async def test_a_given_history_is_what_a_follow_up_refers_to(
     assert str(response) == "Two megawatts."
     assert any("Is there a generator?" in prompt for prompt in llm.prompts)
     assert any("megawatts" in source.text for source in found(response))
+
+
+@pytest.mark.parametrize("kind", ["context", "condense plus context"])
+@pytest.mark.parametrize("options", [None, QueryOptions(granularity="chunks")])
+def test_what_an_index_retrieves_fits_the_window_of_a_chat(
+    kind: str, options: QueryOptions | None
+) -> None:
+    index = VectorStoreIndex.from_documents(
+        [Document(text=MANUAL * 60, id_="long")],
+        transformations=[SentenceSplitter(chunk_size=256)],
+        embed_model=get_embedding("lexical"),
+    )
+    chat = KINDS[kind].from_defaults(
+        retriever=RagNodesRetriever.from_index(index, options=options),
+        llm=MockLLM(),
+        memory=ChatMemoryBuffer.from_defaults(),
+    )
+    response = chat.chat(FIRST)
+    assert FIRST in str(response)
+    assert any("battery" in source.text for source in response.source_nodes)
 
 
 @pytest.mark.parametrize("way", ["stream_chat", "astream_chat"])

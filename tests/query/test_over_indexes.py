@@ -14,7 +14,7 @@ from llama_index.core.postprocessor import (
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine
-from llama_index.core.schema import NodeWithScore, QueryBundle
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.core.storage import StorageContext
 from llama_index.core.vector_stores import (
     MetadataFilter,
@@ -31,9 +31,11 @@ from rag_nodes import Filter, QueryOptions, RagNodesQueryEngine, RagNodesRetriev
 from rag_nodes import SentencePostprocessor as Sentences
 from rag_nodes.core.errors import ConfigurationError, StoreError
 from rag_nodes.models import get_embedding
+from rag_nodes.query.options import DEFAULT_BUDGET
 from rag_nodes.store import Store
 from rag_nodes.store.bm25 import document_vectors, query_vectors
 from rag_nodes.store.vector_store import RagNodesVectorStore
+from rag_nodes.text.tokens import count_tokens
 
 QUESTION = "What starts the generator?"
 ANSWER = "A spare battery starts the generator when the grid is down."
@@ -98,6 +100,66 @@ def test_a_vector_store_that_was_filled_before_is_enough(kind: str) -> None:
     made(store)
     engine = RagNodesQueryEngine(vector_store=store, embed_model="lexical")
     assert ANSWER in str(engine.query(QUESTION))
+
+
+def tokens_in(nodes: Sequence[NodeWithScore]) -> int:
+    return sum(count_tokens(scored.node.get_content()) for scored in nodes)
+
+
+def long_index(kind: str) -> tuple[VectorStoreIndex, str]:
+    """An index over a document of 200 sentences, and its text."""
+    text = " ".join(f"Generator {n} starts when battery {n} is full." for n in range(200))
+    index = made(STORES[kind]())
+    index.insert(Document(text=text, id_="long"))
+    return index, text
+
+
+@EVERY_STORE
+@pytest.mark.parametrize("mode", [None, "dense"])
+@pytest.mark.parametrize("granularity", [None, "chunks", "sentences"])
+@pytest.mark.parametrize("top_k", [None, 40])
+async def test_retrieved_nodes_fit_the_budget(
+    kind: str, mode: Any, granularity: Any, top_k: int | None
+) -> None:
+    index, text = long_index(kind)
+    options = QueryOptions(budget=300, mode=mode, granularity=granularity, top_k=top_k)
+    retriever = RagNodesRetriever.from_index(index, options=options)
+    nodes = retriever.retrieve(QUESTION)
+    assert 290 <= tokens_in(nodes) <= 300
+    assert [scored.node.get_content() for scored in await retriever.aretrieve(QUESTION)] == [
+        scored.node.get_content() for scored in nodes
+    ]
+    for node in (scored.node for scored in nodes if scored.node.ref_doc_id == "long"):
+        assert isinstance(node, TextNode)
+        assert text[node.start_char_idx : node.end_char_idx] == node.text
+
+
+@EVERY_STORE
+def test_a_number_of_chunks_alone_gives_that_many_whole_chunks(kind: str) -> None:
+    index, _ = long_index(kind)
+    stock = {
+        scored.node.node_id for scored in index.as_retriever(similarity_top_k=60).retrieve(QUESTION)
+    }
+    for given in ({"similarity_top_k": 60}, {"options": QueryOptions(top_k=60)}):
+        nodes = RagNodesRetriever.from_index(index, **given).retrieve(QUESTION)
+        assert len(nodes) == len(stock)
+        assert tokens_in(nodes) > DEFAULT_BUDGET
+
+
+def test_the_default_budget_holds_for_chunks_without_a_number() -> None:
+    index, _ = long_index("simple")
+    for granularity in ("chunks", None):
+        options = QueryOptions(granularity=granularity)
+        nodes = RagNodesRetriever.from_index(index, options=options).retrieve(QUESTION)
+        assert tokens_in(nodes) <= DEFAULT_BUDGET
+
+
+@pytest.mark.parametrize("kind", ["simple", "qdrant"])
+def test_an_index_with_embeddings_alone_is_read_by_sentences(kind: str) -> None:
+    index = made(STORES[kind]())
+    options = QueryOptions(budget=13)
+    [best, *_] = RagNodesRetriever.from_index(index, options=options).retrieve(QUESTION)
+    assert best.node.get_content() == ANSWER
 
 
 def test_both_vectors_of_a_stock_hybrid_collection_are_searched(

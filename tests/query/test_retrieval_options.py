@@ -13,6 +13,7 @@ from plant import scripted_models
 from rag_nodes.models import Models
 from rag_nodes.query import Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import Store
+from rag_nodes.text.tokens import count_tokens
 
 QUESTION = "What starts the generator?"
 
@@ -92,6 +93,24 @@ def test_a_neighbour_that_was_found_itself_is_there_once_as_found(
     ids = [hit.node.node_id for hit in widened]
     assert len(ids) == len(set(ids)) == store.count(collection)
     assert {hit.origin for hit in widened} == {"search"}
+
+
+def test_chunks_of_our_store_fit_the_budget_too(
+    store: Store, collection: str, offline: Models, document: Document
+) -> None:
+    every = retriever(store, collection, offline, top_k=50, mode="hybrid").retrieve(QUESTION)
+    chosen = retriever(
+        store, collection, offline, budget=30, granularity="chunks", mode="hybrid"
+    ).retrieve(QUESTION)
+    assert len(chosen) < len(every)
+    texts = [each.node.get_content() for each in chosen]
+    assert sum(map(count_tokens, texts)) <= 30
+    *whole, last = texts
+    full = [each.node.get_content() for each in every]
+    assert whole == full[: len(whole)]
+    assert full[len(whole)].startswith(last)
+    node: Any = chosen[-1].node
+    assert document.text[node.start_char_idx : node.end_char_idx] == last
 
 
 def test_retrieval_only_shows_what_would_be_read(store: Store, collection: str) -> None:

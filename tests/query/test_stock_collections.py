@@ -98,13 +98,14 @@ def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
     assert {hit.keyword_score for hit in hybrid.hits} == {None}
 
 
-def test_it_is_searched_by_meaning_so_whole_chunks_are_read(stock: Store, offline: Models) -> None:
+def test_sentences_of_it_are_read_unless_a_dense_search_is_asked_for(
+    stock: Store, offline: Models
+) -> None:
     for mode in (None, "hybrid", "dense"):
         answer = engine(stock, offline, mode=mode).answer(QUESTION)
         assert answer.mode == "dense"
-        assert {hit.read.node_id for hit in answer.hits} <= {
-            hit.node.node_id for hit in answer.hits
-        }
+        reads_chunks = all(hit.read is hit.node for hit in answer.hits)
+        assert reads_chunks == (mode == "dense")
 
 
 def test_a_search_by_words_alone_is_refused_with_a_remedy(stock: Store, offline: Models) -> None:

@@ -149,6 +149,14 @@ READ_IN_RERANKED = 20
 """The same where a reranker has chosen them."""
 STEP_FACTOR = 2.0
 """By how much more is read for questions that ask for steps, unless it is said."""
+
+
+class _Default(int):
+    """Number that nobody chose."""
+
+
+DEFAULT_BUDGET = _Default(1500)
+"""Context tokens by default."""
 DEFAULT_TOP_K = 5
 """Chunks per question where neither a budget nor a number is given."""
 
@@ -166,14 +174,15 @@ class QueryOptions:
     """Options of a question.
 
     Attributes:
-        budget: context tokens, the same for every parser; None for no limit.
+        budget: context tokens, the same for every parser; None for no limit. The default, 1,500,
+            does not limit the nodes of a `RagNodesRetriever` if `top_k` is set.
         top_k: chunks per question; None for as many as fit the budget, or `DEFAULT_TOP_K`.
         granularity: "sentences" reads the sentences that answer, with their neighbours, out of the
             best chunks and those beside them, and fills the budget exactly, so no size of chunks
             has to be right; "chunks" reads whole chunks in the order they were found. None for
             sentences, and in a `Comparison` and an `EvaluationPlan`, which compare chunks, for
-            chunks; also where `top_k` asks for a number of chunks, without a budget, and in a
-            search by meaning alone, as sentences are ranked by their words.
+            chunks; also where `top_k` asks for a number of chunks, without a budget, and where
+            `mode` asks for "dense", as sentences are ranked by their words.
         mode: "sparse" searches by words (BM25), "dense" by an embedding, "hybrid" by both; None for
             words alone, or for both where the embedding is more than the lexical one of offline
             use, a cutoff is asked for, or words are not indexed.
@@ -206,7 +215,7 @@ class QueryOptions:
         5
     """
 
-    budget: int | None = 1500
+    budget: int | None = DEFAULT_BUDGET
     top_k: int | None = None
     granularity: Granularity | None = None
     mode: SearchMode | None = None
@@ -255,6 +264,12 @@ class QueryOptions:
         if self.granularity is not None:
             return self.granularity == "sentences"
         return self.budget is not None and self.top_k is None and self.mode != "dense"
+
+    @property
+    def node_budget(self) -> int | None:
+        """Tokens of the nodes of a retriever; None for no limit, as if `top_k` alone is set."""
+        is_chosen = self.top_k is None or not isinstance(self.budget, _Default)
+        return self.budget if is_chosen else None
 
     def search_mode(self, *, by_meaning: bool, has_words: bool = True) -> SearchMode:
         """Return the search mode: `mode`, or its meaning if it is None.

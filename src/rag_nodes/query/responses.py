@@ -13,9 +13,17 @@ from llama_index.core.base.response.schema import (
 from llama_index.core.schema import NodeWithScore, TextNode
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.query.locations import document_of, joined_text, place_of, span_of
+from rag_nodes.query.locations import (
+    document_of,
+    joined_text,
+    part_of,
+    place_of,
+    slice_of,
+    span_of,
+)
 from rag_nodes.query.types import Delta, Failed, Finished, Retrieved
 from rag_nodes.store import Hit
+from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -40,6 +48,31 @@ def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:
             seen.add(known)
             nodes.append(NodeWithScore(node=_with_scores(node, hit), score=hit.score))
     return nodes
+
+
+def fitting(nodes: Sequence[NodeWithScore], budget: int) -> list[NodeWithScore]:
+    """Return the first nodes that fit a budget of tokens; the last is truncated to it.
+
+    Text that two nodes share counts twice, because whoever gets the nodes reads it twice.
+    """
+    texts = [scored.node.get_content() for scored in nodes]
+    passages = (Ranked(f"{n}", Span(0, len(text)), text) for n, text in enumerate(texts))
+    filled = fill(passages, budget)
+    kept = list(nodes[: len(filled.parts)])
+    if filled.truncated:
+        last = kept.pop()
+        kept += [
+            NodeWithScore(node=_cut(last.node, part), score=last.score) for part in filled.parts[-1]
+        ]
+    return kept
+
+
+def _cut(node: Any, part: Span) -> TextNode:
+    """Return a part of the text of a node as a slice of its document, if its place is known."""
+    span = span_of(node)
+    if span is None:
+        return part_of(node, *part)
+    return slice_of([node], Span(span.start + part.start, span.start + part.end))
 
 
 def _with_scores(node: TextNode, hit: Hit) -> TextNode:

@@ -26,7 +26,7 @@ from rag_nodes.query.missing_keys import check_keys
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reranking import in_order, reranked
-from rag_nodes.query.responses import replaced
+from rag_nodes.query.responses import fitting, replaced
 from rag_nodes.query.sentences import Sentences, with_places
 from rag_nodes.query.similarity import counted_by
 from rag_nodes.query.tracing import dispatcher, retrieving
@@ -63,8 +63,11 @@ if TYPE_CHECKING:
 class RagNodesRetriever(BaseRetriever):
     """Retrieval for any LlamaIndex query engine, sync and async, embedded and served.
 
-    With a budget and no `top_k`, its nodes are the passages that answer, exact slices of their
-    documents that fill the budget (option `granularity`); else chunks. Where a parser made windows
+    By default, its nodes are the sentences that answer, exact slices of their documents that fill
+    the budget, over every store and index, also if it has embeddings alone. With `top_k` or
+    `mode="dense"` they are whole chunks; `granularity` chooses either. All nodes together fit the
+    budget, and a chunk that does not is truncated; with `top_k` and no budget of your own there are
+    as many chunks as `top_k` says, however long they are. Where a parser made windows
     or parents, these are read (option `expand`), each text once; `hits` says what was found as
     well. Scores are those of `Hit.score`, from 0 to 1 in the order of the ranking; cosine, BM25 and
     fused score are in the metadata of the nodes, under the keys of
@@ -238,7 +241,7 @@ class RagNodesRetriever(BaseRetriever):
         """
         ranked = self.ranked(question, vector, widened=widened)
         budget = self.options.tokens(widened=widened)
-        if self._chosen.reads_sentences and budget is not None:
+        if self.reads_sentences and budget is not None:
             return self.sentences(question, ranked, widened=widened).hits(budget)
         return self.readable(ranked, widened=widened)
 
@@ -252,7 +255,7 @@ class RagNodesRetriever(BaseRetriever):
             vector: its embedding; None where the mode needs none.
             widened: retrieve more, as for a question that asks for steps.
         """
-        options = self._chosen
+        options = self.options
         wanted = options.chunks(widened=widened)
         limit = max(wanted, CANDIDATES) if options.rerank else wanted
         found = self._search(Query(vector, question, limit, self._modes()[0]), options)
@@ -266,7 +269,7 @@ class RagNodesRetriever(BaseRetriever):
         Where sentences are read, they are chosen from these chunks and the ones beside them, which
         come last. Whole chunks come with the places of other documents that repeat them.
         """
-        options = self._chosen
+        options = self.options
         limit = options.chunks(widened=widened) if options.rerank else len(ranked)
         read = expanded(ranked, self._fetch, options.expand, limit=limit)
         return self._with_context(read) if options.reads_sentences else with_places(read)
@@ -280,19 +283,14 @@ class RagNodesRetriever(BaseRetriever):
 
     def needs_more(self, ranked: Sequence[Hit]) -> bool:
         """Return whether the ranked chunks are too few to choose the sentences of a budget from."""
-        options = self._chosen
+        options = self.options
         is_all = len(ranked) < options.chunks(widened=False) and options.similarity_cutoff is None
         return not (options.rerank or is_all) and _is_little(ranked, options)
 
     @property
-    def _chosen(self) -> QueryOptions:
-        """The options with the mode by which sentences are read or not."""
-        return self.options if self.options.granularity else replace(self.options, mode=self.mode)
-
-    @property
     def reads_sentences(self) -> bool:
         """True if sentences of the collection are read instead of whole chunks."""
-        return self._chosen.reads_sentences
+        return self.options.reads_sentences
 
     def _search(self, query: Query, options: QueryOptions) -> list[Hit]:
         """So many chunks, or more where they are so small that there is little to choose from."""
@@ -325,14 +323,19 @@ class RagNodesRetriever(BaseRetriever):
         question = asked.query_str
         vector = asked.embedding or self.question_vector(question).vector
         self.unsearched()
-        return replaced(self.hits(question, vector))
+        return self._nodes(self.hits(question, vector))
 
     async def _aretrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
         asked = innermost(query_bundle)
         question = asked.query_str
         vector = asked.embedding or (await self.aquestion_vector(question)).vector
         await asyncio.to_thread(self.unsearched)
-        return replaced(await asyncio.to_thread(self.hits, question, vector))
+        return self._nodes(await asyncio.to_thread(self.hits, question, vector))
+
+    def _nodes(self, hits: Sequence[Hit]) -> list[NodeWithScore]:
+        """Return what is read of the hits, whole chunks as far as they fit the budget."""
+        nodes, budget = replaced(hits), self.options.node_budget
+        return nodes if self.reads_sentences or budget is None else fitting(nodes, budget)
 
 
 def _is_little(hits: Sequence[Hit], options: QueryOptions) -> bool:
