@@ -144,6 +144,19 @@ def test_the_budget_bounds_what_is_read(fill: Fill) -> None:
     assert short < 150 < usual
 
 
+FERRY = Path(__file__).parents[2] / "examples" / "corpus" / "ferry.txt"
+
+
+@pytest.mark.parametrize("budget", [1, 10, 20, 60, 200])
+def test_a_small_budget_holds_the_sentence_that_matches_and_splits_none(
+    fill: Fill, budget: int
+) -> None:
+    settings = fill("retrieval", ferry=FERRY.read_text("utf-8"))
+    passages = called(settings, "search", query="quiet hours", budget=budget)["passages"]
+    assert "quiet hours" in passages[0]["text"].lower()
+    assert all(passage["text"].rstrip().endswith((".", "|")) for passage in passages)
+
+
 def test_a_filter_keeps_other_documents_out(fill: Fill) -> None:
     settings = fill(red=TEXT, blue=TEXT.replace("red", "blue"))
     found = called(settings, "search", query="machine", filter={"file_name": "blue.md"})

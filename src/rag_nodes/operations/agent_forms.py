@@ -35,7 +35,7 @@ class AgentSearching(Request):
 
 
 class AgentSearch(AgentSearching):
-    """Find the passages of the stored documents that match a question best."""
+    """Find the sentences of the stored documents that match a question best, with those around."""
 
     query: Question
     """A question, or words to look for."""

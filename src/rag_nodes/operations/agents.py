@@ -56,11 +56,11 @@ class _Opened(NamedTuple):
 
 
 def _search(request: AgentSearch, opened: _Opened) -> Passages:
-    answer = _answered(request, request.query, opened, granularity="chunks", retrieval_only=True)
+    answer = _answered(request, request.query, opened, retrieval_only=True)
     from rag_nodes.query.citations import cite_passage
+    from rag_nodes.query.reading import in_whole_sentences
 
     excerpts = [excerpt for source in answer.sources for excerpt in source.excerpts]
-    excerpts.sort(key=lambda excerpt: excerpt.hit.rank)
     return Passages(
         passages=[
             FoundPassage(
@@ -69,7 +69,7 @@ def _search(request: AgentSearch, opened: _Opened) -> Passages:
                     excerpt.hit.read.ref_doc_id,
                 )
             )
-            for excerpt in excerpts
+            for excerpt in in_whole_sentences(excerpts)
         ],
         unsearched=answer.unsearched,
     )

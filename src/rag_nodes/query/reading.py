@@ -20,12 +20,15 @@ from rag_nodes.query.locations import document_of, pages_of, related, span_of
 from rag_nodes.query.types import Excerpt, Source
 from rag_nodes.store import Hit
 from rag_nodes.text.filling import Ranked, Repeat, fill, lead_tokens
+from rag_nodes.text.formats import format_in
+from rag_nodes.text.markdown import Kind
+from rag_nodes.text.packing import Packer
 from rag_nodes.text.passages import normalised
 from rag_nodes.text.spans import Span
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
 _GAP = "\n[...]\n"
 """Stands for text between two excerpts of a page that is not read."""
@@ -93,6 +96,35 @@ class _ReadHit(NamedTuple):
     hit: Hit
     passage: Ranked
     parts: tuple[Span, ...]
+
+
+def in_whole_sentences(excerpts: Iterable[Excerpt]) -> list[Excerpt]:
+    """Return excerpts by rank, without sentences and rows that the budget has split at their ends.
+
+    If nothing is left of them, the best one has its sentence whole.
+    """
+    kept: list[Excerpt] = []
+    completed: list[Excerpt] = []
+    for excerpt in sorted(excerpts, key=lambda excerpt: excerpt.hit.rank):
+        node, held, read = excerpt.hit.node, span_of(excerpt.hit.node), excerpt.span
+        if not (read and held and held.start <= read.start < read.end < held.end):
+            kept.append(excerpt)  # the chunk ends there, too, or does not hold all of it
+            continue
+        start, end = read.start - held.start, read.end - held.start
+        packer = Packer(node.text, text_format=format_in(node.metadata, node.text))
+        *before, last = packer.unit_starts(0, end)
+        # A heading belongs to what follows it.
+        ends = [
+            packer.unit_end(at) for at in before if packer.block_at(at).kind is not Kind.HEADING
+        ]
+        if (whole := packer.unit_end(last)) <= end:
+            kept.append(excerpt)
+        elif ends and ends[-1] > start:
+            kept.append(replace(excerpt, end=excerpt.end - end + ends[-1]))
+        else:
+            hit = replace(excerpt.hit, surroundings=None)
+            completed.append(Excerpt(hit, last, whole, excerpt.tokens))
+    return kept or completed[:1]
 
 
 def passage_of(hit: Hit) -> Ranked:
