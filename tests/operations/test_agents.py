@@ -94,8 +94,32 @@ def test_a_quotation_that_is_not_exact_is_located_if_it_is_a_part(fill: Fill) ->
     assert part["exact"] is False
     assert TEXT[part["text_start"] : part["text_end"]] == "two metres"
     changed = called(settings, "quote", **place, text="three metres")
-    assert (changed["exact"], changed["text_start"]) == (False, None)
-    assert called(settings, "quote", **place)["exact"] is None
+    assert (changed["exact"], changed["same_words"], changed["text_start"]) == (False, False, None)
+    without = called(settings, "quote", **place)
+    assert (without["exact"], without["same_words"], without["found_text"]) == (None, None, None)
+
+
+TABLE = "# Codes\n\n| Code | Remedy |\n|---|---|\n| E-04 | Stop the engine |\n| E-05 | Fill up |\n"
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        "| E-04 | Stop the engine | | E-05 | Fill up |",
+        "| E-04 | Stop the engine |\n| E-05 | Fill up |\n",
+        "| e-04 | STOP the engine |\n\n| e-05 | fill up |",
+    ],
+)
+def test_a_quotation_with_other_white_space_or_case_has_the_text_of_the_document(
+    fill: Fill, sent: str
+) -> None:
+    settings = fill(note=TABLE)
+    [passage] = called(settings, "search", query="E-04")["passages"]
+    place = {key: passage[key] for key in ("document", "start", "end")}
+    found = called(settings, "quote", **place, text=sent)
+    assert (found["exact"], found["same_words"]) == (False, True)
+    assert found["found_text"] == "| E-04 | Stop the engine |\n| E-05 | Fill up |"
+    assert TABLE[found["text_start"] : found["text_end"]] == found["found_text"]
 
 
 def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_path: Path) -> None:
@@ -108,6 +132,9 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
     assert {box["page"] for box in found["boxes"]} == {passage["page"]}
     assert all(0 < box["left"] < box["right"] < box["page_width"] for box in found["boxes"])
     assert (found["boxes_error"], found["start_line"]) == (None, None)
+    first = passage["text"].split(".")[0]
+    part = called(settings, "quote", **place, text=first)
+    assert 0 < len(part["boxes"]) < len(found["boxes"])
     (tmp_path / "book.pdf").unlink()
     gone = called(settings, "quote", **place)
     assert (gone["text"], gone["boxes"]) == (found["text"], [])

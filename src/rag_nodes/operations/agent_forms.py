@@ -52,7 +52,7 @@ class AgentQuote(Request):
     """Verify a quotation: return the exact characters of a stored document, and their place.
 
     Boxes say where a PDF prints them. Give the text that you want to cite to hear if it is exactly
-    these characters, and where it is if it is a part of them.
+    these characters, and where it is if it is a part of them, in any case and white space.
     """
 
     document: Annotated[str, Field(max_length=_MOST_NAME, pattern=NOT_BLANK)]
@@ -165,12 +165,17 @@ class Quotation(QuotedPassage):
     exact: bool | None
     """True if `text` of the request is exactly these characters; white space between two chunks,
     of which only the length is stored, may differ. Null if no text was sent."""
+    same_words: bool | None
+    """True if these characters contain the sent text, in any case and white space."""
     text_start: int | None
     """Offset of the sent text in the document, if these characters contain it."""
     text_end: int | None
     """Offset after its last character."""
+    found_text: str | None
+    """The document's own characters there: cite these, if `exact` is false."""
     boxes: list[BoxReply]
-    """A box for each printed line in a PDF; empty for other formats."""
+    """A box in a PDF for each printed line of the sent text, or of all characters if they do not
+    contain it; empty for other formats."""
     boxes_error: str | None
     """Reason why there are no boxes in a PDF."""
 

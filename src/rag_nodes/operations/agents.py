@@ -104,10 +104,9 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         )
     found = quote(opened.store, opened.collection, request.document, span)
     facts, own, sent = found.node.metadata, found.node.text, request.text
-    boxes = boxes_in(found.node, opened.run.settings.ocr)
+    inside = found.find(sent) if sent else None
+    boxes = boxes_in(found.node, inside or Span(0, len(own)), opened.run.settings.ocr)
     lines = node_lines(found.node, 0, len(own))
-    inside = own.find(sent) if sent else -1
-    offset = span.start + inside if sent and inside >= 0 else None
     return Quotation(
         document=request.document,
         name=keys.display_name(facts),
@@ -121,8 +120,10 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         metadata=own_metadata(facts),
         text=own,
         exact=None if sent is None else found.is_exactly(sent),
-        text_start=offset,
-        text_end=offset + len(sent) if sent and offset is not None else None,
+        same_words=None if sent is None else inside is not None,
+        text_start=span.start + inside.start if inside else None,
+        text_end=span.start + inside.end if inside else None,
+        found_text=inside.of(own) if inside else None,
         boxes=[BoxReply(**box._asdict()) for box in boxes.boxes],
         boxes_error=boxes.error,
     )

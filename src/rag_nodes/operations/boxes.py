@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.query import Citation, Hit
     from rag_nodes.readers import Lines, PlacedBox
+    from rag_nodes.text.spans import Span
 
 _NOT_KEPT = (
     f"a session keeps {MAX_KEPT_BYTES // 1024**2} MB of PDFs for boxes, and this one did not fit; "
@@ -122,13 +123,13 @@ def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
     return found
 
 
-def boxes_in(node: TextNode, ocr: str | None) -> CitedBoxes:
-    """Return the boxes of the text of a node in its PDF; none of a document that is no PDF."""
+def boxes_in(node: TextNode, span: Span, ocr: str | None) -> CitedBoxes:
+    """Return the boxes of characters of a node in its PDF; none of a document that is no PDF."""
     from rag_nodes.readers import node_boxes
 
     if not display_name(node.metadata).lower().endswith(".pdf"):
         return CitedBoxes([])
-    return _tried(lambda: node_boxes(node, 0, len(node.text), ocr=ocr))
+    return _tried(lambda: node_boxes(node, *span, ocr=ocr))
 
 
 def _boxes_of(citation: Citation, files: dict[str, Path] | None, ocr: str | None) -> CitedBoxes:

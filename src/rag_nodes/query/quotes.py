@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.core.errors import ConfigurationError, DocumentMissingError
 from rag_nodes.query.gaps import gaps_between
 from rag_nodes.query.locations import slice_of, span_of
+from rag_nodes.text.passages import equal_in
 from rag_nodes.text.spans import Span, merge
 
 if TYPE_CHECKING:
@@ -44,6 +45,11 @@ class DocumentSlice:
             if text[start:end].isspace():
                 parts[start:end] = own[start:end]
         return "".join(parts) == own
+
+    def find(self, text: str) -> Span | None:
+        """Return where the slice has a text: as it is, else in any case and white space."""
+        start = self.node.text.find(text)
+        return Span(start, start + len(text)) if start >= 0 else equal_in(text, self.node.text)
 
 
 def quote(store: Store, collection: str, document_id: str, span: Span) -> DocumentSlice:
