@@ -43,3 +43,12 @@ def test_status_names_files_that_are_stored_twice_until_one_is_removed(
     assert f"rag-nodes remove {paths[1]}" in said
     assert command("remove", paths[1], "--store", store).code == 0
     assert command("status", "--store", store, "--json").json["duplicates"] == []
+
+
+def test_status_suggests_removing_the_copy_whose_file_is_gone(
+    command: Command, store: Path, tmp_path: Path
+) -> None:
+    files = tmp_path / "files"
+    (files / "first.md").unlink()
+    said = command("status", "--store", store).stdout.replace("\n", " ")
+    assert f"rag-nodes remove {files / 'first.md'}" in said

@@ -128,7 +128,10 @@ class Unread(NamedTuple):
 
 
 class Duplicates(NamedTuple):
-    """Files of a corpus with the same bytes, each stored as a document of its own."""
+    """Files of a corpus with the same bytes, each stored as a document of its own.
+
+    The paths of files that are gone come last.
+    """
 
     corpus: str
     paths: Sequence[str]
@@ -175,7 +178,9 @@ class Examined(Result):
 
 def status(request: StatusRequest, run: Run) -> Stored:
     """Look into each collection."""
-    held = inventory(run)
+    from rag_nodes.pipeline.pruning import file_loss
+
+    held, is_lost = inventory(run), file_loss()
     known = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
     collections = of_parser(known, request.parser)
     unread = held.unread(request.corpus)
@@ -185,7 +190,10 @@ def status(request: StatusRequest, run: Run) -> Stored:
         collections=[held.status(collection) for collection in collections],
         unread=[Unread(file.corpus, file.path, file.error, file.failed_at) for file in unread],
         foreign=held.store.foreign(),
-        duplicates=[Duplicates(*copies) for copies in held.ledger.copies(request.corpus or "")],
+        duplicates=[
+            Duplicates(name, sorted(paths, key=is_lost))
+            for name, paths in held.ledger.copies(request.corpus or "")
+        ],
         pdf_engines=held.ledger.pdf_engines(request.corpus or ""),
     )
 
