@@ -20,6 +20,7 @@ from rag_nodes.pipeline import ingest
 from rag_nodes.pipeline.ledger import DocumentRow, FileRow, Ledger
 from rag_nodes.pipeline.pruning import compared
 from rag_nodes.pipeline.report import Pruned
+from rag_nodes.pipeline.upkeep import Inventory
 from rag_nodes.store import open_store
 
 
@@ -159,28 +160,25 @@ def test_nothing_is_pruned_while_a_collection_is_damaged(
         assert stored(corpus) == {"0.md", "2.md"}
 
 
-def test_an_emptied_file_is_a_failed_row_and_is_pruned(corpus: FolderIngests) -> None:
+@pytest.mark.parametrize("prune", [False, True])
+@pytest.mark.parametrize("content", ["", "%PDF-1.7 this is no Markdown"], ids=["empty", "damaged"])
+def test_the_stored_version_of_a_file_that_cannot_be_read_any_more_is_kept(
+    corpus: FolderIngests, content: str, *, prune: bool
+) -> None:
     corpus.ingest()
-    corpus.write("1.md", "")
+    corpus.write("1.md", content)
 
-    assert states(corpus.ingest()) == ["unchanged", "failed", "unchanged"]
-    assert "1.md" in stored(corpus)
-
-    report = corpus.ingest(prune=True)
+    report = corpus.ingest(prune=prune)
 
     assert states(report) == ["unchanged", "failed", "unchanged"]
-    assert stored(corpus) == {"0.md", "2.md"}
-    corpus.write("1.md", "# Tea\n\nFilled again.\n")
-    corpus.ingest(prune=True)
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
-
-
-def test_a_file_that_cannot_be_read_any_more_is_kept(corpus: FolderIngests) -> None:
-    corpus.ingest()
-    corpus.write("1.md", "%PDF-1.7 this is no Markdown")
-
-    assert states(corpus.ingest(prune=True))[1] == "failed"
-    assert "1.md" in stored(corpus)
+    assert (report.gone, stored(corpus)) == (0, {"0.md", "1.md", "2.md"})
+    inventory = Inventory(corpus.store, corpus.ledger)
+    rows = inventory.documents("default", inventory.collections())
+    assert [(row.name, row.state, bool(row.chunks)) for row in rows] == [
+        ("0.md", "stored", True),
+        ("1.md", "failed", True),
+        ("2.md", "stored", True),
+    ]
 
 
 def test_a_page_that_a_crawl_has_no_more_is_pruned(corpus: FolderIngests) -> None:

@@ -228,9 +228,8 @@ def _concluded(
     if not unread:
         is_partial = any(document.warnings for document in documents)
         return file._replace(state="partial" if is_partial else "read")
-    is_empty = not documents and all(result.is_empty for result in unread)
     said = in_brief("; ".join(result.error or "" for result in unread))
-    return file._replace(state="empty" if is_empty else "failed", error=said or "failed")
+    return file._replace(state="failed", error=said or "failed")
 
 
 def _is_text(place: str) -> bool:

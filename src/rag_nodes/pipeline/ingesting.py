@@ -104,8 +104,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         exclude: patterns of files and folders to leave out, as in `.gitignore`: `*.tmp`, `drafts`,
             `drafts/*.md`. What is stored of them counts as gone from `paths`.
         prune: remove what is gone from `paths` from every collection of the corpus, once all else
-            is stored: documents of files that were deleted or emptied, and pages that a crawl has
-            no more. What was ingested from elsewhere stays.
+            is stored: documents of files that were deleted, and pages that a crawl has no more.
+            What was ingested from elsewhere stays.
         dry_run: do nothing but count what would be done, and price it: no model is asked, nothing
             is stored, no ledger is written, and transformations are left out.
         executor: does it with several processes, which give the same: `Pool(4)` of this machine,

@@ -155,9 +155,8 @@ def _gone(
 ) -> tuple[list[GoneDocument], list[str]]:
     """Documents that no file has any more, and the files that are gone.
 
-    That is documents of files that are not there any more, that are empty or left out, and of files
-    that are read and have them no more; not what another file has as well, and not what is
-    elsewhere.
+    That is documents of files that are not there any more or are left out, and of files that are
+    read and have them no more; not what another file has as well, and not what is elsewhere.
     """
     is_below, is_missing, known = _is_below_any(paths), file_loss(), ledger.paths(corpus)
     there = {*known}

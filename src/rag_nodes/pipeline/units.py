@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.core.keys import without_keys, words_of
 from rag_nodes.core.metadata import SOURCE_HASH
 from rag_nodes.embedding.failures import missing_extra
@@ -108,22 +107,17 @@ class FileUnit(NamedTuple):
 class DocumentRead(NamedTuple):
     """Outcome of one document of a file, and the seconds it took; no row if there is no document.
 
-    Of a blank document that was given there are row and error; a blank page is no error, but is
-    named in `blank_pages`, as are those of a file. `extra` is that of rag-nodes which would read
-    it, where that is all that is lacking.
+    Of a blank document that was given there are row and error. A page without text that was given
+    as a document `is_blank_page`: it is no error, but is named in `blank_pages`, as are those of a
+    file. `extra` is that of rag-nodes which would read it, where that is all that is lacking.
     """
 
     row: DocumentRow | None
     seconds: float = 0.0
     error: str | None = None
-    is_empty: bool = False
+    is_blank_page: bool = False
     extra: str | None = None
     blank_pages: tuple[str, ...] = ()
-
-    @property
-    def is_blank_page(self) -> bool:
-        """True for a page without text that was given as a document."""
-        return self.is_empty and self.error is None
 
     @classmethod
     def of(
@@ -142,11 +136,10 @@ class DocumentRead(NamedTuple):
             version = str(document.metadata[SOURCE_HASH])
             row = DocumentRow(corpus, path, facts.id, version, *facts[1:])
         if page is not None:
-            return cls(row, seconds, is_empty=True, blank_pages=blank)
+            return cls(row, seconds, is_blank_page=True, blank_pages=blank)
         if error is None:
             return cls(row, seconds, blank_pages=blank)
-        is_empty = isinstance(error, EmptyFileError)
-        return cls(row, seconds, words_of(error), is_empty, missing_extra(error))
+        return cls(row, seconds, words_of(error), extra=missing_extra(error))
 
 
 @dataclass(slots=True, eq=False)

@@ -1,7 +1,6 @@
 """What a ledger knows of files and their documents, and what does not hold any more."""
 
 from types import SimpleNamespace
-from typing import Literal
 
 import pytest
 
@@ -19,11 +18,9 @@ def read(
     return file, [document(path, document_id, corpus) for document_id in ids]
 
 
-def unread(
-    path: str, state: Literal["failed", "empty"] = "failed", corpus: str = "tea"
-) -> tuple[FileRow, list[DocumentRow]]:
+def unread(path: str, corpus: str = "tea") -> tuple[FileRow, list[DocumentRow]]:
     file, _ = read(path, corpus=corpus)
-    return file._replace(state=state, error="torn"), []
+    return file._replace(state="failed", error="torn"), []
 
 
 def test_documents_without_a_file_are_listed_with_their_path(
@@ -86,19 +83,16 @@ def test_a_file_is_forgotten_with_the_last_of_its_documents(ledger: Ledger) -> N
         assert ledger.paths("tea") == left
 
 
-@pytest.mark.parametrize(("state", "is_gone"), [("failed", False), ("empty", True)])
-def test_documents_of_a_file_that_fails_stay_as_they_are_and_those_of_an_empty_one_are_gone(
-    ledger: Ledger, state: Literal["failed", "empty"], *, is_gone: bool
-) -> None:
+def test_documents_of_a_file_that_fails_stay_as_they_are(ledger: Ledger) -> None:
     ledger.record(*read("/a", "one"))
     ledger.settle([StoredDocument("c", "one", "v")])
 
-    ledger.record(*unread("/a", state))
+    ledger.record(*unread("/a"))
 
     [known] = ledger.known("tea", ["/a"]).values()
     assert known.file.error == "torn"
-    assert known.documents == ([] if is_gone else [document("/a", "one")])
-    assert bool(ledger.unheld("tea")) is is_gone
+    assert known.documents == [document("/a", "one")]
+    assert not ledger.unheld("tea")
 
 
 def test_a_document_is_known_as_each_file_has_it(ledger: Ledger) -> None:

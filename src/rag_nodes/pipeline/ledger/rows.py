@@ -10,9 +10,9 @@ from rag_nodes.embedding import Counts, DocumentFacts
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
 
-FileState = Literal["read", "partial", "failed", "empty"]
-"""State of a file when it was last opened: "partial" means read with warnings, "failed" that it, or
-a document in it, could not be read, and "empty" that there is no text in it any more."""
+FileState = Literal["read", "partial", "failed"]
+"""State of a file when it was last opened: "partial" means read with warnings, and "failed"
+that it, or a document in it, could not be read, or has no text."""
 
 
 class FileRow(NamedTuple):
