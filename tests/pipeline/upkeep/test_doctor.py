@@ -39,7 +39,7 @@ def test_a_document_of_which_chunks_are_missing_is_torn_and_nothing_is_changed(
 ) -> None:
     store.delete(HEADING, [nodes_of("a.md", 3)[1].node_id])
     torn, unlike = examine()
-    assert (torn.kind, torn.where) == ("torn", f"{HEADING}: document a.md")
+    assert (torn.kind, torn.where) == ("torn", f"{HEADING}: document /docs/a.md")
     assert "2 of 3 chunks are there" in torn.what
     assert unlike.kind == "ledger"
     assert len(store.stored(HEADING, "a.md")) == 2
@@ -105,6 +105,10 @@ def one_more_is_stored(store: Store, _: Ledger) -> None:
     store.add(FIXED, nodes_of("c.md", 1))
 
 
+def one_was_lost(store: Store, _: Ledger) -> None:
+    store.delete_others(FIXED, {"b.md": ()})
+
+
 def one_is_not_stored(_: Store, ledger: Ledger) -> None:
     ledger.settle([StoredDocument(FIXED, "c.md", "v", 1)])
 
@@ -118,21 +122,26 @@ def another_version_of_as_many_chunks(_: Store, ledger: Ledger) -> None:
 
 
 @pytest.mark.parametrize(
-    "change",
+    ("change", "document"),
     [
-        one_more_is_stored,
-        one_is_not_stored,
-        one_was_in_hand,
-        another_version_of_as_many_chunks,
+        (one_more_is_stored, "/docs/c.md"),
+        (one_was_lost, "/docs/b.md"),
+        (one_is_not_stored, "c.md"),
+        (one_was_in_hand, "/docs/a.md"),
+        (another_version_of_as_many_chunks, "/docs/a.md"),
     ],
 )
-def test_a_ledger_that_says_something_else_than_the_store_is_named(
-    examine: Examine, store: Store, ledger: Ledger, change: Callable[[Store, Ledger], None]
+def test_a_document_of_which_the_ledger_says_something_else_is_named_by_its_path(
+    examine: Examine,
+    store: Store,
+    ledger: Ledger,
+    change: Callable[[Store, Ledger], None],
+    document: str,
 ) -> None:
     change(store, ledger)
     unlike = only(examine())
     assert (unlike.kind, unlike.where) == ("ledger", FIXED)
-    assert "something else of 1 document: " in unlike.what
+    assert unlike.what.endswith(f"something else of 1 document: {document}")
     assert "ingest again" in unlike.remedy
 
 

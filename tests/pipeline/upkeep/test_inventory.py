@@ -59,6 +59,19 @@ def test_after_a_killed_run_only_open_documents_are_checked(
     ]
 
 
+def test_documents_of_an_interrupted_ingest_are_incomplete_though_all_chunks_are_stored(
+    known: Inventory, ledger: Ledger
+) -> None:
+    known.store.add(HEADING, nodes_of("new.md", 2))
+    ledger.open(HEADING, ["a.md", "new.md"])
+    found = listed(known)
+    assert {found[name].state for name in ("a.md", "new.md")} == {"incomplete"}
+    assert "interrupted, or is still running" in (found["new.md"].error or "")
+    assert found["new.md"].chunks == {HEADING: 2}
+    (_, heading) = map(known.status, known.collections())
+    assert (heading.incomplete, heading.interrupted, heading.failed) == (2, 2, 0)
+
+
 def test_a_ledger_that_differs_is_not_believed(known: Inventory) -> None:
     known.store.delete(HEADING, [nodes_of("a.md", 3)[0].node_id])
     found = listed(known)

@@ -94,11 +94,12 @@ def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
     documents = counted(collection.documents, "document")
     said = ", says the ledger" if collection.trouble else ""
     yield "Stored", f"{counted(collection.chunks, 'chunk')}{parents} of {documents}{said}"
-    wrong = [
-        f"{counted(number, 'document')} {what}"
-        for number, what in ((collection.incomplete, "not whole"), (collection.expired, "expired"))
-        if number
-    ]
+    due = {
+        "not whole": collection.incomplete - collection.interrupted,
+        "of an ingest that was interrupted or is still running": collection.interrupted,
+        "expired": collection.expired,
+    }
+    wrong = [f"{counted(number, 'document')} {what}" for what, number in due.items() if number]
     yield "Due", f"{', '.join(wrong)}: run the ingest again" if wrong else ""
     if collection.failed:
         failed = counted(collection.failed, "document")

@@ -299,6 +299,11 @@ class Ledger(LedgerDatabase):
         fits = count >= chunks if opened else count == chunks
         return bool(known) and known == marks and fits
 
+    def opened(self, collection: str) -> list[str]:
+        """Return the ids of documents that a run is storing, or was when it was interrupted."""
+        query = "SELECT document_id FROM stored WHERE collection = ? AND version = ''"
+        return [opened for (opened,) in self._read(f"{query} AND error IS NULL", collection)]
+
     def stored(
         self, collection: str, document_ids: str | Sequence[str] | None = None
     ) -> dict[str, StoredDocument]:

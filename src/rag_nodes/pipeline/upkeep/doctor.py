@@ -17,12 +17,13 @@ from rag_nodes.core.errors import (
     StoreLockedError,
     StoreUnreachableError,
 )
+from rag_nodes.core.metadata import FILE_PATH, SOURCE
 from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import lack_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from rag_nodes.store import Store, StoredNode
 
@@ -133,7 +134,7 @@ def _folder(location: str) -> Iterator[Trouble]:
 def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
     """Yield what is wrong with a collection, and where its ledger says something else."""
     stored = store.documents(name)
-    yield from _torn(ledger, name, stored)
+    yield from _torn(store, ledger, name, stored)
     chunks = sum(not node.is_parent for nodes in stored.values() for node in nodes.values())
     if lacking := chunks - store.count(name):
         what = f"{lacking} of {chunks} chunks have no embedding, and no search finds them"
@@ -145,16 +146,35 @@ def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trou
     elif ledger and (different := _different(ledger, name, stored)):
         count = "1 document" if len(different) == 1 else f"{len(different):,} documents"
         rest = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
-        shown = ", ".join(different[:_SHOWN]) + rest
+        paths = [_path(store, ledger, name, key, stored.get(key, {})) for key in different[:_SHOWN]]
         yield Trouble(
             "ledger",
             name,
-            f"the ledger says something else of {count}: {shown}",
+            f"the ledger says something else of {count}: {', '.join(paths)}{rest}",
             "ingest again: the ledger is then made from what is stored",
         )
 
 
-def _torn(ledger: Ledger | None, name: str, stored: StoredDocuments) -> Iterator[Trouble]:
+def _path(
+    store: Store,
+    ledger: Ledger | None,
+    name: str,
+    document_id: str,
+    nodes: Mapping[str, StoredNode],
+) -> str:
+    """Return the path or URL of a document, as its nodes or the ledger have it; else its id."""
+    facts = next((node.metadata for node in store.fetch(name, [*nodes][:1]).values()), {})
+    known = facts.get(SOURCE) or facts.get(FILE_PATH)
+    for held in ledger.collections() if ledger and not known else ():
+        if held.name == name:
+            rows = ledger.documents(held.corpus, document_id).get(document_id, ())
+            known = next((row.path for row in rows), None)
+    return str(known or document_id)
+
+
+def _torn(
+    store: Store, ledger: Ledger | None, name: str, stored: StoredDocuments
+) -> Iterator[Trouble]:
     """Yield a finding for each document of which chunks are missing or versions are mixed."""
     rows = ledger.stored(name) if ledger else {}
     for document, nodes in stored.items():
@@ -165,7 +185,7 @@ def _torn(ledger: Ledger | None, name: str, stored: StoredDocuments) -> Iterator
         if is_judged and not has_failed and (what := lack_of(nodes)):
             yield Trouble(
                 "torn",
-                f"{name}: document {document}",
+                f"{name}: document {_path(store, ledger, name, document, nodes)}",
                 what,
                 "ingest it again, or repeat the push that was interrupted",
             )

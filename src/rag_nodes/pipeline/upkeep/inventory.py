@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _PORTION = 500
 """Nodes that are fetched at once."""
+_INTERRUPTED = "the ingest that stored it was interrupted, or is still running; run it again"
 DocumentState = Literal["stored", "incomplete", "expired", "failed", "gone"]
 """State of a document: whole in every collection of its corpus that has it; not whole in one;
 whole, but due to be read again; or of a file that could not be read or is not there any more,
@@ -54,10 +55,10 @@ class CollectionStatus:
     """Contents of a collection; None for facts that neither store nor ledger has.
 
     Of `documents` something is stored; those that are not whole, or not as they were last read, are
-    `incomplete`, of these `failed` where the ingest said why, mostly `error`, since `failed_at`;
-    those due to be read again are `expired`. `chunks` can be found, `parents` stand above them.
-    `size` is bytes on disk, None for a server; times are seconds since 1970. Where `trouble` says
-    why it cannot be opened, numbers are the ledger's.
+    `incomplete`, of these `interrupted` where the ingest did not end, and `failed` where it said
+    why, mostly `error`, since `failed_at`; those due to be read again are `expired`. `chunks` can
+    be found, `parents` stand above them. `size` is bytes on disk, None for a server; times are
+    seconds since 1970. Where `trouble` says why it cannot be opened, numbers are the ledger's.
     """
 
     name: str
@@ -77,6 +78,7 @@ class CollectionStatus:
     first_used: float | None
     last_used: float | None
     trouble: str = ""
+    interrupted: int = 0
     failed: int = 0
     error: str | None = None
     failed_at: float | None = None
@@ -152,6 +154,13 @@ class Inventory:
                 return found
         return _rows(name, self.store.documents(name), known)
 
+    def _checked(self, held: HeldCollection) -> dict[str, StoredDocument]:
+        """Return the stored documents, those as not whole that an interrupted run left."""
+        found = self.stored(held)
+        for document_id in found.keys() & self.ledger.opened(held.info.name):
+            found[document_id] = found[document_id]._replace(version="", error=_INTERRUPTED)
+        return found
+
     def size_of(
         self, held: HeldCollection, document_ids: str | Collection[str] | None = None
     ) -> Removed:
@@ -172,10 +181,11 @@ class Inventory:
     def status(self, held: HeldCollection) -> CollectionStatus:
         """Return the status of a collection."""
         name, row, trouble = held.info.name, held.row, held.info.trouble
-        stored = list(self.stored(held).values())
+        stored = list(self._checked(held).values())
         known = self.ledger.documents(held.corpus)
         lacking = [row for row in stored if not _is_whole(row, known.get(row.document_id, ()))]
-        failed = [row for row in lacking if row.error is not None]
+        interrupted = sum(row.error == _INTERRUPTED for row in lacking)
+        failed = [row for row in lacking if row.error not in {None, _INTERRUPTED}]
         with self.store.engine.step(name):
             found = None if trouble else self.store.engine.collection(name)
             size = found.disk_size() if found else None
@@ -197,6 +207,7 @@ class Inventory:
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
             trouble=trouble,
+            interrupted=interrupted,
             failed=len(failed),
             error=next((said for said, _ in Counter(o.error for o in failed).most_common(1)), None),
             failed_at=_first(failed),
@@ -211,7 +222,7 @@ class Inventory:
         found: dict[str, dict[str, StoredDocument]] = {}
         is_all = {*chosen} >= {*self.collections(corpus)}
         for held in [*chosen, *self.never_stored(corpus)] if is_all else chosen:
-            for document_id, row in self.stored(held).items():
+            for document_id, row in self._checked(held).items():
                 found.setdefault(document_id, {})[held.info.name] = row
         if is_all:
             for document_id, rows in known.items():
