@@ -19,6 +19,7 @@ from rag_nodes import Comparison, QueryOptions, RagNodesRetriever, get_parser
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import Models
 from rag_nodes.pipeline import ingest_documents
+from rag_nodes.query.missing_keys import check_keys
 from rag_nodes.store import Filter, Store, open_store
 
 VALUES = st.sampled_from(["red", "blue", 1, 2.5, 7])
@@ -130,7 +131,9 @@ def test_a_key_that_no_chunk_has_is_named_with_the_nearest_or_all_others(
 
     with pytest.raises(ConfigurationError, match="no chunk has the key 'color'; did you mean 'col"):
         find({"color": "red"})
-    with pytest.raises(ConfigurationError, match="the keys are 'colour', 'kind', 'size'"):
+    with pytest.raises(
+        ConfigurationError, match="the keys of the documents are 'colour', 'kind', 'size'"
+    ):
         find({"colour": "red", "wheels": [1, 2]})
     assert find({"colour": "green"}) == 0
     assert find({"colour": "red", "wheels": None}) > 0
@@ -143,5 +146,17 @@ def test_without_own_keys_a_filter_by_one_says_how_they_are_attached(offline: Mo
         {"fixed": "fixed"}, documents=documents, models=offline, options=options
     ) as comparison:
         [column] = comparison.ask("Which ferry?").columns
-    assert "no chunk has the key 'year'" in str(column.error)
+    assert "no chunk has the key 'year'; the documents have no keys of your own" in str(
+        column.error
+    )
     assert "--set" in str(column.error)
+
+
+def test_a_message_about_own_keys_claims_nothing_about_chunks_it_did_not_look_at(
+    filled: tuple[Store, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store, collection = filled
+    monkeypatch.setattr("rag_nodes.query.missing_keys._SAMPLE", 1)
+    monkeypatch.setattr("rag_nodes.query.missing_keys.own_metadata", lambda _: {})
+    with pytest.raises(ConfigurationError, match="the first 1 chunks have no keys of your own"):
+        check_keys(store, collection, Filter(where={"site": "Bern"}))

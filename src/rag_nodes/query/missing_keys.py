@@ -31,16 +31,13 @@ def check_keys(store: Searchable, collection: str, scope: Filter) -> None:
         has_key = none_of(Condition(path_of(key), "is_empty", None))
         if compared is None or store.some(collection, has_key, 1):
             continue
-        known: set[str] = set()
-        for point in store.some(collection, None, _SAMPLE):
-            known |= own_metadata(point.payload).keys()
-        raise ConfigurationError(f"the filter: no chunk has the key '{key}'; {_remedy(key, known)}")
-
-
-def _remedy(key: str, known: set[str]) -> str:
-    if not known:
-        return (
-            "the documents have no keys of your own: ingest them with --set or --metadata (Python: "
-            "metadata=FileMetadata(...))"
+        points = store.some(collection, None, _SAMPLE)
+        sample = f"the first {_SAMPLE:,} chunks" if len(points) == _SAMPLE else "the documents"
+        known = sorted({f"'{name}'" for point in points for name in own_metadata(point.payload)})
+        remedy = (
+            did_you_mean(f"'{key}'", known, f"the keys of {sample} are ")
+            if known
+            else f"{sample} have no keys of your own: name --set or --metadata in every ingest "
+            "(Python: metadata=FileMetadata(...))"
         )
-    return did_you_mean(f"'{key}'", [f"'{name}'" for name in sorted(known)], "the keys are ")
+        raise ConfigurationError(f"the filter: no chunk has the key '{key}'; {remedy}")
