@@ -120,7 +120,7 @@ def test_a_file_that_claims_two_thousand_million_pages_is_refused_or_has_those_i
 
 
 @pytest.mark.parametrize("last", [b"Tea number 11", b"startxref"])
-def test_the_rest_of_a_truncated_file_is_read_with_a_warning(
+def test_what_is_left_of_a_truncated_file_is_read_with_a_warning(
     tmp_path: Path, last: bytes, pdf_engine: str
 ) -> None:
     path = tmp_path / "a.pdf"
@@ -205,7 +205,7 @@ def test_fonts_without_unicode_values_are_told_of_above_a_twentieth_of_the_text(
     text = "\ufffd" * unmapped + "a" * (100 - unmapped)
     line = Line(text=text, left=0, top=0, right=9, bottom=9, baseline=9, size=9)
     pages = [PdfPage(height=99, lines=(line,))]
-    warnings = [*extract._warnings(pages, extract._Found(), is_repaired=False, has_ocr=False)]
+    warnings = [*extract._warnings(pages, extract._Findings(), is_repaired=False, has_ocr=False)]
     expected = f"{unmapped}% of the characters have no Unicode value in this file's fonts"
     assert warnings == ([expected] if warned else [])
 
