@@ -139,6 +139,25 @@ def test_a_key_that_no_chunk_has_is_named_with_the_nearest_or_all_others(
     assert find({"colour": "red", "wheels": None}) > 0
 
 
+@pytest.mark.parametrize(
+    ("filter_", "words"),
+    [
+        (Filter(pages=(1, 2)), "no chunk has a page number; leave pages out, or ingest files"),
+        (Filter(heading="Ferries"), "no chunk has headings; leave heading out, or split"),
+        (Filter(heading_path="Ferries"), "no chunk has headings"),
+    ],
+)
+def test_pages_and_headings_that_no_chunk_has_are_refused(
+    filled: tuple[Store, str], offline: Models, filter_: Filter, words: str
+) -> None:
+    store, collection = filled
+    retriever = RagNodesRetriever(
+        store=store, collection=collection, models=offline, options=QueryOptions(filter=filter_)
+    )
+    with pytest.raises(ConfigurationError, match=words):
+        retriever.retrieve("Which ferry?")
+
+
 def test_without_own_keys_a_filter_by_one_says_how_they_are_attached(offline: Models) -> None:
     documents = [Document(text="The ferry is here.", id_="a")]
     options = QueryOptions(filter=Filter(where={"year": 2020}))

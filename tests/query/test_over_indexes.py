@@ -27,7 +27,7 @@ from llama_index.vector_stores.qdrant import QdrantVectorStore
 from memory_clients import memory_client
 from scripted_llm import ScriptedLLM
 
-from rag_nodes import Filter, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
+from rag_nodes import Filter, QueryOptions, RagNodesQueryEngine, RagNodesRetriever, get_parser
 from rag_nodes import SentencePostprocessor as Sentences
 from rag_nodes.core.errors import ConfigurationError, StoreError
 from rag_nodes.models import get_embedding
@@ -199,6 +199,52 @@ def test_filters_hold_in_a_store_of_ours_too(store: Store, collection: str) -> N
         store=store, collection=collection, embed_model="lexical", filters=ONE_KIND
     )
     assert engine.retrieve(QueryBundle(QUESTION)) == []
+
+
+PAGED = Document(
+    text="Tea is green. " * 20 + "Tea is black. " * 20,
+    id_="paged",
+    metadata={"page_starts": [0, 280], "dept": "tea"},
+)
+
+
+def over_pages(kind: str, parser: Any, document: Document = PAGED) -> VectorStoreIndex:
+    context = StorageContext.from_defaults(vector_store=STORES[kind]())
+    return VectorStoreIndex.from_documents(
+        [document],
+        storage_context=context,
+        transformations=[parser],
+        embed_model=get_embedding("lexical"),
+    )
+
+
+def cited_pages(index: VectorStoreIndex, filter_: Filter) -> set[int | None]:
+    options = QueryOptions(filter=filter_)
+    answer = RagNodesQueryEngine.from_index(index, options=options).answer("Which tea is black?")
+    return {citation.page for citation in answer.citations}
+
+
+@pytest.mark.parametrize("kind", ["simple", "qdrant", "hybrid"])
+@pytest.mark.parametrize(
+    "parser", [SentenceSplitter(chunk_size=40, chunk_overlap=0), get_parser("sentence")]
+)
+def test_a_filter_by_page_finds_the_pages_that_citations_name(kind: str, parser: Any) -> None:
+    index = over_pages(kind, parser)
+    assert cited_pages(index, Filter(pages=(2, 2))) == {2}
+    assert cited_pages(index, Filter(pages=(3, 9))) == set()
+
+
+def test_a_filter_by_what_no_node_of_an_index_has_is_refused() -> None:
+    plain = PAGED.model_copy(update={"metadata": {"dept": "tea"}})
+    index = over_pages("qdrant", SentenceSplitter(), plain)
+    for filter_, words in (
+        (Filter(pages=(1, 2)), "no chunk has a page number; leave pages out"),
+        (Filter(heading="Tea"), r"no chunk has headings; .*\(get_parser\)"),
+        (Filter(where={"dep": "tea"}), "no chunk has the key 'dep'; did you mean 'dept'"),
+    ):
+        with pytest.raises(ConfigurationError, match=words):
+            cited_pages(index, filter_)
+    assert cited_pages(index, Filter(where={"dept": "hr"})) == set()
 
 
 def test_scores_are_from_zero_to_one_in_the_order_of_the_ranks() -> None:

@@ -135,7 +135,7 @@ async def test_every_way_to_ask_works_on_it(stock: Store, offline: Models) -> No
     assert one.query(QUESTION).source_nodes
 
 
-def test_filters_on_what_exists_hold_and_on_what_does_not_find_nothing(
+def test_filters_on_what_exists_hold_and_on_what_does_not_are_refused(
     stock: Store, offline: Models
 ) -> None:
     def files(**chosen: Any) -> set[str]:
@@ -144,7 +144,10 @@ def test_filters_on_what_exists_hold_and_on_what_does_not_find_nothing(
 
     assert files(file_name="lion.txt") == {"lion.txt"}
     assert files(document_ids=["two"]) == {"plant.pdf"}
-    assert files(heading="Power") == set()
+    with pytest.raises(ConfigurationError, match="no chunk has headings; leave heading out"):
+        files(heading="Power")
+    with pytest.raises(ConfigurationError, match=r"no chunk has a page number; .*as vector_store"):
+        files(pages=(1, 2))
 
 
 def test_a_question_of_another_model_is_refused(stock: Store) -> None:

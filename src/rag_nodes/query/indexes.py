@@ -13,6 +13,7 @@ from llama_index.core.vector_stores.types import VectorStoreQueryMode
 from rag_nodes.core.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keys import kind_of
+from rag_nodes.query.missing_keys import check_nodes
 from rag_nodes.query.reranking import in_order, rescored
 from rag_nodes.store import Hit
 from rag_nodes.store.queries import mode_that_runs
@@ -86,7 +87,8 @@ class IndexChunks:
         """Return the best nodes for a question that pass the filter of the query.
 
         Raises:
-            ConfigurationError: only words are to be searched, and it has none.
+            ConfigurationError: only words are to be searched, and it has none; or no node has a key
+                of the filter.
             StoreError: the vector store failed.
         """
         has_words = self.has_words(collection)
@@ -100,6 +102,8 @@ class IndexChunks:
         while True:
             found = self._retrieved(query, limit)
             passing = [each for each in found if query.filter.passes(each.node)]
+            if len(found) < limit and not passing and query.mode != "sparse":  # all were compared
+                check_nodes([each.node for each in found], query.filter)
             if len(passing) >= query.limit or len(found) < limit:
                 return _hits(passing[: query.limit], is_cosine=query.mode == "dense")
             limit *= _DEEPER

@@ -2,42 +2,100 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import BREADCRUMB, PAGE_START
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.core.spelling import did_you_mean
 from rag_nodes.store import Store
-from rag_nodes.store.conditions import Condition, none_of
+from rag_nodes.store.conditions import Condition, Where, holds, none_of
+from rag_nodes.store.filters import payload_of
 from rag_nodes.store.own_keys import path_of
+from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from llama_index.core.schema import BaseNode
+
     from rag_nodes.query.indexes import Searchable
     from rag_nodes.store import Filter
 
 _SAMPLE = 1_000
 """Chunks whose keys a message names."""
+_OUR_PAGES = (
+    "leave pages out, or ingest files that have pages with a reader and a parser of rag-nodes "
+    "(RagNodesReader, get_parser)"
+)
+_OUR_HEADINGS = (
+    "leave heading out, or split documents that have headings with a parser of rag-nodes "
+    "(get_parser)"
+)
+_COMPUTED_PAGES = (
+    "another program stored them; give its vector store as vector_store, where pages are computed "
+    "from page_label and page_starts"
+)
 
 
 def check_keys(store: Searchable, collection: str, scope: Filter) -> None:
     """Refuse a filter by a key that no chunk of a collection has; called if nothing was found.
 
+    Of an empty collection, and of chunks that somebody else finds, nothing is known.
+
     Raises:
         ConfigurationError: there is one; says which keys there are.
     """
-    if not isinstance(store, Store):
-        return
+    if isinstance(store, Store) and store.some(collection, None, 1):
+        _check(
+            scope,
+            lambda where: bool(store.some(collection, where, 1)),
+            lambda: (point.payload for point in store.some(collection, None, _SAMPLE)),
+        )
+
+
+def check_nodes(nodes: Sequence[BaseNode], scope: Filter) -> None:
+    """Refuse a filter by a key that none of the nodes has, which are all that were searched.
+
+    Raises:
+        ConfigurationError: there is one; says which keys there are.
+    """
+    payloads = [(node.node_id, payload_of(node)) for node in nodes]
+    _check(
+        scope,
+        lambda where: any(holds(where, node_id, payload) for node_id, payload in payloads),
+        lambda: (payload for _, payload in payloads),
+    )
+
+
+def _check(
+    scope: Filter, some: Callable[[Where], bool], sample: Callable[[], Iterable[Mapping[str, Any]]]
+) -> None:
+    """Raise for the first key of the filter that no chunk has; `some` tells if any passes."""
+
+    def is_lacking(key: str) -> bool:
+        return not some(none_of(Condition(path_of(key), "is_empty", None)))
+
+    if scope.pages and is_lacking(PAGE_START):
+        has_others = any(PageMap.of(payload) is not None for payload in sample())
+        raise _nothing("a page number", _COMPUTED_PAGES if has_others else _OUR_PAGES)
+    if (scope.heading or scope.heading_path) and is_lacking(BREADCRUMB):
+        raise _nothing("headings", _OUR_HEADINGS)
     for key, compared in (scope.where or {}).items():
-        has_key = none_of(Condition(path_of(key), "is_empty", None))
-        if compared is None or store.some(collection, has_key, 1):
-            continue
-        points = store.some(collection, None, _SAMPLE)
-        sample = f"the first {_SAMPLE:,} chunks" if len(points) == _SAMPLE else "the documents"
-        known = sorted({f"'{name}'" for point in points for name in own_metadata(point.payload)})
-        remedy = (
-            did_you_mean(f"'{key}'", known, f"the keys of {sample} are ")
-            if known
-            else f"{sample} have no keys of your own: name --set or --metadata in every ingest "
+        if compared is not None and is_lacking(key):
+            raise _nothing(f"the key '{key}'", _remedy(key, list(sample())))
+
+
+def _nothing(lacking: str, remedy: str) -> ConfigurationError:
+    return ConfigurationError(f"the filter: no chunk has {lacking}; {remedy}")
+
+
+def _remedy(key: str, payloads: Sequence[Mapping[str, Any]]) -> str:
+    known = sorted({f"'{name}'" for payload in payloads for name in own_metadata(payload)})
+    looked_at = f"the first {_SAMPLE:,} chunks" if len(payloads) == _SAMPLE else "the documents"
+    if not known:
+        return (
+            f"{looked_at} have no keys of your own: name --set or --metadata in every ingest "
             "(Python: metadata=FileMetadata(...))"
         )
-        raise ConfigurationError(f"the filter: no chunk has the key '{key}'; {remedy}")
+    return did_you_mean(f"'{key}'", known, f"the keys of {looked_at} are ")

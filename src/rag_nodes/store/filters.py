@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import (
     ALSO_AT,
@@ -14,10 +15,8 @@ from rag_nodes.core.metadata import (
     FILE_NAME,
     HEADING_PATH,
     PAGE_END,
-    PAGE_LABEL,
     PAGE_START,
     SOURCE,
-    page_number,
 )
 from rag_nodes.core.several import several
 from rag_nodes.core.spelling import quoted
@@ -33,6 +32,7 @@ from rag_nodes.store.conditions import (
 )
 from rag_nodes.store.own_keys import checked, conditions_on
 from rag_nodes.store.terms import where_of
+from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
@@ -142,10 +142,17 @@ class Filter:
 
     def passes(self, node: BaseNode) -> bool:
         """Return True if a node meets every condition, judged as Qdrant does."""
-        label = page_number(node.metadata.get(PAGE_LABEL))  # all that stock nodes say of pages
-        pages = {PAGE_START: label, PAGE_END: label} if label else {}
-        payload = {**pages, **node.metadata, DOCUMENT_ID: node.ref_doc_id}
-        return holds(self.conditions(), node.node_id, payload)
+        return holds(self.conditions(), node.node_id, payload_of(node))
+
+
+def payload_of(node: BaseNode) -> dict[str, Any]:
+    """Return what a filter compares of a node in memory, with the pages that citations name."""
+    payload = {**node.metadata, DOCUMENT_ID: node.ref_doc_id}
+    pages = None if PAGE_START in payload else PageMap.of(usable(node).metadata)
+    start, end = (getattr(node, name, None) for name in ("start_char_idx", "end_char_idx"))
+    if pages is None or (pages.starts and (start is None or end is None)):
+        return payload
+    return {**pages.facts(start or 0, end or 0), **payload}
 
 
 def _check(holds: bool, name: str, wanted: str, value: object) -> None:  # noqa: FBT001 -- what is checked
