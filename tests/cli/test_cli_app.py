@@ -63,3 +63,12 @@ def test_the_app_shows_a_stored_collection_as_a_column(
     ended = command("app", manual, "--collection", "other", "--store", "kept")
     assert ended.code == ExitCode.FAILURE
     assert f"there is no collection 'other'; there are: {name}" in ended.stderr
+
+
+def test_the_app_warns_of_a_store_that_agents_find_nothing_in(
+    command: Command, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("rag_nodes.server.launch", lambda _, **__: None)
+    ended = command("app", "--mcp", "--store", "nowhere")
+    assert ended.code == 0
+    assert "nowhere: no documents are stored here" in " ".join(ended.stderr.split())

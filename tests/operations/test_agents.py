@@ -222,8 +222,28 @@ def test_only_the_chunks_of_the_parser_that_the_owner_named_are_searched(fill: F
         for name in ("fixed", "sentence")
     }
     assert lengths == {"fixed": 1, "sentence": 1}
-    with pytest.raises(CollectionMissingError, match="ingest documents first"):
-        called(settings, "search", "page", query="two metres")
+    for tool, arguments in (("search", {"query": "two metres"}), ("list_documents", {})):
+        with pytest.raises(CollectionMissingError, match="only by fixed, sentence;"):
+            called(settings, tool, "page", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("change", "parser", "said"),
+    [
+        ({"store": "nowhere"}, "", "no documents are stored here"),
+        ({"store": "."}, "", "no documents are stored here"),
+        ({"corpus": "other"}, "", "nothing is stored in corpus 'other'; start the server with"),
+        ({}, "page", "only by heading;"),
+        ({}, "headng", "did you mean heading"),
+        ({}, "", ""),
+    ],
+)
+def test_a_server_knows_at_its_start_what_it_lacks(
+    fill: Fill, change: dict[str, str], parser: str, said: str
+) -> None:
+    settings = fill(note=TEXT).model_copy(update=change)
+    lack = StoredTools(settings, ParserSpec(name=parser) if parser else None).lack()
+    assert (said in lack) if said else not lack
 
 
 def test_documents_of_another_corpus_are_neither_found_nor_named(fill: Fill) -> None:

@@ -110,7 +110,7 @@ async def test_documents_that_are_ingested_while_the_server_runs_are_found(tmp_p
     assert early.isError
     assert "run `rag-nodes ingest` with this --store" in str(early.content)
     assert late["passages"]
-    assert "there is no store here yet" in (tmp_path / "stderr.txt").read_text(encoding="utf-8")
+    assert "no documents are stored here" in (tmp_path / "stderr.txt").read_text(encoding="utf-8")
 
 
 async def test_two_clients_share_a_store_and_hear_what_to_do_if_it_is_in_use(

@@ -44,7 +44,7 @@ class Offered(Result):
 
 
 def mcp(request: McpRequest, run: Run) -> Offered:
-    """Make the tools ready; a store that is missing may still come to be."""
+    """Make the tools ready; what they lack may still be ingested."""
     try:
         import mcp.server.stdio  # noqa: F401 - the view serves with it
     except ModuleNotFoundError as error:
@@ -52,8 +52,8 @@ def mcp(request: McpRequest, run: Run) -> Offered:
             raise
         raise MissingExtraError("mcp", "mcp") from error
     from rag_nodes.operations.agents import StoredTools
-    from rag_nodes.operations.places import exists
 
-    if not exists(run.settings.store):
-        run.warn(f"{run.settings.store}: there is no store here yet; ingest documents")
-    return Offered(tools=StoredTools(run.settings, request.parser))
+    tools = StoredTools(run.settings, request.parser)
+    if words := tools.lack():
+        run.warn(words)
+    return Offered(tools=tools)

@@ -68,6 +68,11 @@ def app(request: AppRequest, run: Run) -> Closed:
             "them on the page. `rag-nodes ask --collection NAME` needs no document."
         )
     run.emit(Doing("Loading the app"))
+    if request.mcp:
+        from rag_nodes.operations.agents import StoredTools
+
+        if words := StoredTools(run.settings).lack():
+            run.warn(words)
     from rag_nodes.apps import require_gradio
 
     require_gradio()  # before the server, which needs what comes with it

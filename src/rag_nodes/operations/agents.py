@@ -11,7 +11,12 @@ from contextlib import closing
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, StoreLockedError
+from rag_nodes.core.errors import (
+    CollectionMissingError,
+    ConfigurationError,
+    RagNodesError,
+    StoreLockedError,
+)
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.operations.agent_forms import (
     MOST_QUOTED,
@@ -29,10 +34,10 @@ from rag_nodes.operations.agent_forms import (
     Passages,
     Quotation,
 )
-from rag_nodes.operations.asking import asked_collection
+from rag_nodes.operations.asking import asked_collection, stored_parsers
 from rag_nodes.operations.base import Reply, Request
 from rag_nodes.operations.boxes import BoxReply, boxes_in
-from rag_nodes.operations.places import inventory, is_store
+from rag_nodes.operations.places import first_of, inventory, is_store
 from rag_nodes.operations.run import Run
 from rag_nodes.operations.workspace.limits import MEMORY
 from rag_nodes.text.spans import Span
@@ -197,6 +202,17 @@ class StoredTools(NamedTuple):
             reply = TOOLS[name].function(request, self._opened(run))
             return reply.model_dump(mode="json")
 
+    def lack(self) -> str:
+        """Return why a call would fail now, such as a parser that has stored nothing; else ""."""
+        try:
+            with closing(Run(self.settings)) as run:
+                self._opened(run)
+        except StoreLockedError:
+            return ""
+        except RagNodesError as error:
+            return str(error)
+        return ""
+
     def _opened(self, run: Run) -> _Opened:
         location = run.settings.store
         if location == MEMORY or not is_store(location):
@@ -215,6 +231,16 @@ class StoredTools(NamedTuple):
         # The question itself tries the models out.
         models = run.models(check=False)
         label, collection = asked_collection(run, store, models, self.parser)
+        if store.dimension(collection) is None:
+            corpus = run.settings.corpus
+            nothing = f"{location}: nothing is stored in corpus '{corpus}'"
+            if known := stored_parsers(store, corpus, models):
+                nothing += f" by parser {label} with {models.embedding_name}, only by "
+                nothing += first_of(known)
+            raise CollectionMissingError(
+                f"{nothing}; start the server with --parser, --corpus and the embedding model of "
+                "the ingest, which `rag-nodes status` shows"
+            )
         return _Opened(run, store, models, label, collection)
 
 

@@ -221,6 +221,21 @@ def asked_collection(
     return label, parser_collection(corpus, made, models.embedding_name)
 
 
+def stored_parsers(store: Store, corpus: str, models: Models) -> list[str]:
+    """Return the parsers that have split a corpus: presets by name, others by class and model."""
+    from rag_nodes.store import is_of, parser_collection
+
+    presets = {
+        parser_collection(corpus, made, models.embedding_name): name
+        for name, made in _presets(models)
+    }
+    return [
+        presets.get(info.name, f"{info.parser} with {info.embedding}")
+        for info in store.collections()
+        if is_of(info, corpus)
+    ]
+
+
 def _named_collection(store: Store, name: str, embedding_name: str) -> tuple[str, str]:
     """Return the parser and the name of a collection that another program may have made.
 
