@@ -5,12 +5,15 @@ import os
 import shutil
 import subprocess
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 from openai_server import TOO_LONG, Fault, OpenAIServer
 from tests.cli.conftest import Command
 
+from rag_nodes.operations import ingesting
 from rag_nodes.store.edge import shards
 
 PROBE = Fault()
@@ -158,16 +161,33 @@ def test_a_folder_on_a_read_only_disk_is_named(
     assert "choose a folder you may write to" in ended.stderr
 
 
-def test_a_folder_that_another_process_uses_is_named_and_left_alone(
-    ingest: Command, tmp_path: Path
-) -> None:
+@contextmanager
+def other_process_holding(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
     with subprocess.Popen(
-        [sys.executable, "-c", _HOLD, str(tmp_path / "kept")],
+        [sys.executable, "-c", _HOLD, str(folder)],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
     ) as other:
         assert other.stdout is not None
         assert other.stdout.readline().strip() == b"open"
+        yield other
+
+
+def test_an_ingest_waits_for_a_folder_that_another_process_uses_for_a_short_time(
+    ingest: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with other_process_holding(tmp_path / "kept") as other:
+        monkeypatch.setattr(ingesting, "pause", lambda _: other.communicate())
+        ended = ingest()
+    assert ended.code == 0
+    assert "waiting up to 10 seconds" in " ".join(ended.stderr.split())
+
+
+def test_a_folder_that_another_process_uses_is_named_and_left_alone(
+    ingest: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(ingesting, "LOCK_SECONDS", 0.0)
+    with other_process_holding(tmp_path / "kept") as other:
         refused = ingest(), ingest("--dry-run")
         other.communicate()
     for ended in refused:
