@@ -1,6 +1,7 @@
 """REST as a client sees it: documents in, cited answers and chunks out, nothing shared."""
 
 import json
+import re
 import shutil
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -16,7 +17,7 @@ from openai_server import Fault, OpenAIServer
 from pydantic import SecretStr
 from splitters import Given
 
-from rag_nodes.core.errors import StoreLockedError
+from rag_nodes.core.errors import NoTextLayerError, StoreLockedError
 from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.server.events import MEDIA_TYPE
@@ -180,7 +181,8 @@ def test_a_refusal_says_that_a_text_is_blank_and_how_a_document_is_named(
     ("parser", "words"),
     [
         ("sentence-window:window=51", "at most 50"),
-        ("os:system", "no preset of that name"),
+        ("os:system", "unknown parser"),
+        ("SentenceSplitter", "unknown parser"),
         ("splitters:Given(pieces=[])", "unknown parser"),
         ({"name": "semantic", "options": {"embedding": "openai:any"}}, "embedding"),
         ({"name": "semantic", "options": {"path": "os:system"}}, "path"),
@@ -193,6 +195,7 @@ def test_a_parser_or_option_that_is_not_offered_or_costs_too_much_is_refused(
     assert reply.status_code == 422
     assert words in reply.json()["error"]
     assert reply.json()["remedy"]
+    assert not re.search("module:Class|-p ", reply.json()["remedy"]), "forbidden over REST"
 
 
 def test_a_splitter_that_is_offered_is_named_and_says_what_has_no_place() -> None:
@@ -281,6 +284,21 @@ def test_a_key_is_in_no_answer_refusal_or_status(asking: Api, openai_server: Ope
         assert refused.status_code == 503
         status = client.get("/status", headers=session)
     assert KEY not in "".join(node.text for node in (good, refused, status))
+
+
+def test_a_body_without_its_type_is_refused_with_the_header_to_send(client: httpx.Client) -> None:
+    reply = client.post("/chunk", content='{"text": "Tea."}')
+    assert reply.status_code == 422
+    assert reply.json() == {
+        "error": "body: must be a JSON object",
+        "remedy": "send JSON with the header Content-Type: application/json",
+    }
+
+
+def test_advice_on_scanned_pages_names_no_option_of_the_command_line() -> None:
+    _, _, remedy = public(NoTextLayerError(Path("scan.pdf")))
+    assert "--ocr" not in remedy
+    assert "RAG_NODES_OCR" in remedy
 
 
 def test_a_locked_store_is_said_without_its_folder() -> None:

@@ -26,6 +26,7 @@ from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations.agents import StoredTools
+from rag_nodes.operations.filtering import SearchFilter
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
 from rag_nodes.server.gate import Access, Gate
@@ -129,10 +130,20 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
         ("nothing", {}, "choose one of: search, ask, quote, list_documents"),
         ("ask", {}, "question: Field required"),
         ("ask", {"question": " "}, "question: there is nothing in it"),
-        ("ask", {"question": "a", "file": "/etc/passwd"}, "file: Extra inputs"),
-        ("ask", {"question": "a", "text": "b"}, "text: Extra inputs"),
-        ("ask", {"question": "a", "parser": "os:system"}, "parser: Extra inputs"),
+        ("ask", {"question": "a", "file": "/etc/passwd"}, "file: there is no such field"),
+        ("ask", {"question": "a", "text": "b"}, "correct the arguments (budget, filter, question)"),
+        ("ask", {"question": "a", "parser": "os:system"}, "parser: there is no such field"),
         ("search", {"query": "a", "filter": {"dept": "hr"}}, "go into filter.where"),
+        (
+            "search",
+            {"query": "a", "filter": {"file": "a.md"}},
+            "conditions of a filter are file_name",
+        ),
+        (
+            "search",
+            {"query": "a", "filter": "a.md"},
+            "filter: must be a JSON object; conditions of",
+        ),
         ("search", {"query": "a", "budget": 10**9}, "budget: must be at most"),
         ("quote", {"document": "a", "start": -1, "end": 3}, "start: must be at least 0"),
         ("quote", {"document": "a", "start": 4, "end": 3}, "correct start and end"),
@@ -188,6 +199,12 @@ def _tools(settings: Settings) -> list[Tool]:
     listed = manager.app.request_handlers[ListToolsRequest]
     tools: list[Tool] = asyncio.run(listed(None)).root.tools  # type: ignore[arg-type]
     return tools
+
+
+async def test_an_unknown_condition_of_a_filter_is_refused_with_all_there_are(address: str) -> None:
+    async with _connected(address) as session:
+        reply = await session.call_tool("search", {"query": "a", "filter": {"file": "note.md"}})
+    assert all(name in str(reply.content) for name in SearchFilter.model_fields)
 
 
 def test_tool_descriptions_take_few_tokens(stored: Settings) -> None:

@@ -52,7 +52,7 @@ class AgentQuote(Request):
     """Verify a quotation: return the exact characters of a stored document, and their place.
 
     Boxes say where a PDF prints them. Give the text that you want to cite to hear if it is exactly
-    these characters, and where it is if it is a part of them, in any case and white space.
+    these characters, or where they contain it in any case and white space.
     """
 
     document: Annotated[str, Field(max_length=_MOST_NAME, pattern=NOT_BLANK)]
@@ -60,7 +60,7 @@ class AgentQuote(Request):
     start: Annotated[int, Field(ge=0, le=_MOST_OFFSET)]
     """Offset of the first character."""
     end: Annotated[int, Field(ge=1, le=_MOST_OFFSET)]
-    """Offset after the last character."""
+    """Offset after the last character, at most 20,000 after `start`."""
     text: Annotated[str | None, Field(max_length=MOST_QUOTED, pattern=NOT_BLANK)] = None
     """Text to compare with these characters."""
 
@@ -145,7 +145,7 @@ class CitedAnswer(Reply):
     """An answer with its citations."""
 
     answer: str
-    """The answer; [Source 1] names citation 1."""
+    """The answer; [Source 3] names the citation whose `number` is 3."""
     kind: str
     """`generated` by a model, `extract` of sentences of the documents, or `nothing` if no passage
     answers."""

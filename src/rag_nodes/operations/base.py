@@ -69,6 +69,12 @@ class Result:
         return ()
 
 
+_CONDITIONS = (
+    "conditions of a filter are file_name, first_page, last_page, heading and source; metadata "
+    "keys of the documents go into filter.where"
+)
+
+
 def misfit(error: Mapping[str, Any]) -> str:
     """Return in words why a value does not fit, for the sender.
 
@@ -80,8 +86,12 @@ def misfit(error: Mapping[str, Any]) -> str:
         return "there is nothing in it"
     if error["type"] == "too_short":
         return f"name at least {error['ctx']['min_length']}"
-    if error["type"] == "extra_forbidden" and error["loc"][-2:-1] == ("filter",):
-        return "no condition of a filter; metadata keys of the documents go into filter.where"
+    if error["type"] == "extra_forbidden":
+        is_condition = error["loc"][-2:-1] == ("filter",)
+        return f"no condition; {_CONDITIONS}" if is_condition else "there is no such field"
+    if error["type"] in {"model_type", "model_attributes_type"}:
+        is_filter = error["loc"][-1:] == ("filter",)
+        return f"must be a JSON object{f'; {_CONDITIONS}' if is_filter else ''}"
     return misfits.misfit(error)
 
 

@@ -81,17 +81,12 @@ def parser_spec(given: object) -> object:
     if not isinstance(given, str):
         return given
     text = given.strip()
-    if is_path(text):
-        return {"name": text}
     name, colon, rest = (part.strip() for part in text.partition(":"))
     where = f"--parser {text}"
     if not name or (colon and not rest):
         raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
-    if "=" not in rest and rest and name not in PRESETS:
-        raise ConfigurationError(
-            f"{where}: there is no preset of that name; a splitter of another package is "
-            "module:Class, or module:function(option=value) where a function makes it"
-        )
+    if is_path(text) or (rest and "=" not in rest and name not in PRESETS):
+        return {"name": text}
     return {"name": name, "options": assignments(rest.split(","), where) if rest else {}}
 
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.spelling import quoted
+from rag_nodes.core.spelling import did_you_mean, quoted
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.option_names import option_hint
-from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named, unknown_parser
+from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -89,7 +89,8 @@ def make_offered(
     made: dict[str, SpanNodeParser] = {}
     for spec in specs:
         if spec.name not in offer:
-            raise unknown_parser(spec.name, offer)
+            hint = did_you_mean(spec.name, offer, "choose one of: ")
+            raise ConfigurationError(f"unknown parser '{spec.name}'; {hint}")
         _refuse_twice(spec.label, spec.name, made)
         preset, where = offer[spec.name], f"parser '{spec.name}'"
         for name, value in spec.options.items():

@@ -296,6 +296,11 @@ def preset_named(name: str) -> Preset:
 def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
     """Return the error for a preset that does not exist, with the one that was probably meant."""
     hint = did_you_mean(name, known, "choose one of: ")
+    if ":" in name:
+        hint = (
+            "a splitter of another package is module:Class, or module:function(option=value) where "
+            "a function makes it"
+        )
     splitter = getattr(import_module(_OF_LLAMA_INDEX), name, None) if name.isidentifier() else None
     if isinstance(splitter, type):
         options = (

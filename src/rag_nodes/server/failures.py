@@ -58,7 +58,10 @@ def _invalid(_: Request, error: Exception) -> Response:
     """A body or parameter that does not fit; its value, which may be a key, is not repeated."""
     if not isinstance(error, RequestValidationError):
         raise error
-    return error_response(422, misfits(error.errors()), remedy_of(422))
+    faults, remedy = error.errors(), remedy_of(422)
+    if any(fault["loc"] == ("body",) for fault in faults):
+        remedy = "send JSON with the header Content-Type: application/json"
+    return error_response(422, misfits(faults), remedy)
 
 
 def _gone(_: Request, error: Exception) -> Response:

@@ -17,6 +17,7 @@ from rag_nodes.core.errors import (
     DocumentMissingError,
     MissingPackageError,
     ModelError,
+    NoTextLayerError,
     ParseError,
     RagNodesError,
     ReadError,
@@ -52,6 +53,16 @@ _REMEDIES = {
     503: "try again later",
 }
 _BUG = ("this went wrong inside the server", "tell whoever runs it; its log says more")
+_CHECK = "whoever runs the server has to check its key"
+_OCR = "ask whoever runs the server to name a program for OCR in RAG_NODES_OCR"
+_PUBLIC_ADVICE = {
+    CHECK_KEY: _CHECK,
+    SET_KEY: _CHECK,
+    NoTextLayerError.remedy: f"{_OCR}; or run ocrmypdf on the file first",
+    "read them with --ocr (Python: ocr=)": _OCR,
+    "scanned pages need OCR: --ocr (Python: ocr=)": _OCR,
+}
+"""Advice for the owner of this computer, and what strangers read in its place."""
 _PATH = re.compile(
     r"(?P<address>https?://[^\s;,'\"]+|(?<![\w/.])/api/\S*)"
     r"|(?:file://|(?<![\w/.])(?:\.{1,2}|~\w*)?|(?<=\w:))"
@@ -71,7 +82,7 @@ def public(error: Exception) -> tuple[int, str, str]:
         error: what was raised.
     """
     if isinstance(error, ReadError):
-        return 422, without_paths(f"{error.path.name}: {error.reason}"), error.remedy
+        return 422, without_paths(f"{error.path.name}: {error.reason}"), without_paths(error.remedy)
     for kind, status in _STATUS:
         if isinstance(error, kind):
             return status, *halves(str(error), status)
@@ -81,9 +92,9 @@ def public(error: Exception) -> tuple[int, str, str]:
 
 
 def without_paths(text: str) -> str:
-    """The text with every path shortened to its last part, and no advice on the server's keys."""
-    for remedy in (CHECK_KEY, SET_KEY):
-        text = text.replace(remedy, "whoever runs the server has to check its key")
+    """Return the text with paths shortened to their last part, and advice for strangers."""
+    for advice, public_advice in _PUBLIC_ADVICE.items():
+        text = text.replace(advice, public_advice)
     return _PATH.sub(lambda found: found["address"] or found["last"], text)
 
 

@@ -87,7 +87,10 @@ def _request_of(name: str, arguments: Mapping[str, Any]) -> Request:
         return TOOLS[name].request.model_validate(arguments)
     except ValidationError as error:
         faults = misfits(error.errors(include_url=False, include_input=False))
-        raise ConfigurationError(f"{faults}; correct the arguments and call again") from None
+        names = ", ".join(TOOLS[name].request.model_fields)
+        raise ConfigurationError(
+            f"{faults}; correct the arguments ({names}) and call again"
+        ) from None
 
 
 def _described(name: str, tool: AgentTool) -> Tool:
