@@ -177,7 +177,8 @@ def test_a_previous_collection_goes_by_the_command_that_the_ingest_tells(
     words = " ".join(told.stdout.split()).partition("rag-nodes clear ")[2].partition("`")[0].split()
     would = command("clear", *(word for word in words if word != "--yes"))
     assert would.code == 2
-    assert "Would clear corpus 'contracts'" in would.stdout
+    [name] = [word for word in words if word.startswith("contracts.")]
+    assert f"Would clear collection '{name}':" in would.stdout
     assert command("clear", *words).code == 0
     kept = command("status", *place, "--json").json["collections"]
     assert [row["corpus"] for row in kept].count("contracts") == 1
@@ -192,7 +193,11 @@ def test_clear_deletes_with_yes_alone_what_one_parser_split_or_all(
     assert (ended.code, "--yes" in ended.stderr) == (2, True)
     assert "Would clear corpus 'default'" in ended.stdout
     assert chunks(command, store) == before
-    assert command("clear", "--parser", "fixed", "--yes", "--store", store).code == 0
+    cleared = command("clear", "--parser", "fixed", "--yes", "--store", store)
+    assert (cleared.code, "Cleared parser 'fixed' in corpus 'default'" in cleared.stdout) == (
+        0,
+        True,
+    )
     assert [parser for parser, *_ in chunks(command, store)] == ["HeadingHierarchyNodeParser"]
     assert command("clear", "--yes", "--store", store).code == 0
     assert chunks(command, store) == []
@@ -207,7 +212,7 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
         patch.setattr(shards.shutil, "disk_usage", lambda _: full)
         ended = command("remove", manual, "--store", store)
         assert ended.code == 1
-        room = f"(`rag-nodes clear --parser NAME --yes --store {store}` opens nothing)"
+        room = f"(`rag-nodes clear --parser COLLECTION --yes --store {store}` opens nothing)"
         assert room in " ".join(ended.stderr.split())
         listed = command("list", "--store", store, "--json").json["documents"]
         assert [row["state"] for row in listed] == ["stored"] * 2

@@ -268,11 +268,14 @@ def clear(request: ClearRequest, run: Run) -> Gone:
     chosen = own or of_parser(
         [collection for collection in known if collection.is_of(corpus)], request.parser
     )
+    which = f"collection '{request.parser}'" if own else f"corpus '{corpus}'"
+    if request.parser and not own:
+        which = f"parser '{request.parser}' in {which}"
     if not request.yes:
         run.warn("Nothing was deleted; say --yes to do it.")
     return Gone(
         outcome=ExitCode.DONE if request.yes else ExitCode.USAGE,
-        title=f"{'Cleared' if request.yes else 'Would clear'} corpus '{corpus}'",
+        title=f"{'Cleared' if request.yes else 'Would clear'} {which}",
         collections=cleared(held, chosen) if request.yes else list(map(held.size_of, chosen)),
     )
 

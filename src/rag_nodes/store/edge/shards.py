@@ -158,8 +158,8 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
     remedy = (
         "free some space, or set TMPDIR to a folder on another disk"
         if temporary
-        else "free some space (`rag-nodes clear --parser NAME --yes` opens nothing), or choose a "
-        "folder on another disk"
+        else "free some space (`rag-nodes clear --parser COLLECTION --yes` opens nothing), or "
+        "choose a folder on another disk"
     )
     # The name of a temporary folder tells nobody anything.
     where = place.parent if temporary else place
