@@ -30,6 +30,7 @@ def test_ingest_says_what_it_skips_and_ends_well(
     assert LINE in first.stdout
     again = command("ingest", docs, *place, "--json").json
     assert again["skipped"] == SKIPPED
+    assert again["skipped_files"] == [str(docs / name) for name in ("a.adoc", "b.adoc", "c.pptx")]
     assert (again["excluded"], again["failed"], again["documents"]) == (0, 0, 2)
     assert LINE in command("ingest", docs, *place, "--dry-run").stdout
 

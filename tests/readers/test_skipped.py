@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rag_nodes.core.errors import ReadError
-from rag_nodes.readers import Skipped, listed, read, read_all
+from rag_nodes.readers import Exclusion, Skipped, listed, read, read_all
 
 OTHERS = ("a.adoc", "b.ipynb", "c.docm", "d.DOC", "e.pptx", "f.pptx", "Makefile")
 UNNAMED = (".git/config", ".env", "Thumbs.db", "~$report.docx", "old.md~", "sub/__pycache__/m.pyc")
@@ -53,6 +53,15 @@ def test_a_file_reached_twice_is_counted_once(folder: Path) -> None:
     skipped = Skipped()
     assert len([*listed([folder, folder, folder / "sub"], skipped=skipped)]) == 3
     assert skipped.types.total() == len(OTHERS)
+
+
+def test_a_crawl_or_folder_that_is_named_too_is_not_counted_as_left_out(folder: Path) -> None:
+    skipped, named = Skipped(), (folder / "crawl.json", folder / "sub")
+    for path in (named[0], folder / "other.json", named[1] / "a.md"):
+        path.write_text("[]", encoding="utf-8")
+    files = [*listed([folder, *named], exclude=Exclusion("sub"), skipped=skipped)]
+    assert {file.path for file in files} >= {named[0], named[1] / "a.md"}
+    assert (skipped.types[".json"], skipped.excluded) == (1, 0)
 
 
 def test_a_link_out_of_the_folder_is_counted(folder: Path, tmp_path: Path) -> None:

@@ -40,9 +40,10 @@ class IngestReport(DocumentsReport):
     models and transformations of which changes cannot be detected: every ingest processes their
     documents again.
 
-    `skipped` counts the files of folders that no reader takes, by suffix, most frequent first; and
-    `excluded` files and folders that match a pattern of `exclude`. `blank_pages` names the pages
-    without text of files that were read, such as "report.pdf, page 7": nothing is stored of them.
+    `skipped` counts the files of folders that no reader takes, by suffix, most frequent first, and
+    `skipped_files` has the paths of the first 1,000; `excluded` counts files and folders that match
+    a pattern of `exclude`. `blank_pages` names the pages without text of files that were read, such
+    as "report.pdf, page 7": nothing is stored of them.
 
     `other_engine` counts the PDF files that were read again because another engine had read them.
 
@@ -61,6 +62,7 @@ class IngestReport(DocumentsReport):
     omitted: int = 0
     unhashable: tuple[str, ...] = ()
     skipped: Mapping[str, int] = field(default_factory=dict)
+    skipped_files: tuple[str, ...] = ()
     excluded: int = 0
     other_engine: int = 0
 

@@ -30,7 +30,7 @@ from rag_nodes.readers.kinds import (
     read_here,
     typed_errors,
 )
-from rag_nodes.readers.walk import ListedFile, Skipped, files_at, is_folder
+from rag_nodes.readers.walk import ListedFile, Skipped, canonical, files_at, is_folder
 from rag_nodes.text.formats import SOURCE_CODE
 
 if TYPE_CHECKING:
@@ -221,8 +221,12 @@ def listed(
         skipped: counts the files that are left out.
     """
     seen = set[int]()  # hashes, as a million paths would take 120 MB
-    for root in map(Path, several(paths)):
+    roots = [Path(path) for path in several(paths)]
+    named = {str(canonical(root)) for root in roots}
+    for root in roots:
         for file in files_at(root, exclude or Exclusion()):
+            if file.skipped and file.place in named and file.path != root:
+                continue  # whether a named file or folder is left out shows at its own path
             # What one root leaves out another may hold.
             key = hash((file.place, file.skipped)) if file.skipped else hash(file.place)
             if key in seen:
@@ -231,7 +235,7 @@ def listed(
             if not file.skipped:
                 yield file
             elif skipped is not None:
-                skipped.count(file.skipped)
+                skipped.count(file)
 
 
 def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcomes:

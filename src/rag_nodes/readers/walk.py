@@ -27,6 +27,8 @@ _LEFTOVERS = frozenset({"desktop.ini", "ehthumbs.db", "thumbs.db"})
 _LEFTOVER_SUFFIXES = frozenset({".pyc", ".pyo"})
 _MOST_TYPES = 8
 """Types that a line names."""
+_MOST_FILES = 1_000
+"""Skipped files whose paths are kept."""
 
 
 class ListedFile(NamedTuple):
@@ -56,6 +58,7 @@ class Skipped:
 
     Attributes:
         types: number of files that no reader takes, by suffix in lower case.
+        files: paths of the first 1,000 of them.
         excluded: number of files and folders that match a pattern; a folder counts once, whatever
             is in it.
 
@@ -68,6 +71,7 @@ class Skipped:
 
     types: Counter[str] = field(default_factory=Counter)
     excluded: int = 0
+    files: list[str] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Return True if anything was left out."""
@@ -79,7 +83,8 @@ class Skipped:
 
     def facts(self) -> dict[str, Any]:
         """Return the fields of a report."""
-        return {"skipped": self.by_type(), "excluded": self.excluded}
+        files = tuple(self.files)
+        return {"skipped": self.by_type(), "skipped_files": files, "excluded": self.excluded}
 
     def __str__(self) -> str:
         """Return a line about the files that were left out; "" if there are none."""
@@ -97,12 +102,14 @@ class Skipped:
             clauses.append(f"excluded {self.excluded:,} {entries}")
         return "; ".join(clauses)
 
-    def count(self, skipped: str) -> None:
-        """Add a file of a type, or one that is excluded."""
-        if skipped == _EXCLUDED:
+    def count(self, file: ListedFile) -> None:
+        """Add a file that no reader takes, or one that is excluded."""
+        if file.skipped == _EXCLUDED:
             self.excluded += 1
-        else:
-            self.types[skipped] += 1
+            return
+        self.types[file.skipped] += 1
+        if len(self.files) < _MOST_FILES:
+            self.files.append(str(file.path))
 
 
 def files_at(path: Path, exclude: Exclusion) -> Iterator[ListedFile]:
@@ -115,15 +122,15 @@ def files_at(path: Path, exclude: Exclusion) -> Iterator[ListedFile]:
     """
     is_bare = True
     if is_folder(path):
-        root = _canonical(path)
+        root = canonical(path)
         for file in _Walk(root, exclude).files(path, str(root), ()):
             is_bare = is_bare and bool(file.skipped)
             yield file
     elif exclude.leaves_out((path.name,)):
         is_bare = False
-        yield ListedFile(path, str(_canonical(path)), None, 0, _EXCLUDED)
+        yield ListedFile(path, str(canonical(path)), None, 0, _EXCLUDED)
     if is_bare:
-        yield _listed_file(path, str(_canonical(path)), path.stat)
+        yield _listed_file(path, str(canonical(path)), path.stat)
 
 
 def is_folder(path: Path) -> bool:
@@ -133,7 +140,7 @@ def is_folder(path: Path) -> bool:
     return False
 
 
-def _canonical(path: Path) -> Path:
+def canonical(path: Path) -> Path:
     """Return the path without links and dots, or as it is if the system refuses the name."""
     with suppress(OSError, ValueError):
         return path.resolve()
@@ -186,7 +193,7 @@ class _Walk(NamedTuple):
         if not entry.is_symlink():
             yield _listed_file(path, place, entry.stat)
             return
-        target = _canonical(path)
+        target = canonical(path)
         if not target.is_relative_to(self.root):
             yield ListedFile(path, place, None, 0, LINK)
         elif not is_folder:  # what is in a folder of this one is found there
