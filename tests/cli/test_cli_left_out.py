@@ -51,6 +51,16 @@ def test_ingest_leaves_out_what_is_excluded_and_prune_removes_it(
     assert [entry["name"] for entry in listed] == ["manual.md"]
 
 
+def test_files_of_the_same_name_are_shown_with_their_folders(
+    command: Command, docs: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (docs / "drafts" / "manual.md").write_text(MANUAL, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    said = command("ingest", "docs", "--store", tmp_path / "store").stdout
+    rows = [words[0] for line in said.splitlines() if (words := line.split()) and ".md" in words[0]]
+    assert rows == ["docs/manual.md", "docs/drafts/manual.md", "new.md"]
+
+
 def test_the_json_of_ingest_counts_files_that_failed(
     command: Command, docs: Path, corrupt: Path, tmp_path: Path
 ) -> None:

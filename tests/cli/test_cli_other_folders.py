@@ -81,7 +81,7 @@ def test_no_command_changes_a_folder_of_another_program_and_each_says_what_to_do
     ended = command(*typed, *([] if "--store" in typed else ["--store", theirs]))
     assert ended.code not in {ExitCode.DONE, ExitCode.USAGE}
     said = " ".join((ended.stdout + ended.stderr).split())
-    assert "another program made this folder with qdrant-client's local mode" in said
+    assert "made this folder for qdrant-client's local mode" in said
     assert "name another folder for the store" in said
     assert "QdrantClient.migrate" in said
     assert content(theirs) == before

@@ -250,7 +250,7 @@ def _outcomes(file: ListedFile, read_one: Callable[[Path], Outcomes]) -> Outcome
             raise UnsupportedFileError(
                 path,
                 "no document in this folder",
-                f"supported: {named}; name a crawl (.json, .jsonl) as a file",
+                f"supported: {named}, and source code; name a crawl (.json, .jsonl) as a file",
             )
         yield from read_one(path)
     except ReadError as error:

@@ -6,7 +6,7 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.views.text import by_parser, counted, one_line, plain, seconds, table
+from rag_nodes.cli.views.text import by_parser, counted, near, one_line, plain, seconds, table
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.readers import Skipped
@@ -108,7 +108,7 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
 
 def _rehearsed(report: IngestReport) -> Iterator[RenderableType]:
     for file in report.files:
-        yield from _said_lines(file)
+        yield from _said_lines(file, _name(file))
     yield table(
         report.columns,
         {
@@ -169,10 +169,16 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
     if len(files) > MOST_FILES:
         to_tell = tuple(sorted(filter(_said, files), key=lambda file: file.status != "failed"))
     shown = to_tell[:MOST_FILES]
+    names = Counter(map(_name, files))
+
+    def named(file: FileOutcome) -> str:
+        folder = near(file.path).rpartition("/")[0] if names[_name(file)] > 1 else ""
+        return f"{one_line(folder)}/{_name(file)}" if folder else _name(file)
+
     yield table(
         shown,
         {
-            "Document": _name,
+            "Document": named,
             "Status": lambda file: plain(file.status, _STYLES.get(file.status, "")),
             "Pages": "pages",
             "Characters": lambda file: file.characters or None,
@@ -186,18 +192,18 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
     if rest := len(files) - len(to_tell) + omitted:
         yield plain(f"{counted(rest, 'other document')}, all well", "dim")
     for file in shown:
-        yield from _said_lines(file)
+        yield from _said_lines(file, named(file))
         choices = (column.choice for column in file.columns.values() if column.choice)
-        yield from (plain(f"{_name(file)}: {one_line(choice)}", "dim") for choice in choices)
+        yield from (plain(f"{named(file)}: {one_line(choice)}", "dim") for choice in choices)
     if more := len(to_tell) - len(shown):
         said = Counter(file.status for file in to_tell[MOST_FILES:])
         states = ", ".join(f"{number:,} {status}" for status, number in said.items())
         yield plain(f"and {more:,} more with messages ({states}): --json has all", "yellow")
 
 
-def _said_lines(file: FileOutcome) -> Iterator[RenderableType]:
+def _said_lines(file: FileOutcome, name: str) -> Iterator[RenderableType]:
     """The same as lines; the error of a file that failed names it already."""
-    named = "" if file.status == "failed" else f"{_name(file)}: "
+    named = "" if file.status == "failed" else f"{name}: "
     for said in _said(file):
         yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
 

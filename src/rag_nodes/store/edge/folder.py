@@ -103,8 +103,9 @@ def check_ours(path: Path) -> None:
         return
     if _is_local_mode(path):
         raise StoreForeignError(
-            f"{path}: another program made this folder with qdrant-client's local mode, and it is "
-            "left unchanged; name another folder for the store. To ask its collections in Python: "
+            f"{path}: another program or `rag-nodes store export` made this folder for "
+            "qdrant-client's local mode, and it is left unchanged; name another folder for the "
+            "store. To ask its collections in Python: "
             "RagNodesQueryEngine(vector_store=QdrantVectorStore(NAME, client=QdrantClient(path="
             f"{str(path)!r}))), with the embedding model that made them as embed_model; or copy "
             "them to a Qdrant server with QdrantClient.migrate and name that server"
