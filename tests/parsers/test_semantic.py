@@ -174,7 +174,7 @@ def test_a_model_that_answers_wrongly_is_an_error_that_says_so(
 
 @pytest.mark.parametrize("vectors", [[[1.0], None], [None, None], [[1.0], ["1"]]], ids=str)
 def test_an_invalid_vector_is_an_error(vectors: Any) -> None:
-    with pytest.raises(DimensionError, match="no numbers"):
+    with pytest.raises(DimensionError, match="are not numbers"):
         unit_rows(vectors, 2)
 
 
