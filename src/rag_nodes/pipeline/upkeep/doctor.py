@@ -165,10 +165,11 @@ def _path(
     """Return the path or URL of a document, as its nodes or the ledger have it; else its id."""
     facts = next((node.metadata for node in store.fetch(name, [*nodes][:1]).values()), {})
     known = facts.get(SOURCE) or facts.get(FILE_PATH)
-    for held in ledger.collections() if ledger and not known else ():
-        if held.name == name:
-            rows = ledger.documents(held.corpus, document_id).get(document_id, ())
-            known = next((row.path for row in rows), None)
+    if ledger and not known:
+        for held in ledger.collections():
+            if held.name == name:
+                rows = ledger.documents(held.corpus, document_id).get(document_id, ())
+                known = next((row.path for row in rows), None)
     return str(known or document_id)
 
 
