@@ -204,7 +204,7 @@ def test_without_an_engine_pdfs_fail_with_both_install_lines_and_others_go_on(
     monkeypatch.setitem(sys.modules, "pymupdf", None)
     monkeypatch.setitem(sys.modules, "pypdfium2", None)
     pdf = write(tmp_path / "paper.pdf", PDF_START)
-    with pytest.raises(errors.MissingPdfEngineError, match=r"\[pdf\].*AGPL.*\[pdfium\].*BSD"):
+    with pytest.raises(errors.MissingPdfEngineError, match=r"\[pdfium\].*BSD.*\[pdf\].*AGPL"):
         read(pdf)
     first, second = read_all([pdf, write(tmp_path / "note.txt", b"text")])
     assert "rag-nodes[pdf]" in str(first.error)

@@ -90,11 +90,11 @@ class MissingPdfEngineError(MissingExtraError):
     def __init__(self) -> None:
         RagNodesError.__init__(
             self,
-            "No PDF engine is installed. Install one with: pip install 'rag-nodes[pdf]' (PyMuPDF: "
-            "AGPL or a commercial licence) or pip install 'rag-nodes[pdfium]' (PDFium: BSD and "
-            "Apache licences)",
+            "No PDF engine is installed. Install one with: pip install 'rag-nodes[pdfium]' "
+            "(PDFium: BSD and Apache licences) or pip install 'rag-nodes[pdf]' (PyMuPDF: AGPL or a "
+            "commercial licence)",
         )
-        self.package, self.extra, self.install = "PyMuPDF", "pdf", "'rag-nodes[pdf]'"
+        self.package, self.extra, self.install = "PDFium", "pdfium", "'rag-nodes[pdfium]'"
 
     def __reduce__(self) -> tuple[type[MissingPackageError], tuple[Any, ...]]:
         return type(self), ()

@@ -284,8 +284,8 @@ def _name_in_app(thing: BaseEmbedding | LLM | SpanNodeParser) -> str:
 
 
 def _pdf_extra() -> str:
-    """Return the extra of the PDF library that is read with here; `pdf` if there is none."""
-    return "pdfium" if next(iter(versions()), "") == "pdfium" else "pdf"
+    """Return the extra of the PDF library that is read with here; `pdfium` if there is none."""
+    return "pdf" if next(iter(versions()), "") == "pymupdf" else "pdfium"
 
 
 def _path_of(parser: ForeignNodeParser) -> str:
