@@ -1,0 +1,23 @@
+"""Shell blocks of the guides run from top to bottom: a page makes what its commands use."""
+
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PAGES = sorted((ROOT / "docs").rglob("*.md"))
+_BLOCK = re.compile(r"^ *```sh\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
+_MADE = re.compile(r"\b([A-Z]+)=\$\(")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_a_page_makes_the_session_that_its_requests_name(page: Path) -> None:
+    shell = "\n".join(_BLOCK.findall(page.read_text("utf-8")))
+    is_made: set[str] = set()
+    for line in shell.splitlines():
+        used = {"SESSION"} if "$SESSION" in line else set()
+        assert used <= is_made, f"{page.name}: {line.strip()}"
+        is_made.update(_MADE.findall(line))
+        if "SESSION" in is_made:
+            assert "rag-nodes app &" in shell[: shell.index("SESSION=")]
