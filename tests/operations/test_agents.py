@@ -190,6 +190,21 @@ def test_a_filter_keeps_other_documents_out(fill: Fill) -> None:
     assert {passage["name"] for passage in found["passages"]} == {"blue.md"}
 
 
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("Blue.md", "did you mean 'blue.md'"),
+        ("plans.pdf", "the file names of the documents are 'blue.md', 'red.md'"),
+    ],
+)
+def test_a_filter_by_a_file_that_is_not_there_names_those_that_are(
+    fill: Fill, name: str, remedy: str
+) -> None:
+    settings = fill(red=TEXT, blue=TEXT.replace("red", "blue"))
+    with pytest.raises(ConfigurationError, match=f"no chunk has the file name '{name}'; {remedy}"):
+        called(settings, "search", query="machine", filter={"file_name": name})
+
+
 def test_an_agent_sees_the_keys_of_a_document_and_filters_by_them(fill: Fill) -> None:
     settings = fill(red=f"---\ndept: hr\n---\n{TEXT}", blue=TEXT.replace("red", "blue"))
     asked = {"filter": {"where": {"dept": "hr"}}}

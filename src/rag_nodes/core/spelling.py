@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+_SHOWN = 30
+"""Names in one message."""
+
 
 def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
     """Return the question for the known name that is closest to a misspelt one.
@@ -23,10 +26,14 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
         'did you mean heading?'
         >>> did_you_mean("x", ["heading", "fixed"], "choose one of: ")
         'choose one of: heading, fixed'
+        >>> did_you_mean("x", map(str, range(100, 200)), "choose one of: ")[-15:]
+        '129 and 70 more'
     """
     names = list(known)
-    close = get_close_matches(name, names, n=1)
-    return f"did you mean {close[0]}?" if close else otherwise + ", ".join(names)
+    if close := get_close_matches(name, names, n=1):
+        return f"did you mean {close[0]}?"
+    more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
+    return f"{otherwise}{', '.join(names[:_SHOWN])}{more}"
 
 
 def quoted(value: object) -> str:

@@ -1,11 +1,11 @@
-"""The reason why a filter finds nothing: a metadata key that no chunk has."""
+"""The reason why a filter finds nothing: a metadata key or a file that no chunk has."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.metadata import BREADCRUMB, PAGE_START
+from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME, PAGE_START
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.core.spelling import did_you_mean
 from rag_nodes.store import Store
@@ -76,6 +76,11 @@ def _check(
     def is_lacking(key: str) -> bool:
         return not some(none_of(Condition(path_of(key), "is_empty", None)))
 
+    if (name := scope.file_name) and not some(Condition(FILE_NAME, "==", name)):
+        payloads = list(sample())
+        names = sorted({f"'{payload[FILE_NAME]}'" for payload in payloads if FILE_NAME in payload})
+        among = f"the file names of {_looked_at(payloads)} are "
+        raise _nothing(f"the file name '{name}'", did_you_mean(f"'{name}'", names, among))
     if scope.pages and is_lacking(PAGE_START):
         has_others = any(PageMap.of(payload) is not None for payload in sample())
         raise _nothing("a page number", _COMPUTED_PAGES if has_others else _OUR_PAGES)
@@ -92,10 +97,14 @@ def _nothing(lacking: str, remedy: str) -> ConfigurationError:
 
 def _remedy(key: str, payloads: Sequence[Mapping[str, Any]]) -> str:
     known = sorted({f"'{name}'" for payload in payloads for name in own_metadata(payload)})
-    looked_at = f"the first {_SAMPLE:,} chunks" if len(payloads) == _SAMPLE else "the documents"
+    looked_at = _looked_at(payloads)
     if not known:
         return (
             f"{looked_at} have no keys of your own: name --set or --metadata in every ingest "
             "(Python: metadata=FileMetadata(...))"
         )
     return did_you_mean(f"'{key}'", known, f"the keys of {looked_at} are ")
+
+
+def _looked_at(payloads: Sequence[Mapping[str, Any]]) -> str:
+    return f"the first {_SAMPLE:,} chunks" if len(payloads) == _SAMPLE else "the documents"
