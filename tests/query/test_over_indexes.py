@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from llama_index.core import Document, SummaryIndex, VectorStoreIndex
 from llama_index.core.callbacks import CallbackManager
+from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.postprocessor import (
     MetadataReplacementPostProcessor,
@@ -362,6 +363,14 @@ def test_a_failing_vector_store_is_named_without_its_words() -> None:
     with pytest.raises(StoreError, match="Broken failed: RuntimeError") as failed:
         RagNodesRetriever.from_index(made(Broken())).retrieve(QUESTION)
     assert "sk-secret" not in str(failed.value)
+
+
+def test_an_embedding_of_another_size_is_named_with_both_sizes() -> None:
+    engine = RagNodesQueryEngine.from_index(made(), embed_model=MockEmbedding(8))
+    with pytest.raises(
+        StoreError, match=r"have \d{2,} dimensions and that of the question 8: give"
+    ):
+        engine.answer(QUESTION)
 
 
 def test_a_stock_engine_takes_our_retriever_with_the_refused_keywords() -> None:

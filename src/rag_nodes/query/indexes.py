@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from contextlib import contextmanager, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Protocol
@@ -34,6 +35,8 @@ _MODES = {
     "sparse": VectorStoreQueryMode.SPARSE,
     "hybrid": VectorStoreQueryMode.HYBRID,
 }
+_SIZES = re.compile(r"(\d+) \(dim \d\) != (\d+) \(dim|expected dim: (\d+), got (\d+)")
+"""Dimensions of two embeddings that do not fit, as NumPy and Qdrant name them."""
 _DEEPER = 4
 """Factor by which more nodes are asked for if a filter left too few."""
 
@@ -127,21 +130,32 @@ class IndexChunks:
             vector_store_query_mode=_MODES[query.mode],
         )
         vector = None if query.vector is None else list(query.vector)
-        with self._failures_named():
+        with self._failures_named(None if vector is None else len(vector)):
             found = retriever.retrieve(QueryBundle(str(query.text), embedding=vector))
         return [each for each in found if isinstance(each.node, TextNode)]
 
     @contextmanager
-    def _failures_named(self) -> Iterator[None]:
-        """Run calls of the vector store so that its errors come out as a `StoreError`."""
+    def _failures_named(self, size: int | None = None) -> Iterator[None]:
+        """Run calls of the vector store so that its errors come out as a `StoreError`.
+
+        Args:
+            size: dimensions of the question's embedding; None for no question.
+        """
         try:
             yield
         except RagNodesError:
             raise
         except Exception as error:  # any vector store, each with its own errors
+            remedy = "query the index itself to see where it fails"
+            sizes = _SIZES.search(str(error))
+            if sizes and str(size) in sizes.groups():
+                (stored,) = {*sizes.groups()} - {str(size), None}
+                remedy = (
+                    f"its embeddings have {stored} dimensions and that of the question {size}: "
+                    "give the embedding model that made them"
+                )
             raise StoreError(
-                f"{type(self.index.vector_store).__name__} failed: {kind_of(error)}; query the "
-                "index itself to see where it fails"
+                f"{type(self.index.vector_store).__name__} failed: {kind_of(error)}; {remedy}"
             ) from error
 
 

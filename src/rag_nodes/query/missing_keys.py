@@ -80,7 +80,8 @@ def _check(
         payloads = list(sample())
         names = sorted({f"'{payload[FILE_NAME]}'" for payload in payloads if FILE_NAME in payload})
         among = f"the file names of {_looked_at(payloads)} are "
-        raise _nothing(f"the file name '{name}'", did_you_mean(f"'{name}'", names, among))
+        remedy = did_you_mean(f"'{name}'", names, among) if names else "they have no file names"
+        raise _nothing(f"the file name '{name}'", remedy)
     if scope.pages and is_lacking(PAGE_START):
         has_others = any(PageMap.of(payload) is not None for payload in sample())
         raise _nothing("a page number", _COMPUTED_PAGES if has_others else _OUR_PAGES)
