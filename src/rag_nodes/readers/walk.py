@@ -71,7 +71,7 @@ class Skipped:
 
     types: Counter[str] = field(default_factory=Counter)
     excluded: int = 0
-    files: list[str] = field(default_factory=list)
+    files: list[str] = field(default_factory=list, init=False)
 
     def __bool__(self) -> bool:
         """Return True if anything was left out."""
