@@ -9,12 +9,13 @@ from typing import Any
 
 import pymupdf
 import pytest
+from llama_index.core.schema import TextNode
 from ray_places import wait_for_all
 
 from rag_nodes import locate, read
 from rag_nodes.core import errors
 from rag_nodes.core import metadata as keys
-from rag_nodes.readers import Limits, OcrWord, ocr
+from rag_nodes.readers import Limits, OcrWord, node_boxes, ocr
 
 pytestmark = pytest.mark.usefixtures("pdf_engine")
 
@@ -112,9 +113,18 @@ def test_a_quote_of_a_scanned_page_has_boxes(tmp_path: Path, rotation: int) -> N
     (box,) = locate(path, 2, "eighty degrees.", ocr=fake)
     assert (box.page, box.left, box.right) == (2, pytest.approx(162, 1), pytest.approx(267, 1))
     assert (box.top, box.bottom) == (pytest.approx(48, abs=1), pytest.approx(64, abs=1))
-    assert locate(path, 2, "eighty degrees.") == []
     two = locate(path, 2, " ".join(LINES), ocr=fake)
     assert [round(box.top) for box in two] == [48, 68]
+
+
+def test_a_scanned_page_is_told_from_a_page_that_does_not_show_a_quote(tmp_path: Path) -> None:
+    path = scan(tmp_path / "tea.pdf")
+    with pytest.raises(errors.NoTextLayerError, match=r"page 2 has no text layer, .*--ocr"):
+        locate(path, 2, "eighty degrees.")
+    assert locate(path, 3, "eighty degrees.") == []  # a blank page
+    # The page with a label is looked for among scanned pages too.
+    node = TextNode(text=LINES[0], metadata={"file_path": str(path), "page_label": "2"})
+    assert [box.page for box in node_boxes(node, 0, len(LINES[0]))] == [1]
 
 
 @pytest.mark.parametrize("second", [95.0, 10.0])

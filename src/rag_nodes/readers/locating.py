@@ -15,6 +15,7 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import (
     ConfigurationError,
     FileMissingError,
+    NoTextLayerError,
     PageMissingError,
     UnsupportedFileError,
 )
@@ -58,7 +59,7 @@ def locate(
         quote: cited text, as a reader or splitter has it: line ends, hyphens at line ends,
             ligatures and Markdown may differ from the page.
         within: text around the quote, such as that of its node. It tells the quote from others of
-            the same words; if it holds the quote more than once, the first counts.
+            the same words; without it, or if it holds the quote more than once, the first counts.
         engine: library that opens the PDF, "pymupdf" or "pdfium"; None for the first installed.
         ocr: what reads the page if it is scanned, see `Limits`; None for nothing.
 
@@ -73,6 +74,7 @@ def locate(
         UnsupportedFileError: the file is no PDF.
         PageMissingError: it has no such page.
         EncryptedFileError: it asks for a password.
+        NoTextLayerError: the page is scanned, and no `ocr` is named.
         ReadError: it cannot be read for another reason.
         MissingExtraError: no PDF engine is installed.
 
@@ -178,7 +180,7 @@ def _on_labelled_page(
     around = Span(max(0, span.start - MARGIN), min(len(text), span.end + MARGIN))
     near = dict.fromkeys((*range(number, number + NEAR), *range(1, NEAR + 1)))
     for page, shown in [*((page, around) for page in near), (number, span)]:
-        with suppress(PageMissingError):
+        with suppress(PageMissingError, NoTextLayerError):
             if _located(path, page, text, shown, None, limits):
                 return _located(path, page, text, span, None, limits)
     raise PageMissingError(

@@ -10,7 +10,7 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rag_nodes.core.errors import FileChangedError
+from rag_nodes.core.errors import FileChangedError, NoTextLayerError
 from rag_nodes.readers.pdf.engines import engine_name
 from rag_nodes.readers.pdf.places import PrintedPage, opened_page, printed_page
 from rag_nodes.readers.pdf.read import check_header, hash_of
@@ -106,6 +106,7 @@ def locate_quote(
 
     Raises:
         FileChangedError: the file has another hash.
+        NoTextLayerError: the page is scanned, and nothing is named that reads it.
         ReadError: the file cannot be opened, has no such page, or the engine cannot read it.
     """
     state = path.stat()
@@ -159,6 +160,8 @@ def _page(path: Path, number: int, limits: Limits, key: tuple[Any, ...]) -> Prin
     check_header(path)
     with opened_page(path, number, limits) as opened:
         page = printed_page(opened)
+        if not page.glyphs.text and limits.ocr is None and opened.has_images():
+            raise NoTextLayerError(path, f"page {number} has no text layer, only images")
     if len(page.glyphs.text) <= MAX_KEPT_CHARACTERS:
         _kept[*key, number] = page
         while len(_kept) > KEPT:
