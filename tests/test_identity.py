@@ -57,7 +57,7 @@ def test_rest_and_tools_for_agents_say_it_too() -> None:
     served = ServedOperations.of(Settings(), offered(), ServerLimits())
     api, tools = make_api(served), make_mcp(served)
     assert api.description.startswith(rag_nodes.IDENTITY)
-    assert str(tools.manager.app.instructions).startswith(rag_nodes.IDENTITY)
+    assert str(tools.manager.app.instructions).endswith(rag_nodes.IDENTITY), "what to do is first"
     assert '`{"error": …, "remedy": …}`' in api.description
 
 

@@ -181,3 +181,16 @@ def test_an_app_that_everyone_can_reach_without_a_password_says_so(
     launch(settings, host=host, port=0, access=access, announce=announced.append)
     assert announced
     assert ("Warning" in capsys.readouterr().err) is warns
+
+
+@pytest.mark.parametrize("mcp", [True, False])
+def test_the_address_of_the_tools_is_shown_if_they_are_offered(
+    mcp: bool,
+    settings: Settings,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.setattr(serving, "make_server", lambda *_, **__: None)
+    monkeypatch.setattr(serving, "_run", lambda _server, _listener, ready: ready())
+    launch(settings, port=0, mcp=mcp)
+    assert bool(re.search(r"http://127\.0\.0\.1:\d+/mcp\n", capsys.readouterr().err)) is mcp

@@ -17,6 +17,7 @@ from openai_server import Fault, OpenAIServer
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.models import choose_models
 from rag_nodes.operations import ExitCode
+from rag_nodes.operations.agents import TOOLS
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.server import stdio
@@ -47,7 +48,7 @@ def fill(folder: Path, text: str = TEXT) -> Path:
 
 async def test_an_agent_searches_asks_verifies_and_lists_over_stdio(tmp_path: Path) -> None:
     store = fill(tmp_path)
-    async with mcp_process(tmp_path, "--store", str(store)) as session:
+    async with mcp_process(tmp_path, "--store", str(store), "--verbose") as session:
         tools = (await session.list_tools()).tools
         found = data(await session.call_tool("search", {"query": "how high is the machine"}))
         asked = data(await session.call_tool("ask", {"question": "What colour is the machine?"}))
@@ -61,6 +62,8 @@ async def test_an_agent_searches_asks_verifies_and_lists_over_stdio(tmp_path: Pa
     assert [document["name"] for document in listed["documents"]] == ["note.md"]
     assert exact["text"] == TEXT[cited["start"] : cited["end"]]
     assert (exact["exact"], wrong["exact"]) == (True, False)
+    log = (tmp_path / "stderr.txt").read_text(encoding="utf-8")
+    assert [name for name in TOOLS if f"{name}: done" in log] == list(TOOLS)
 
 
 async def test_neither_gradio_nor_fastapi_is_loaded(tmp_path: Path) -> None:

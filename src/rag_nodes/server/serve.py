@@ -86,7 +86,9 @@ def launch(
             **forwarding(access),
         )
         address = f"http://{_shown(host)}:{listener.getsockname()[1]}/"
-        _run(uvicorn.Server(config), listener, partial(announce or _to_stderr, address))
+        if announce is None:
+            announce = partial(_to_stderr, has_mcp=bool(options.get("mcp")))
+        _run(uvicorn.Server(config), listener, partial(announce, address))
 
 
 def make_server(
@@ -245,5 +247,6 @@ def _shown(host: str) -> str:
     return f"[{host}]" if ":" in host else host
 
 
-def _to_stderr(address: str) -> None:
-    sys.stderr.write(f"rag_nodes is at {address} (Ctrl+C stops it)\n")
+def _to_stderr(address: str, *, has_mcp: bool) -> None:
+    tools = f"Tools for agents (MCP) are at {address}mcp\n" if has_mcp else ""
+    sys.stderr.write(f"rag_nodes is at {address} (Ctrl+C stops it)\n{tools}")
