@@ -127,6 +127,13 @@ def test_boundaries_explain_no_miss_if_sentences_are_read() -> None:
     assert reason(words(150, 150), diluted, [FIRST], options=BY_SENTENCE) == "ranked low"
 
 
+def test_a_miss_in_a_chunk_that_sentences_were_selected_from_was_not_ranked_low() -> None:
+    budget = count_tokens(FIRST.of(TEXT))
+    for ranking, expected in (([FIRST, SECOND], "not selected"), ([FIRST], "ranked low")):
+        found = reason(words(22, 26), CHUNKS, ranking, options=BY_SENTENCE, budget=budget)
+        assert found == expected
+
+
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
     found = missed((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
     assert found.rank == 2

@@ -17,6 +17,8 @@ from rag_nodes.core.processes import Interrupt, interruptible
 from rag_nodes.evaluation.columns import REFERENCE, Searched, StoredCollection
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.importers import place
+from rag_nodes.evaluation.importers.formats import read_rows
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
 from rag_nodes.evaluation.report import EvaluationReport
@@ -72,6 +74,17 @@ def test_columns_may_differ_in_how_they_are_searched(dataset: Dataset) -> None:
         for budget in PLAN.budgets:
             assert {outcome.scores[f"tokens@{budget}"] for outcome in row.outcomes} == {budget}
     assert "split" not in sentences.reasons
+
+
+def test_the_report_tells_sentences_that_were_not_selected_from_chunks_ranked_low() -> None:
+    text = "High water is at noon. Low water is at six. The lamp is lit at dusk by the keeper."
+    labels = read_rows([{"question": "When is the lamp lit?", "quote": "Low water is at six."}])
+    assert labels is not None
+    columns = {"ours": Searched(get_parser("sentence"), QueryOptions(granularity="sentences"))}
+    dataset = place(labels, [Document(text=text)], "tides")
+    report = evaluate(dataset, columns, plan=replace(BARE, budgets=(8,)))
+    (outcome,) = report.rows[0].outcomes
+    assert (outcome.reason, outcome.rank) == ("not selected", 1)
 
 
 def test_the_reasons_add_up_to_the_misses(report: EvaluationReport) -> None:

@@ -25,6 +25,7 @@ Reason = Literal[
     "filtered",
     "split",
     "read in part",
+    "not selected",
     "diluted",
     "ranked low",
 ]
@@ -42,6 +43,8 @@ REMEDIES: dict[Reason, str] = {
     "chunks, overlap, or a parser that splits at the document's own boundaries",
     "read in part": "some of its sentences were read, others ranked behind the budget; raise the "
     "budget",
+    "not selected": "the chunk with the answer was found, but other sentences filled the budget; "
+    "raise the budget, or read whole chunks",
     "diluted": "the answer is a small part of a large chunk, which ranks by everything else in it; "
     "choose smaller chunks",
     "ranked low": "other chunks rank before the one with the answer; try another mode of search or "
@@ -65,7 +68,8 @@ def outcome_of(
 
     Of several answers that are enough, the one is explained of which most was read. `seen` is what
     was read; in `rankings`, each longer than the one before, the answer is looked for until a chunk
-    has some of it. Unless `lists_all`, there may be other `chunks`, with any answer.
+    has some of it; sentences are selected from the first. Unless `lists_all`, there may be other
+    `chunks`, with any answer.
     """
     budget, read = seen.budget, seen.passages
     if best_recall(read, question.gold, texts) >= FOUND:
@@ -73,7 +77,9 @@ def outcome_of(
     answer = max(question.gold, key=lambda gold: recall(read, gold))
     holding = [(passage, span) for passage in answer for span in chunks.holding(passage)]
     places = tuple(dict.fromkeys(Passage(passage.document, span) for passage, span in holding))
-    rank = next(filter(None, (_rank(ranked, answer) for ranked in rankings)), None)
+    ranks = (_rank(ranked, answer) for ranked in rankings)
+    first = next(ranks, None)
+    rank = first or next(filter(None, ranks), None)
     reason = _absent(answer, places, chunks, texts, lists_all=lists_all)
     is_filtered = bool(options.filter) or options.similarity_cutoff is not None
     tokens = sum(count_tokens(passage.span.of(texts[passage.document])) for passage in answer)
@@ -82,7 +88,8 @@ def outcome_of(
     elif reason is None and rank is None and is_filtered:
         reason = "filtered"
     elif reason is None and options.granularity == "sentences":  # wherever chunks end
-        reason = "read in part" if recall(read, answer) > 0 else "ranked low"
+        unread: Reason = "not selected" if first else "ranked low"
+        reason = "read in part" if recall(read, answer) > 0 else unread
     why = reason or _of_chunks(answer, holding, read)
     held = tuple((place.document, *place.span) for place in places)
     return Outcome(question.id, scores, why, rank, held, tuple(_parts(answer, read)))

@@ -88,12 +88,14 @@ class _NoEmbedding(LexicalEmbedding):
 class QuestionReads(NamedTuple):
     """Chunks in their order, and by budget what is read of them: whole, and by sentences.
 
-    `sentences` is empty where whole chunks alone are read.
+    `sentences` is empty where whole chunks alone are read; they are selected from the first
+    `candidates` chunks.
     """
 
     ranked: Sequence[Ranked]
     whole: dict[int, ContextRead]
     sentences: dict[int, ContextRead]
+    candidates: int
 
     @property
     def main(self) -> dict[int, ContextRead]:
@@ -207,7 +209,7 @@ class Index:
         by_budget = {
             at: whole if at == most else ContextRead.of(whole.ranked, at) for at in budgets
         }
-        return QuestionReads(whole.ranked, by_budget, sentences)
+        return QuestionReads(whole.ranked, by_budget, sentences, len(found))
 
     def _sentences(
         self, question: Question, budgets: Sequence[int]

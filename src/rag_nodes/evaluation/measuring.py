@@ -245,7 +245,8 @@ def _outcome(
 def _rankings(
     index: Index, question: Question, reading: QuestionReads
 ) -> Iterator[Sequence[Ranked]]:
-    """Yield the chunks that were found, then as many as a rank is looked for in."""
+    """Yield what sentences are selected from, what was found, and what a rank is looked for in."""
+    yield reading.ranked[: reading.candidates]
     yield reading.ranked
     yield index.search(question, min(_DEEPEST, max(1, index.statistics.chunks)))
 
