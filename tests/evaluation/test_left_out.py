@@ -48,6 +48,19 @@ def test_every_surface_counts_and_names_the_questions_that_were_left_out(tmp_pat
         assert words.replace("'", "&#39;") in page
 
 
+def test_questions_left_out_for_several_reasons_are_counted_once(tmp_path: Path) -> None:
+    lost = [
+        asked("m0", "Low water is at six.", "moon.md"),
+        asked("m1", "Nobody wrote this down."),
+        asked("m2", "Low water is at six.", "moon.md"),
+    ]
+    said = measured([asked("high", "High water is at noon."), *lost], tmp_path).said
+    start = said.index("3 of 4 questions were left out:")
+    assert said[start + 1] == f"m0 and m2: {LOST}."
+    assert said[start + 2].startswith("m1: ")
+    assert sum("left out" in sentence for sentence in said) == 1
+
+
 def test_entries_that_are_no_questions_are_counted_in_the_report(tmp_path: Path) -> None:
     report = measured([asked("high", "High water is at noon."), "a note"], tmp_path)
     assert (

@@ -29,18 +29,20 @@ def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0
 
 
 def unused(dataset: Dataset) -> Iterator[str]:
-    """Name the questions that nothing was measured with, by reason."""
+    """Count the questions that nothing was measured with, and name them by reason."""
     entries = len(dataset.questions) + len(dataset.not_located) + dataset.repeated
     entries += dataset.unaccepted + sum(dataset.left_out.values())
     reasons: dict[str, list[str]] = {}
     for question in dataset.not_located:
         reasons.setdefault(question.reason, []).append(question.id)
-    for reason, ids in reasons.items():
-        were = "was" if len(ids) == 1 else "were"
-        yield (
-            f"{len(ids):,} of {counted(entries, 'question')} {were} left out ({some_of(ids)}): "
-            f"{_as_sentence(reason)}"
-        )
+    if reasons:
+        were = "was" if len(dataset.not_located) == 1 else "were"
+        start = f"{len(dataset.not_located):,} of {counted(entries, 'question')} {were} left out"
+        if len(reasons) > 1:
+            yield f"{start}:"
+        for reason, ids in reasons.items():
+            about = some_of(ids) if len(reasons) > 1 else f"{start} ({some_of(ids)})"
+            yield f"{about}: {_as_sentence(reason)}"
     for reason, count in dataset.left_out.items():
         were = "was" if count == 1 else "were"
         of_all = f"{count:,} of {counted(entries, 'entry')} of the file {were} left out"
