@@ -66,7 +66,7 @@ def test_failed_pages_are_named_and_give_code_3(
     crawl = write_crawl(tmp_path / "bad.json", [page("a", SHORT), page("b", "", error="x")])
     ended = command("docs", crawl, output)
     assert ended.code == ExitCode.PARTIAL
-    assert "data[1].markdown: no text" in " ".join(ended.stdout.split())
+    assert "data[1]: the crawler answered with an error: x" in " ".join(ended.stdout.split())
 
 
 def test_no_good_page_is_a_failure(command: Command, tmp_path: Path, output: Path) -> None:
