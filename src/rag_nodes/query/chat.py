@@ -15,6 +15,7 @@ from llama_index.core.chat_engine.types import (
 from llama_index.core.tools import ToolOutput
 
 from rag_nodes.core.keywords import checks_keywords
+from rag_nodes.query.answering import NOTHING_ANSWERS, NOTHING_FOUND
 from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.follow_ups import Condensed, FollowUp, earlier_turns
@@ -30,6 +31,12 @@ if TYPE_CHECKING:
 
     from rag_nodes.query.engine import RagNodesQueryEngine
     from rag_nodes.query.types import Answer, Event
+
+OFFLINE = (
+    "I found nothing about this in the documents. Without an LLM I quote their sentences: ask "
+    "about something that they describe."
+)
+"""Answer of an offline chat if no sentence answers the message, as with most small talk."""
 
 
 @dataclass(eq=False)
@@ -212,7 +219,7 @@ class RagNodesChat(BaseChatEngine):
             case Retrieved():
                 self._turns.append(turn)
             case Delta():
-                turn.answer = (turn.answer or "") + event.text
+                turn.answer = (turn.answer or "") + self._spoken(event.text)
             case Failed():
                 self._turns = [other for other in self._turns if other is not turn]
             case Finished():
@@ -226,7 +233,7 @@ class RagNodesChat(BaseChatEngine):
 
     def _finished(self, turn: _Turn, answer: Answer, condensed: Condensed) -> Answer:
         """Note the whole answer, and return it with what condensing its question took."""
-        turn.answer = answer.text
+        turn.answer = self._spoken(answer.text)
         while len(self._turns) > 1 and self._tokens() > self.memory_tokens:
             del self._turns[0]
         if self._tokens() > self.memory_tokens:
@@ -249,6 +256,11 @@ class RagNodesChat(BaseChatEngine):
                 last = self._turns[-1]
                 last.answer = "\n\n".join(filter(None, (last.answer, text)))
 
+    def _spoken(self, text: str) -> str:
+        """Return the text of an answer, or what an offline chat can do if it found none."""
+        is_empty = text in (NOTHING_FOUND, NOTHING_ANSWERS)
+        return OFFLINE if is_empty and self.engine.models.llm is None else text
+
     def _response(self, answer: Answer) -> AgentChatResponse:
         source = self._source(response_of(answer))
         return AgentChatResponse(
@@ -262,7 +274,7 @@ class RagNodesChat(BaseChatEngine):
         """Return a response as the source of the turn that was just remembered."""
         return ToolOutput(
             tool_name="query_engine",
-            content=response.response or "",
+            content=self._spoken(response.response or ""),
             raw_input={"query": self._turns[-1].searched},
             raw_output=response,
         )
@@ -281,8 +293,8 @@ class RagNodesChat(BaseChatEngine):
             raise event.error
         if isinstance(event, Finished):
             source.raw_output = response_of(event.answer)
-            source.content = event.answer.text
-        text = event.text if isinstance(event, Delta) else ""
+            source.content = self._spoken(event.answer.text)
+        text = self._spoken(event.text) if isinstance(event, Delta) else ""
         message = ChatMessage(role=MessageRole.ASSISTANT, content=text)
         return ChatResponse(message=message, delta=text)
 
