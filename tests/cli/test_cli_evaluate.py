@@ -264,7 +264,7 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     assert "passages are asked, each as long as a paragraph" in " ".join(ended.stderr.split())
     said = " ".join(ended.stdout.split())
     assert "looks best" in said
-    assert "Tested by keywords of " in said
+    assert "Tested in whole chunks by keywords of " in said
     assert "is better" not in said
     assert "To be surer, label twenty" in " ".join(ended.stderr.split())
     assert "looks best" in page.read_text("utf-8")

@@ -97,7 +97,8 @@ def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: P
     decision = json.loads((made / "run.json").read_text("utf-8"))["decision"]
     assert decision["query"] == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
     typed = decision["preset"]
-    assert typed in html.unescape((made / "page.html").read_text("utf-8"))
+    page = html.unescape((made / "page.html").read_text("utf-8"))
+    assert f'-p "{typed}"</code>, and ask with <code>--granularity chunks</code>' in page
     ended = command("ingest", FERRY, "-p", typed, "--store", "kept", "--json")
     assert [column["parser"] for column in ended.json["columns"]] == [typed]
     question = "How long is a short turn?"
@@ -113,7 +114,7 @@ def test_the_report_says_how_to_use_the_choice_if_no_script_is_written(command: 
     ended = command(*asked, *QUICK[:-1], *CHUNKS)
     said = " ".join(ended.stderr.split())
     assert 'To use it: rag-nodes ingest docs/ -p "recursive:' in said
-    assert "--export FILE.py writes a script" in said
+    assert '"; ask with --granularity chunks; --export FILE.py writes a script' in said
     assert 'In LlamaIndex: transformations=[get_parser("recursive", ' in said
 
 

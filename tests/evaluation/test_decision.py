@@ -1,6 +1,7 @@
 """A report starts with what to take, how sure that is, and what it costs."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -12,6 +13,7 @@ from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.sign_flips import own_mean
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost, ReportDecision
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
+from rag_nodes.evaluation.wording import SELECTING
 from rag_nodes.parsers import get_parser
 
 COUNT = 60
@@ -91,10 +93,26 @@ def test_the_words_name_what_to_take_if_whole_chunks_are_read() -> None:
         f"{selected}do by default. If you read whole chunks: B, which finds 100.0 % (A: 0.0 %). A "
     )
     assert decision_of(rows, contrasts, values, whole=values).words.startswith(
-        f"{selected}do by default. It is better than B"
+        f"{selected}do by default, and if you read whole chunks. It is better than B"
     )
     only_b = decision_of(rows, contrasts, values, whole={"B": values["B"]})
     assert only_b.words.startswith("Take A (200 tokens a chunk on average). It is ")
+
+
+def test_the_words_name_what_holds_for_selected_sentences_if_whole_chunks_win() -> None:
+    values = {"A": np.ones(60), f"B{SELECTING}": np.zeros(60)}
+    rows = rows_of(values, dict.fromkeys(values, 1))
+    a, b = (replace(row, granularity="chunks") for row in rows)
+    contrasts = Judge(values, pairs_of([a, b]), IDS).contrasts({row.name: row for row in (a, b)})
+    start = "Take A (200 tokens a chunk on average), if you read whole chunks. "
+    other = "If you read selected sentences, as answers do by default: B, which finds 0.0 %; no "
+    found = decision_of([a, b], contrasts, values, whole={b.name: values[b.name]})
+    assert found.words.startswith(
+        f"{start}{other}other setting was measured so. A is better than B"
+    )
+    assert decision_of([a, b], contrasts, values).words.startswith(f"{start}It is better than B")
+    own = decision_of([replace(a, mode="own"), b], contrasts, values)
+    assert own.words.startswith("Take A (200 tokens a chunk on average). ")
 
 
 def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() -> None:

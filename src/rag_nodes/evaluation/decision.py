@@ -31,7 +31,7 @@ from rag_nodes.parsers import get_parser
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Collection, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 PRIOR, SPREAD = -0.03, 0.06
 """Expected difference of another setting from the default, and its standard deviation: on labelled
 collections other settings are 3 points behind on average, give or take 6."""
+_SELECTED = "if you read selected sentences, as answers do by default"
 _MEGABYTE_BYTES = 1_000_000
 
 
@@ -133,10 +134,11 @@ def likely(
         words = f"{length}, {best.name} looks best{same}."
     checked = f"recall@{EvaluationPlan().probed_at(characters)}"
     elsewhere = "" if measure in ("", checked) else ", in a context of another size than yours,"
+    read = " in whole chunks" if best.granularity == "chunks" else ""
     words += (
-        f" Tested by keywords of {passages} passages of that length, not by questions. On seven "
-        f"labelled collections{elsewhere} a choice made like this was 5 points behind the best on "
-        "average, 12 at worst; by twenty labelled questions it was 3."
+        f" Tested{read} by keywords of {passages} passages of that length, not by questions. On "
+        f"seven labelled collections{elsewhere} a choice made like this was 5 points behind the "
+        "best on average, 12 at worst; by twenty labelled questions it was 3."
     )
     certainty = _cautioned(certainty_of("likely"), rows)
     return _taking(best, "likely", words, use, certainty=certainty)
@@ -200,10 +202,9 @@ def decision_of(
     asked = counted(len(values[chosen.name]), "question")
     keep = "keep " if chosen.name in in_use else ""
     start = (keep or "take ").capitalize() if is_sure else f"Proposed: {keep}"
-    selected = ", if you read selected sentences, as answers do by default" if whole else ""
     size = f"{chosen.chunks.mean:,.0f} tokens a chunk on average"
-    words = [f"{start}{chosen.name} ({size}){selected if chosen.name in (whole or ()) else ''}."]
-    words += _of_whole_chunks(chosen, rows, {**values, **(whole or {})}, default)
+    reading, others = _readings(chosen, rows, values, whole or {}, default)
+    words = [f"{start}{chosen.name} ({size}){reading}.", *others]
     it = chosen.name if len(words) > 1 else "It"
     if (not rivals and len(against) > 1) or max(row.mean for row in rows) < SAME:
         words.append(best_of(rows, contrasts).replace(f"{chosen.name} is ", f"{it} is ", 1))
@@ -223,16 +224,34 @@ def decision_of(
     return _taking(chosen, grade, " ".join(words), use, **known)
 
 
-def _of_whole_chunks(
-    chosen: Row, rows: Sequence[Row], values: Mapping[str, Floats], default: str
-) -> Iterator[str]:
-    """Name the row to propose if whole chunks are read, unless it is the chosen one."""
-    found = {row.name: values[row.name] for row in rows}
-    row = proposed(rows, estimates(found, default), default)
-    if row is not chosen:
+def _readings(
+    chosen: Row,
+    rows: Sequence[Row],
+    values: Mapping[str, Floats],
+    whole: Mapping[str, Floats],
+    default: str,
+) -> tuple[str, tuple[str, ...]]:
+    """Return for which reading the chosen row is proposed, and what holds for the other reading."""
+    if chosen.name in whole:
+        found = {row.name: whole.get(row.name, values[row.name]) for row in rows}
+        row = proposed(rows, estimates(found, default), default)
+        if row is chosen:
+            return f", {_SELECTED}, and if you read whole chunks", ()
         of_both = [f"{100 * found[name].mean():.1f} %" for name in (row.name, chosen.name)]
         name, other = (each.name.removesuffix(SELECTING) for each in (row, chosen))
-        yield f"If you read whole chunks: {name}, which finds {of_both[0]} ({other}: {of_both[1]})."
+        words = (
+            f"If you read whole chunks: {name}, which finds {of_both[0]} ({other}: {of_both[1]})."
+        )
+        return f", {_SELECTED}", (words,)
+    if chosen.granularity != "chunks" or chosen.mode == "own":
+        return "", ()
+    others = []
+    if read := [row for row in rows if row.name in whole]:
+        best = max(read, key=lambda row: values[row.name].mean())
+        share = f"{best.name.removesuffix(SELECTING)}, which finds {100 * best.mean:.1f} %"
+        only = "; no other setting was measured so" if len(read) == 1 else ""
+        others = [f"{_SELECTED.capitalize()}: {share}{only}."]
+    return ", if you read whole chunks", tuple(others)
 
 
 def _cautioned(certainty: str, rows: Sequence[Row]) -> str:

@@ -223,6 +223,11 @@ class EvaluationReport:
         return (*self.decision.said, *self.verdict)
 
     @property
+    def reading(self) -> str:
+        """What was read of the row that the decision takes: "sentences", "chunks", or ""."""
+        return self.row(self.decision.take).granularity if self.decision.take else ""
+
+    @property
     def use_in_llama_index(self) -> str:
         """Arguments that use the decision in LlamaIndex; "" if it cannot be typed.
 
@@ -235,7 +240,7 @@ class EvaluationReport:
         typed = map(_as_python, filter(None, options.split(",")))
         arguments = ", ".join([f'"{name}"', *typed])
         use = f"transformations=[get_parser({arguments})]"
-        if self.row(take).granularity == "sentences":
+        if self.reading == "sentences":
             selected = f"SentencePostprocessor(budget={self.settings.budget}, store=index.docstore)"
             use += f", node_postprocessors=[{selected}]"
         return use

@@ -38,7 +38,9 @@ def measured_view(found: Evaluated, _: Request, cli: Invocation) -> Iterator[Ren
     decision = found.report.decision
     if decision.parser and not found.is_written:
         ingest = f'rag-nodes ingest docs/ -p "{decision.preset}"; ' if decision.preset else ""
-        cli.hints.append(f"To use it: {ingest}--export FILE.py writes a script.")
+        reading = found.report.reading
+        asked = f"ask with --granularity {reading}; " if ingest and reading else ""
+        cli.hints.append(f"To use it: {ingest}{asked}--export FILE.py writes a script.")
         if found.report.use_in_llama_index:
             cli.hints.append(f"In LlamaIndex: {found.report.use_in_llama_index}")
     if decision.grade == "likely":
