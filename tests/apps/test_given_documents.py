@@ -1,6 +1,7 @@
 """Documents that the page is built with: the pages of a file as LlamaIndex gives them."""
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ from llama_index.core.base.llms.types import CompletionResponse
 from llama_index.core.llms import MockLLM
 from visits import choose
 
+from rag_nodes import join_pages, read
 from rag_nodes.apps.given import given_documents
 from rag_nodes.apps.panes.answers import turn_view
 from rag_nodes.apps.panes.pages import show_found, show_page
@@ -66,8 +68,19 @@ def test_the_pages_of_a_file_are_one_document_and_blank_ones_are_counted(handboo
     session.close()
 
 
-def test_the_page_is_drawn_as_printed_if_the_file_is_there(handbook: Path) -> None:
-    session, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
+@pytest.mark.parametrize(
+    "documents_of",
+    [
+        lambda path: pages(path, "1", "2", "3", "4"),
+        lambda path: [read(path)],
+        lambda path: [join_pages(pages(path, "1", "2", "3", "4"))],
+    ],
+    ids=["SimpleDirectoryReader", "read", "join_pages"],
+)
+def test_the_page_is_drawn_as_printed_if_the_file_is_there(
+    handbook: Path, documents_of: Callable[[Path], list[Document]]
+) -> None:
+    session, _ = loaded(*documents_of(handbook))
     show_page(session)
     drawing = next(patch["html"] for patch in session.screen.patches(0) if patch["name"] == "sheet")
     assert drawing.count("<image ") == 1
@@ -139,7 +152,8 @@ def test_pages_are_counted_as_they_were_given_and_keep_their_numbers() -> None:
 
 
 def test_pages_of_a_file_that_is_gone_and_documents_of_other_readers_are_shown_as_text() -> None:
-    note = Document(text="A note.", metadata={"file_name": "note.md"})
+    address = f"https://a.example/{'b' * 5_000}.pdf"  # longer than a path can be
+    note = Document(text="A note.", metadata={"file_name": "note.md", "url": address})
     paths, given = given_documents([note, *pages("/gone/a.pdf", "1", lines=("Text.",)), "b.md"])
     assert paths == [Path("<given 1>/note.md"), Path("<given 2>/a.pdf"), Path("b.md")]
     assert given[paths[0]] is note

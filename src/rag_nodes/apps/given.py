@@ -3,13 +3,21 @@
 from __future__ import annotations
 
 from itertools import groupby, pairwise
+from os.path import isfile
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from llama_index.core.schema import Document
 
 from rag_nodes.apps.markup import count
-from rag_nodes.core.metadata import BOOKKEEPING, PAGE_LABEL, TOTAL_PAGES, display_name, page_number
+from rag_nodes.core.metadata import (
+    BOOKKEEPING,
+    PAGE_LABEL,
+    TOTAL_PAGES,
+    display_name,
+    page_number,
+    sources,
+)
 from rag_nodes.readers import Reading, build_document, pages_of_one_file
 
 if TYPE_CHECKING:
@@ -42,13 +50,22 @@ def given_documents(
             continue
         for file in pages_of_one_file(page for page in group if isinstance(page, Document)):
             document = _one_document(file)
-            path = Path(file.path) if file.path and _is_whole(file) else None
-            if path is None or path in given or not path.is_file():
+            path = _printed_file(file)
+            if path is None or path in given:
                 name = display_name(document.metadata) or f"document {len(paths) + 1}"
                 path = Path(f"<given {len(paths) + 1}>") / name.replace("/", "_")
             given[path] = document
             paths.append(path)
     return paths, given
+
+
+def _printed_file(file: FilePages) -> Path | None:
+    """Return the PDF in which the pages of a document are printed; None if it is not there."""
+    if file.path and not _is_whole(file):
+        return None
+    named = sources(file.documents[0].metadata)
+    there = (Path(name) for name in named if isfile(name))  # noqa: PTH113 - Path raises if it is long
+    return next((path for path in there if path.suffix.lower() == ".pdf"), None)
 
 
 def _is_whole(file: FilePages) -> bool:

@@ -10,7 +10,7 @@ from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.view.rails import DrawnChunk
 from rag_nodes.apps.view.rendered import part_starts
-from rag_nodes.core.metadata import CHUNK_INDEX, PAGE_STARTS, SOURCE, display_name
+from rag_nodes.core.metadata import CHUNK_INDEX, PAGE_STARTS, display_name, sources
 from rag_nodes.evaluation.engines import StoredCollection
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
 from rag_nodes.parsers.recovery import recovery_in_words
@@ -246,8 +246,8 @@ def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
     starts = known.get(PAGE_STARTS)
     if not starts:
         return Pages(part_starts(text, format_in(known, text)), unit="part")
-    source = str(known.get(SOURCE))
-    path = next((path for path in paths if source in {str(path), str(path.resolve())}), None)
+    named = {*sources(known)}
+    path = next((path for path in paths if named & {str(path), str(path.resolve())}), None)
     if path is None or path.suffix.lower() != ".pdf":
         return Pages(starts)
     if not path.is_file():
