@@ -61,6 +61,14 @@ def test_the_ci_runs_the_commands_of_the_readme() -> None:
     assert blocks[0][1].startswith("pip install")
 
 
+@pytest.mark.parametrize("page", ["README.md", "docs/guides/app.md"])
+def test_the_first_app_of_a_reader_compares_no_model_that_repeats_its_prompt(page: str) -> None:
+    text = (ROOT / page).read_text(encoding="utf-8")
+    blocks = re.findall(r"```py\n(.*?)```", text, flags=re.DOTALL)
+    [first, *_] = [block for block in blocks if "build_app(" in block]
+    assert "MockLLM" not in first
+
+
 def test_the_front_page_begins_with_the_commands_of_a_fresh_machine_and_a_pipeline() -> None:
     lines = (ROOT / "README.md").read_text(encoding="utf-8").splitlines()
     for start, last in (
