@@ -29,8 +29,7 @@ const homeOf = (patch) => {
   parent.insertBefore(home, older || null);
   return home;
 };
-// A button that is drawn again between press and release gets no click. What changes waits for the
-// release, at most a second: of a press that opens a list no release is reported.
+// A button that is drawn again between press and release gets no click: what changes waits until then.
 let pressed = 0;
 const held = [];
 const release = () => {
@@ -38,9 +37,10 @@ const release = () => {
   pressed = 0;
   for (const patch of held.splice(0)) put(patch);
 };
-root.addEventListener('pointerdown', () => {
+root.addEventListener('pointerdown', (event) => {
+  if (event.button || !event.target.closest('button, summary, a, label, svg')) return;
   clearTimeout(pressed);
-  pressed = setTimeout(release, 1000);
+  pressed = setTimeout(release, 20000); // if the release is never reported
   // The click follows the release.
   for (const end of ['pointerup', 'pointercancel']) addEventListener(end, () => setTimeout(release), {once: true, capture: true});
 }, true);
