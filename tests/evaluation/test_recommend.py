@@ -1,10 +1,12 @@
 """The short way to a choice: an evaluation of parsers at many sizes."""
 
 from dataclasses import replace
+from io import StringIO
 
 import pytest
 from llama_index.core import MockEmbedding, VectorStoreIndex
 from llama_index.core.node_parser import SentenceSplitter
+from rich.console import Console
 from rich.table import Table
 
 from rag_nodes.cli.views.evaluation import evaluation_view
@@ -49,6 +51,18 @@ def test_each_parser_is_tried_at_each_size_beside_what_stands_and_what_others_do
     (effect,) = found.effects
     assert effect.words.startswith("Reading sentences instead of whole chunks: ")
     assert f" for {STANDARD}" in effect.words
+
+
+def test_every_size_is_given_in_the_form_that_parser_options_take(
+    found: EvaluationReport,
+) -> None:
+    row = found.row("recursive at 30")
+    assert row.preset.startswith("recursive:chunk_size=30,")
+    assert "unit=tokens" in row.preset
+    assert f'-p "{row.preset}"' in html_of(found)
+    terminal = Console(width=200, record=True, file=StringIO())
+    terminal.print(*evaluation_view(found))
+    assert 'A size after "at" is in tokens' in terminal.export_text()
 
 
 def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationReport) -> None:

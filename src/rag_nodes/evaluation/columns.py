@@ -12,7 +12,9 @@ from rag_nodes.evaluation.engines import FoundStore, Placing, finds, found_store
 from rag_nodes.evaluation.engines import StoredCollection as StoredCollection  # noqa: PLC0414 -- given on
 from rag_nodes.evaluation.report import LeftOut
 from rag_nodes.evaluation.sizes import resized
+from rag_nodes.evaluation.wording import SELECTING
 from rag_nodes.parsers import ForeignNodeParser, SpanNodeParser, as_parser, get_parser
+from rag_nodes.parsers.loading import spec_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -188,6 +190,13 @@ def configuration_of(variant: Variant) -> dict[str, Any]:
         return searched
     kind = "as it stands" if isinstance(parser.store, FoundStore) else "collection"
     return {"class": kind, "name": parser.name, "store": parser.store.location, **searched}
+
+
+def typed(variant: Variant) -> str:
+    """Return a variant as it is typed after `--parser`; "" if it cannot be typed."""
+    if not isinstance(variant.parser, SpanNodeParser):
+        return ""
+    return spec_of(variant.parser, variant.column.removesuffix(SELECTING).partition(":")[0])
 
 
 def plain_parser(parser: SpanNodeParser) -> dict[str, Any]:

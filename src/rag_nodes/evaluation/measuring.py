@@ -18,7 +18,7 @@ import numpy as np
 from rag_nodes.core.errors import CancelledError, EngineError
 from rag_nodes.core.keys import words_of
 from rag_nodes.evaluation.basis import NOT_MEASURABLE, not_located
-from rag_nodes.evaluation.columns import Variant, configuration_of
+from rag_nodes.evaluation.columns import Variant, configuration_of, typed
 from rag_nodes.evaluation.dataset import Dataset
 from rag_nodes.evaluation.diagnosis import outcome_of
 from rag_nodes.evaluation.indexing import Index, QuestionReads, RowStore
@@ -278,4 +278,5 @@ def row_of(
         reasons=dict(Counter(outcome.reason for outcome in outcomes if outcome.reason)),
         outcomes=outcomes,
         error=error,
+        preset=typed(variant),
     )

@@ -85,6 +85,7 @@ class Row:
             whole chunks.
         whole: recall of whole chunks at the main budget, where sentences are read for the others.
         search: name of one of the plan's searches; "" where there is only one.
+        preset: the row as it is typed after `--parser`; "" if it cannot be typed.
     """
 
     name: str
@@ -104,6 +105,7 @@ class Row:
     granularity: str = ""
     whole: Interval | None = None
     search: str = ""
+    preset: str = ""
 
     @property
     def called(self) -> str:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.assembly import assemble
-from rag_nodes.evaluation.columns import Searched, Variant, placed_in, variants_of
+from rag_nodes.evaluation.columns import Searched, Variant, placed_in, typed, variants_of
 from rag_nodes.evaluation.engines import StoredCollection, finds
 from rag_nodes.evaluation.measuring import Recipe
 from rag_nodes.evaluation.plan import EvaluationPlan, Step
@@ -22,7 +22,7 @@ from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.wording import SELECTING
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
-from rag_nodes.parsers.loading import MODEL_OPTIONS, base_of, spec_of
+from rag_nodes.parsers.loading import MODEL_OPTIONS, base_of
 from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 from rag_nodes.query import QueryOptions
 
@@ -241,7 +241,7 @@ def _use_of(variant: Variant, plan: EvaluationPlan) -> dict[str, Any]:
     }
     data = {key: value for key, value in parser.to_dict().items() if key not in MODEL_OPTIONS}
     return {
-        "preset": spec_of(parser, variant.column.removesuffix(SELECTING).partition(":")[0]),
+        "preset": typed(variant),
         "parser": {} if options.rerank else json.loads(json.dumps(data)),
         "query": {**changed, "budget": plan.budget},
     }

@@ -183,6 +183,8 @@ def _procedure(report: EvaluationReport) -> str:
     words += f"intervals of {settings.measure}."
     if reading := reading_of(report):
         words += f" {reading}"
+    if any(row.nominal is not None for row in report.rows):
+        words += ' A size after "at" is in tokens; --html and --output give the -p of each row.'
     if not report.by_drafts:
         words += f" {LEGEND}; {settings.draws:,} random sign flips, seed {settings.seed}."
     return words
