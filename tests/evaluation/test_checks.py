@@ -77,4 +77,7 @@ def test_gold_that_was_found_only_nearly_and_what_was_not_found_are_shown() -> N
     lost = NotLocated("lost", "Where?", "in the new hall", "it is not in the documents")
     made = dataset(replace(FAIR, confidence=0.9), not_located=(lost,))
     assert problems(made) == [("lost", "not located"), ("fair", "found nearly")]
+    without = dataset(FAIR, not_located=(replace(lost, quote=""),))
+    details = [check_dataset(each).concerns[0].detail for each in (made, without)]
+    assert details == [f"{lost.reason} (quote: '{lost.quote}')", lost.reason]
     assert not check_dataset(made).is_sound

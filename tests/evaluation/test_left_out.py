@@ -21,7 +21,7 @@ ROOT = Path(__file__).parents[2]
 FERRY = ROOT / "examples" / "corpus" / "ferry.pdf"
 TEXT = "High water is at noon. Low water is at six. The lamp is lit at dusk by the keeper."
 TIDES = Document(text=TEXT, id_="tides", metadata={"file_name": "tides.md"})
-LOST = "no document is called 'moon.md'; write one of the names there are (tides), or none"
+LOST = "no document is called 'moon.md'; write one of the names there are (tides), or no name"
 
 
 def measured(rows: list[object], folder: Path) -> EvaluationReport:

@@ -182,8 +182,25 @@ def test_a_name_that_no_document_has_is_said_with_names_that_there_are() -> None
     reason = placed(Quote("eighty degrees", "teas.md")).not_located[0].reason
     assert reason == (
         "no document is called 'teas.md'; write one of the names there are (hot/tea.md, "
-        "cold/other.md), or none"
+        "cold/other.md), or no name"
     )
+
+
+def test_the_closest_name_is_said_first_and_capitals_do_not_matter() -> None:
+    notes = [
+        Document(text="Tea.", id_=name, metadata={"file_path": f"/d/{name}"})
+        for name in ("a.pdf", "b.pdf", "c.pdf", "paper_ki67_ccby.pdf")
+    ]
+    reason = placed(Quote("Tea", "paper_ki67.pdf"), documents=notes).not_located[0].reason
+    assert "there are (d/paper_ki67_ccby.pdf, d/a.pdf, d/b.pdf, …)" in reason
+    assert placed(Quote("Tea", "Paper_Ki67_ccby.pdf"), documents=notes).questions
+
+
+def test_a_frequent_quote_asks_for_the_page_alone_if_its_file_is_named() -> None:
+    text = Document(text="Tea. " * 200, id_="t", metadata={"file_name": "tea.md"})
+    for document, remedy in (("tea.md", "or name the page"), (None, "name the file or the page")):
+        (lost,) = placed(Quote("Tea.", document), documents=[text]).not_located
+        assert lost.reason.endswith(remedy)
 
 
 def test_a_question_without_an_answer_or_without_words_is_listed() -> None:

@@ -12,7 +12,7 @@ from rag_nodes.text.tokens import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from rag_nodes.evaluation.dataset import Dataset, Question
+    from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 
 Problem = Literal["not located", "found nearly", "duplicate", "leakage", "too long", "no words"]
 LEAKED = 0.8
@@ -73,12 +73,17 @@ class Check:
         return not any(concern.problem in ("not located", "duplicate") for concern in self.concerns)
 
 
+def _not_located(question: NotLocated) -> str:
+    """Return why an answer was not located, with its quote if it has one."""
+    return f"{question.reason} (quote: '{question.quote}')" if question.quote else question.reason
+
+
 def check_dataset(dataset: Dataset) -> Check:
     """Look for questions that cannot be located, are asked twice, leak or are too long."""
     shares = [leakage(question, dataset) for question in dataset.questions]
     concerns = [
         *(
-            Concern(question.id, "not located", f"{question.reason}: '{question.quote}'")
+            Concern(question.id, "not located", _not_located(question))
             for question in dataset.not_located
         ),
         *_duplicates(dataset.questions),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from difflib import get_close_matches
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
@@ -26,24 +27,34 @@ class DocumentNames:
 
     def __init__(self, documents: Iterable[Document]) -> None:
         self._ids: dict[str, list[str]] = defaultdict(list)
+        self._folded: dict[str, list[str]] = defaultdict(list)
         self._files: dict[str, str] = {}
         for document in documents:
             self._files[document.id_] = file_of(document)
             for name in dict.fromkeys(_names_of(document)):
                 self._ids[name].append(document.id_)
+                self._folded[name.casefold()].append(document.id_)
 
     def find(self, name: str) -> list[str]:
-        """Return the ids of the documents that are called so, in their order."""
+        """Return the ids of the documents that are called so, in their order.
+
+        Capitals do not matter if no name is written exactly so.
+        """
         last = PurePosixPath(name.replace("\\", "/")).name
-        return self._ids.get(name) or self._ids.get(last) or []
+        exact = self._ids.get(name) or self._ids.get(last)
+        return exact or list(dict.fromkeys(self._folded.get(last.casefold(), ())))
 
     def files(self, ids: Iterable[str]) -> list[str]:
         """Return the files that documents come from, each once."""
         return list(dict.fromkeys(self._files[document] for document in ids))
 
-    def shown(self) -> str:
-        """Return the names of the first files, as examples."""
+    def shown(self, name: str) -> str:
+        """Return the names of a few files as examples, the closest to a misspelt one first."""
         files = self.files(self._files)
+        ends = {PurePosixPath(path.replace("\\", "/")).name: path for path in files}
+        last = PurePosixPath(name.replace("\\", "/")).name
+        close = [ends[end] for end in get_close_matches(last, ends, n=_NAMED)]
+        files = list(dict.fromkeys([*close, *files]))
         return ", ".join(map(ending, files[:_NAMED])) + (", …" if len(files) > _NAMED else "")
 
 

@@ -151,9 +151,10 @@ class _Documents:
                 f"before the name, such as '{ending(files[0])}'"
             )
         if len(found) > _MOST_PLACES:
+            missing = "page" if quote.document else "file or the page"
             raise _UnknownError(
-                f"it stands in more than {_MOST_PLACES} places; quote more words, or name the file "
-                "or the page"
+                f"it stands in more than {_MOST_PLACES} places; quote more words, or name the "
+                f"{missing}"
             )
         if not found:
             raise _UnknownError(self._elsewhere(quote))
@@ -177,9 +178,10 @@ class _Documents:
         """Return the documents that are called so: the pages of a file may be one each."""
         if found := self._names.find(name):
             return [self._documents[name] for name in found]
-        known = self._names.shown()
+        known = self._names.shown(name)
         raise _UnknownError(
-            f"no document is called '{name}'; write one of the names there are ({known}), or none"
+            f"no document is called '{name}'; write one of the names there are ({known}), or no "
+            "name"
         )
 
 
