@@ -276,6 +276,20 @@ def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit
         yield opened
 
 
+def test_a_removed_document_that_own_engines_still_search_is_named(
+    owner: Visitor, tmp_path: Path
+) -> None:
+    owner.session.start_loading([written(tmp_path / "fair.md", TEXT.replace("pier", "fair"))])
+    owner.settle()
+    assert (
+        "days.md was removed here: a and b still search it, and nothing of it can be shown."
+        in owner.text("documents")
+    )
+    owner.session.start_loading([*owner.session.paths, *owner.session._given_documents])
+    owner.settle()
+    assert "was removed here" not in owner.text("documents")
+
+
 def test_settings_are_not_tested_on_documents_that_an_engine_does_not_search(
     owner: Visitor, tmp_path: Path
 ) -> None:

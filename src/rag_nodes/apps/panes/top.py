@@ -103,7 +103,7 @@ def documents_html(session: PageSession) -> Markup:
         report,
         working=working,
         error=session.error,
-        added=_added(session),
+        searched=_searched(session),
         lost=LOST if session.is_lost and not session.ready and not session.loading else "",
         can_remove=len(session.paths) > 1 and len(report.files if report else ()) == len(
             session.paths),
@@ -115,7 +115,7 @@ def report_html(
     *,
     working: dict[str, Any] | None = None,
     error: str = "",
-    added: str = "",
+    searched: str = "",
     lost: str = "",
     can_remove: bool = False,
 ) -> Markup:
@@ -125,27 +125,37 @@ def report_html(
         report: what the last loading made; None before it.
         working: how far a loading is that has not ended; None if there is none.
         error: why the last loading failed.
-        added: a sentence on documents that engines do not search.
+        searched: sentences on documents that engines do not search, or still do.
         lost: what to say if the server lost the session of the tab.
         can_remove: documents can be taken out one by one.
     """
     made = _made(report) if report else None
-    return render("documents", report=made, working=working, error=error, added=added,
+    return render("documents", report=made, working=working, error=error, searched=searched,
                   lost=lost, can_remove=can_remove)  # fmt: skip
 
 
-def _added(session: PageSession) -> str:
-    """Say which documents the operator's engines do not search; "" for none."""
-    comparison, documents = session.comparison, session.added
-    if comparison is None or not documents:
+def _searched(session: PageSession) -> str:
+    """Say which documents the operator's engines do not search, or still do; "" for none."""
+    comparison = session.comparison
+    if comparison is None or not comparison.found:
         return ""
-    names = [display_name(document.metadata) or document.id_[:8] for document in documents]
-    was, them = ("was", "it") if len(names) == 1 else ("were", "them")
-    do = "does" if len(comparison.found) == 1 else "do"
-    return (
-        f"{some_of(names)} {was} added here: {some_of([*comparison.found])} {do} not search "
-        f"{them}, so no setting is tested on {them}."
-    )
+    engines = some_of([*comparison.found])
+    do, search = ("does", "searches") if len(comparison.found) == 1 else ("do", "search")
+    added = [display_name(document.metadata) or document.id_[:8] for document in session.added]
+    said = []
+    if added:
+        was, them = _was_them(added)
+        said.append(f"{some_of(added)} {was} added here: {engines} {do} not search {them}, so no "
+                    f"setting is tested on {them}.")  # fmt: skip
+    if removed := session.removed:
+        was, them = _was_them(removed)
+        said.append(f"{some_of(removed)} {was} removed here: {engines} still {search} {them}, and "
+                    f"nothing of {them} can be shown.")  # fmt: skip
+    return " ".join(said)
+
+
+def _was_them(names: Sequence[str]) -> tuple[str, str]:
+    return ("was", "it") if len(names) == 1 else ("were", "them")
 
 
 def _working(

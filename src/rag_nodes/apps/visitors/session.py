@@ -16,6 +16,7 @@ from rag_nodes.apps.visitors.loading import LoadingSession
 from rag_nodes.apps.visitors.questions import Questions
 from rag_nodes.apps.visitors.screen import Screen
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.metadata import display_name
 from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.pdf.picture import KeptPages
@@ -118,6 +119,17 @@ class PageSession(LoadingSession):
         read = (result.document for path in given for result in self._read.get(path, ()))
         known = {document.id_ for document in (*given.values(), *read) if document}
         return [document for document in self._documents if document.id_ not in known]
+
+    @property
+    def removed(self) -> list[str]:
+        """Names of what the operator's engines search and the visitor removed."""
+        if self._comparison is None or not self._comparison.found:
+            return []
+        return [
+            (document and display_name(document.metadata)) or path.name
+            for path, document in self._given_documents.items()
+            if path not in self.paths
+        ]
 
     def preview(self, name: str) -> None:
         """Show how a column would split the documents now, before anything is embedded again.
