@@ -266,6 +266,18 @@ def test_a_sheet_or_json_is_read_as_other_programs_save_it(encoding: str, tmp_pa
         ]
 
 
+def test_a_workbook_with_a_title_above_its_columns_is_told_where_they_must_be(
+    tmp_path: Path,
+) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Questions for review"], ["Question", "Quote"], ["How hot?", "eighty degrees"]):
+        book.active.append(row)
+    book.save(tmp_path / "q.xlsx")
+    where = "The first row of the first sheet with text must name the columns"
+    with pytest.raises(DatasetError, match=where):
+        load_dataset(tmp_path / "q.xlsx", [TEA])
+
+
 def test_a_workbook_is_a_sheet_unless_it_unpacks_to_more_than_memory(tmp_path: Path) -> None:
     book = openpyxl.Workbook()
     for row in (["Question", "Quote", "Page", "Draft"], ["How hot?", "eighty degrees", 1, True]):
@@ -353,7 +365,7 @@ def test_quotes_without_a_location_are_listed_with_the_reason(tmp_path: Path, wh
         ("q.json", '{"something": 1}', "no known format.*\nquestion,quote\n"),
         ("q.json", [{"question": "a"}], "no known format"),
         ("q.jsonl", '{"question": "a", "gold": "b"}\nnot json', "line 2"),
-        ("q.csv", "a,b\n1,2\n", r"\(its columns: a, b\). Questions are read from a sheet"),
+        ("q.csv", "a,b\n1,2\n", r"a, b\). The first row with text must name the columns. Q"),
         ("q.csv", "question,quote\n", r"q\.csv has no row"),
         ("q.csv", 'question,quote\na?,"tea\nb?,x\n', r"q\.csv has a quotation mark that is not"),
         ("q.csv", "id,question,quote,draft\nq7,?,x,perhaps\n", r"question 1 \(q7\) has 'perhaps'"),

@@ -90,7 +90,11 @@ def read_labels(path: str | Path) -> Labels:
             raise DatasetError(f"{path} has no row under its header; write a question in each")
         with _misplaced(path):
             found = squad(plain) or read_rows(plain, str(path), sheet=sheet)
-        columns = f" (its columns: {', '.join(plain[0]) or 'none'})" if sheet else ""
+        columns = ""
+        if sheet:
+            where = "row of the first sheet" if suffix == ".xlsx" else "row"
+            names = ", ".join(plain[0]) or "none"
+            columns = f" (its columns: {names}). The first {where} with text must name the columns"
         refusal = (
             "is of no known format: nothing in it is called a question with the words that "
             f"answer it{columns}"
