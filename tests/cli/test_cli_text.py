@@ -156,7 +156,7 @@ def test_all_progress_is_reported_by_one_rule() -> None:
         ("pages", "split https://docs.example/a (3)"),
         ("summaries", "summarised by a-model (2/7)"),
         ("manuals.fixed", "copying, 500/800 points"),
-        ("questions", "asking heading (30/90 questions, about 1 min 1 s left)"),
+        ("questions", "asking heading (30/90 searches, about 1 min 1 s left)"),
     ]
 
 
