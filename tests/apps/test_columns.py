@@ -117,6 +117,11 @@ def test_an_option_stays_in_its_range_and_the_default_is_no_change() -> None:
     assert columns.options["heading"] == {}
 
 
+def test_summaries_of_columns_are_shown_without_marks(diary: Visitor) -> None:
+    assert "ask and recommend read selected" in diary.regions["columns"]
+    assert "`" not in diary.regions["columns"]
+
+
 def test_the_size_slider_redraws_the_map_before_anything_is_embedded(diary: Visitor) -> None:
     session, before = diary.session, diary.regions["map"]
     statistics = session.comparison and session.comparison.statistics["retrieval"]

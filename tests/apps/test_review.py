@@ -107,6 +107,7 @@ def test_fewer_drafts_than_ten_say_why_and_no_draft_is_empty(
         other.load(written(tmp_path / "short.md", RED))
         other.act("draft")
         assert "No question drafted: no heading here is a question" in other.text("review")
+        assert "rn-notice rn-warning" in other.regions["review"]
         assert _questions(other) == []
 
 

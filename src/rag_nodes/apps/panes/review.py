@@ -107,7 +107,8 @@ def draft(session: PageSession) -> None:
     if new:
         session.questions.add(_as_long_as_looked_for(session, new), session.documents)
         session.reviewed = new[0].id
-    show_review(session, "" if len(new) == DRAFTS else taken(_why_fewer(len(new), len(drafts))))
+    why = "" if len(new) == DRAFTS else taken(_why_fewer(len(new), len(drafts)), len(new))
+    show_review(session, why)
 
 
 def _why_fewer(new: int, headings: int) -> str:
@@ -160,7 +161,7 @@ def upload(session: PageSession, path: Path) -> None:
         (question.id for question in _all(session) if question.text == first), ""
     )
     said = f"{count(len(found.questions), 'question')} added from {path.name}."
-    show_review(session, taken(said, found))
+    show_review(session, taken(said, len(found.questions), found))
 
 
 def download(session: PageSession) -> str:
@@ -250,10 +251,8 @@ def selected(loaded: Cuts | None, sent: Mapping[str, Any]) -> Passage | None:
     return passage if passage.span.length else None
 
 
-def taken(said: str, found: Dataset | None = None) -> Markup | str:
-    """Draw what was added, and how many of a file could not be used, by reason."""
-    if not said:
-        return ""
+def taken(said: str, added: int, found: Dataset | None = None) -> Markup:
+    """Draw what was added, a warning if nothing was, and what could not be used, by reason."""
     reasons: Counter[str] = Counter(dict(found.left_out) if found else {})
     examples: dict[str, str] = {}
     for unplaced in found.not_located if found else ():
@@ -263,7 +262,7 @@ def taken(said: str, found: Dataset | None = None) -> Markup | str:
         {"count": f"{number:,}", "reason": reason, "example": examples.get(reason, "")[:_AROUND]}
         for reason, number in reasons.most_common(_MAX_REASONS)
     ]
-    return render("taken", said=said, refused=refused)
+    return render("taken", kind="info" if added else "warning", said=said, refused=refused)
 
 
 def _as_long_as_looked_for(session: PageSession, drafts: list[Question]) -> list[Question]:

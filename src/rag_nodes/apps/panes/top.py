@@ -6,7 +6,7 @@ import json
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.apps.markup import count, file_name, left, render, seconds, together
+from rag_nodes.apps.markup import count, file_name, in_a_line, left, render, seconds, together
 from rag_nodes.apps.visitors.columns import sliders_of
 from rag_nodes.apps.visitors.questions import suggested_questions
 from rag_nodes.apps.visitors.turns import tally
@@ -251,7 +251,7 @@ def columns_html(session: PageSession) -> Markup:
         rows=[
             {
                 "name": name,
-                "summary": columns.offer[name].summary,
+                "summary": in_a_line(columns.offer[name].summary),
                 "ticked": name in columns.ticked,
                 "changed": bool(columns.options.get(name)),
                 "chunks": f"{made[name].chunks:,}" if name in made else "",
