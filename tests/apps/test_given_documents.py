@@ -108,6 +108,8 @@ def test_a_sentence_of_an_engine_leads_to_the_printed_page_that_shares_its_words
         turn = session.talk.ask("When is the ramp lowered?")
         drawn = str(turn_view(turn, several=False))
         assert re.search(r"<button[^>]*rn-place[^>]*>closest: p. 3</button>", drawn)
+        assert "rn-hit" in drawn
+        assert "rn-cited" not in drawn, "the answer names none of the chunks"
         cited = re.search(r'data-cited="(\d)"[^>]*>closest', drawn)
         assert cited
         show_found(session, 1, 1, cited=int(cited[1]), rank=0)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.markup import count, render, seconds
 from rag_nodes.apps.panes.difference import all_of, difference
-from rag_nodes.apps.panes.hits import anchor, cited_places, hit_view, places_of
+from rag_nodes.apps.panes.hits import anchor, cited_places, hit_view, names_sources, places_of
 from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.columns import headline_of
 from rag_nodes.evaluation.compare.evidence import found_also_by
@@ -237,7 +237,7 @@ def _cited_for(
     that shares the most words with it.
     """
     groups = [*zip(places, cited_places(answer), strict=True)]
-    if not answer.marks and answer.kind == "generated":
+    if not names_sources(answer):
         own = set(content_words(said.text))
         shared = [len(own & {word for citation in group for word in words(citation.quote)})
                   for _, group in groups]  # fmt: skip

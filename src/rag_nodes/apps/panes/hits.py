@@ -44,6 +44,11 @@ class CitedPlace(NamedTuple):
     is_closest: bool = False
 
 
+def names_sources(answer: Answer) -> bool:
+    """Return False if no sentence of an answer names its source, as in those of most engines."""
+    return bool(answer.marks) or answer.kind != "generated"
+
+
 def hit_view(
     turn: Turn,
     position: int,
@@ -67,7 +72,7 @@ def hit_view(
     edges = turn.edges.get(node.node_id, Edges()) if hit.found is node else Edges()
     held = (read for source in answer.sources for read in (*source.hits, *source.copies))
     packed = any(hit.rank == read.rank for read in held)
-    labels = [("rn-cited", "cited")] if cited else []
+    labels = [("rn-cited", "cited")] if cited and names_sources(answer) else []
     labels += [] if packed else [("rn-left", "no room")]
     level, score, explained = _score(turn, hit, best)
     flat = in_a_line(hit.found.text[: 4 * _PREVIEW])
