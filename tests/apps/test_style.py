@@ -14,7 +14,7 @@ READABLE = 4.5
 TINTS = {"ink": (0.08, 0.22, 0.30), "quiet": (0.08, 0.22)}
 """Shares of a parser's colour behind text, see `.rn-k0`, `.rn-k1` and `.rn-hit`."""
 PAIRS = ("strong", "fair", "weak")
-MADE = r"rn-(?:c\d|at-\w+|answer-\w+|strong|fair|weak|unknown)"
+MADE = r"rn-(?:c\d|at-\w+|answer-\w+|strong|fair|weak|unknown|info)"
 """Classes that are put together: the name of none stands anywhere."""
 
 
