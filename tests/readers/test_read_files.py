@@ -177,7 +177,7 @@ def test_a_folder_without_readable_files_is_a_row_and_not_silence(tmp_path: Path
 def test_a_crawl_alone_in_a_folder_is_to_be_named(tmp_path: Path) -> None:
     (tmp_path / "crawl.json").write_text("{}", encoding="utf-8")
     [row] = read_all([tmp_path])
-    assert str(row.error).endswith(".xlsx; name a crawl (.json, .jsonl) as a file")
+    assert str(row.error).endswith(".xlsx, and source code; name a crawl (.json, .jsonl) as a file")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="links need rights there")
