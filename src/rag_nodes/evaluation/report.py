@@ -226,7 +226,7 @@ class EvaluationReport:
 
     @property
     def reading(self) -> str:
-        """What was read of the row that the decision takes: "sentences", "chunks", or ""."""
+        """Granularity of the row that the decision takes: "sentences", "chunks", or ""."""
         return self.row(self.decision.take).granularity if self.decision.take else ""
 
     @property
