@@ -190,6 +190,15 @@ def test_xml_that_is_not_well_formed_names_its_part(tmp_path: Path) -> None:
     refused(path, errors.CorruptFileError, "document.xml is not well-formed")
 
 
+def test_a_reason_quotes_a_damaged_file_in_brief_and_on_one_line(tmp_path: Path) -> None:
+    body = f'<w:document xmlns:w="http://[{"[" * 9_000}\n"/>'
+    path = write_docx(tmp_path / "bad.docx", {**GOOD, "word/document.xml": body})
+    with pytest.raises(errors.CorruptFileError, match="is not well-formed") as caught:
+        read(path)
+    assert len(caught.value.reason) <= errors.MAX_REASON_CHARACTERS
+    assert "\n" not in caught.value.reason
+
+
 def test_an_embedded_document_that_is_missing_is_reported(tmp_path: Path) -> None:
     made = read(write_docx(tmp_path / "a.docx", members(paragraph("x") + "<w:altChunk/>")))
     assert made.metadata[keys.READ_WARNINGS] == [

@@ -100,12 +100,16 @@ class MissingPdfEngineError(MissingExtraError):
         return type(self), ()
 
 
+MAX_REASON_CHARACTERS = 600
+"""Length of a reason; libraries quote damaged files at any length."""
+
+
 class ReadError(RagNodesError):
     """One file could not be read.
 
     Attributes:
         path: the file.
-        reason: what is wrong with it, without the path.
+        reason: what is wrong with it, without the path, on one line of `MAX_REASON_CHARACTERS`.
         remedy: what the user can do about it.
     """
 
@@ -116,7 +120,9 @@ class ReadError(RagNodesError):
         self, path: str | Path, reason: str | None = None, remedy: str | None = None
     ) -> None:
         self.path = Path(path)
-        self.reason = reason or type(self).reason
+        self.reason = " ".join((reason or type(self).reason).split())
+        if len(self.reason) > MAX_REASON_CHARACTERS:
+            self.reason = self.reason[: MAX_REASON_CHARACTERS - 2] + " …"
         self.remedy = remedy or type(self).remedy
         super().__init__(f"{path}: {self.reason}; {self.remedy}")
 

@@ -30,8 +30,6 @@ SAMPLE_ROWS = 500
 """Rows from the start of a sheet from which its header is found."""
 DIGITS = 15
 """Significant digits of a number, as many as Excel shows."""
-_LONGEST_REASON = 200
-"""Characters of a reason that are shown."""
 _RESAVE = "open it in Excel or LibreOffice and save it again as XLSX"
 
 
@@ -78,7 +76,7 @@ def read_spreadsheet(path: Path, limits: Limits) -> Reading:
     except (RagNodesError, MemoryError):
         raise
     except Exception as error:  # a damaged workbook raises whatever openpyxl meets
-        reason = " ".join(str(error).split())[:_LONGEST_REASON] or type(error).__name__
+        reason = str(error) or type(error).__name__
         raise CorruptFileError(path, f"the workbook is damaged: {reason}", _RESAVE) from error
 
 

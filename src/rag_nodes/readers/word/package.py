@@ -213,8 +213,7 @@ def _parsed(path: Path, name: str, data: bytes) -> Element:
     try:
         root: Element = etree.fromstring(data, parser)
     except etree.XMLSyntaxError as error:
-        reason = f"{name} is not well-formed: {' '.join(str(error.msg).split())}"
-        raise CorruptFileError(path, reason) from error
+        raise CorruptFileError(path, f"{name} is not well-formed: {error.msg}") from error
     return root
 
 
