@@ -13,7 +13,7 @@ from rag_nodes.core import errors
 from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits
 from rag_nodes.readers.pdf import read_pdf
-from rag_nodes.readers.pdf.engines import ENGINES, engine_name
+from rag_nodes.readers.pdf.engines import opened
 from rag_nodes.readers.pdf.extract import extract
 from rag_nodes.text.sentences import sentence_bounds
 
@@ -65,7 +65,7 @@ def test_boxes_of_sentences_are_the_same(name: str) -> None:
 def test_every_character_of_a_page_is_in_one_line_of_it() -> None:
     """No character is lost or doubled where runs become lines."""
     for name in NAMES:
-        with ENGINES[engine_name("pdfium")].opened(CORPUS / name, PDFIUM) as document:
+        with opened(CORPUS / name, PDFIUM) as document:
             for index in range(document.page_count):
                 with document.page(index) as page:
                     lines, glyphs, words = page.lines(), list(page.glyph_lines()), page.words()

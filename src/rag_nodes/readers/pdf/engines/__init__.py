@@ -7,22 +7,22 @@ from importlib.util import find_spec
 from typing import TYPE_CHECKING, Literal
 
 from rag_nodes.core.errors import MissingPdfEngineError
-from rag_nodes.readers.pdf.engines.mupdf import PyMuPDFEngine
-from rag_nodes.readers.pdf.engines.pdfium import PDFiumEngine
+from rag_nodes.readers.pdf.engines import mupdf, pdfium
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
     from contextlib import AbstractContextManager
     from pathlib import Path
 
     from rag_nodes.core.metadata import PdfEngineName
     from rag_nodes.readers.base import Limits
-    from rag_nodes.readers.pdf.engines.protocol import EngineDocument, PdfEngine
+    from rag_nodes.readers.pdf.engines.protocol import EngineDocument
 
     EngineName = Literal["pymupdf", "pdfium"]
+    OpenPdf = Callable[[Path, Limits], AbstractContextManager[EngineDocument]]
 
-ENGINES: Mapping[EngineName, PdfEngine] = {"pymupdf": PyMuPDFEngine(), "pdfium": PDFiumEngine()}
-"""Engines by their names."""
+ENGINES: Mapping[EngineName, OpenPdf] = {"pymupdf": mupdf.opened, "pdfium": pdfium.opened}
+"""What opens a PDF by the names of the engines; see `opened`."""
 LIBRARIES: Mapping[EngineName, str] = {"pymupdf": "pymupdf", "pdfium": "pypdfium2"}
 """Module, and distribution, of each engine; "auto" takes the first that is installed."""
 
@@ -47,5 +47,15 @@ def versions() -> dict[str, str]:
 
 
 def opened(path: Path, limits: Limits) -> AbstractContextManager[EngineDocument]:
-    """Open a PDF with the engine that the limits name; errors are those of `PdfEngine.opened`."""
-    return ENGINES[engine_name(limits.pdf_engine)].opened(path, limits)
+    """Open a PDF whose pages can be counted, with the engine that the limits name.
+
+    Raises:
+        MissingExtraError: the library is not installed.
+        CorruptFileError: the file is damaged too much.
+        MisnamedFileError: it opens as another kind of document.
+        EncryptedFileError: it asks for a password.
+        NoPagesError: it has no page.
+        FileTooLargeError: it has more pages than the limits allow.
+        ReadMemoryError: no memory is left to open it.
+    """
+    return ENGINES[engine_name(limits.pdf_engine)](path, limits)

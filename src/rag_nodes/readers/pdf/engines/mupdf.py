@@ -56,24 +56,19 @@ _lock = threading.Lock()
 """MuPDF has process-wide state and is not thread-safe."""
 
 
-class PyMuPDFEngine:
-    """Reads with PyMuPDF, which repairs damaged files."""
-
-    name = "pymupdf"
-
-    @contextmanager
-    def opened(self, path: Path, limits: Limits) -> Iterator[PyMuPDFDocument]:
-        """Open a document as `PdfEngine.opened` says."""
-        pymupdf = _load()
-        with _lock, _quiet(pymupdf):
-            try:
-                document = pymupdf.open(str(path), filetype="pdf")
-            except Exception as error:
-                raise _damaged(path, error) from error
-            with document:
-                count = _page_count(document, path)
-                limits.check(path, count, "pages")
-                yield PyMuPDFDocument(document, path, count)
+@contextmanager
+def opened(path: Path, limits: Limits) -> Iterator[PyMuPDFDocument]:
+    """Open a document with PyMuPDF, which repairs damaged files; see `engines.opened`."""
+    pymupdf = _load()
+    with _lock, _quiet(pymupdf):
+        try:
+            document = pymupdf.open(str(path), filetype="pdf")
+        except Exception as error:
+            raise _damaged(path, error) from error
+        with document:
+            count = _page_count(document, path)
+            limits.check(path, count, "pages")
+            yield PyMuPDFDocument(document, path, count)
 
 
 class PyMuPDFDocument:

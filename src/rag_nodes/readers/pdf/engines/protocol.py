@@ -12,9 +12,6 @@ from typing import TYPE_CHECKING, NamedTuple, Protocol
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from contextlib import AbstractContextManager
-    from pathlib import Path
-
-    from rag_nodes.readers.base import Limits
 
 Box = tuple[float, float, float, float]
 """Left, top, right and bottom."""
@@ -162,24 +159,3 @@ class EngineDocument(Protocol):
 
     def is_repaired(self) -> bool:
         """Return True if damage was found so far, and parts may be missing."""
-
-
-class PdfEngine(Protocol):
-    """A PDF library."""
-
-    @property
-    def name(self) -> str:
-        """Name of the engine in settings and metadata."""
-
-    def opened(self, path: Path, limits: Limits) -> AbstractContextManager[EngineDocument]:
-        """Open a PDF whose pages can be counted.
-
-        Raises:
-            MissingExtraError: the library is not installed.
-            CorruptFileError: the file is damaged too much.
-            MisnamedFileError: it opens as another kind of document.
-            EncryptedFileError: it asks for a password.
-            NoPagesError: it has no page.
-            FileTooLargeError: it has more pages than the limits allow.
-            ReadMemoryError: no memory is left to open it.
-        """

@@ -19,19 +19,14 @@ _lock = threading.Lock()
 """PDFium is not thread-safe."""
 
 
-class PDFiumEngine:
-    """Reads with PDFium, which has a free licence and refuses what is damaged too much."""
+@contextmanager
+def opened(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
+    """Open a document with PDFium, which refuses what is damaged too much; see `engines.opened`."""
+    try:
+        import pypdfium2  # noqa: F401
+    except ImportError as error:
+        raise MissingExtraError("PDFium", "pdfium") from error
+    from rag_nodes.readers.pdf.engines.pdfium.document import opened_document
 
-    name = "pdfium"
-
-    @contextmanager
-    def opened(self, path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
-        """Open a document as `PdfEngine.opened` says."""
-        try:
-            import pypdfium2  # noqa: F401
-        except ImportError as error:
-            raise MissingExtraError("PDFium", "pdfium") from error
-        from rag_nodes.readers.pdf.engines.pdfium.document import opened_document
-
-        with _lock, opened_document(path, limits) as document:
-            yield document
+    with _lock, opened_document(path, limits) as document:
+        yield document

@@ -67,7 +67,7 @@ _WITHOUT_TEXT = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}
 
 @contextmanager
 def opened_document(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
-    """Open a document as `PdfEngine.opened` says; the caller holds the lock."""
+    """Open a document as `engines.opened` says; the caller holds the lock."""
     handle = pdfium.FPDF_LoadDocument(os.fsencode(path) + b"\0", None)
     if not handle:
         raise _refusal(path)
