@@ -70,7 +70,7 @@ def with_borderless_tables(lines: Sequence[Line], edges: Sequence[Box]) -> tuple
             continue
         if _has_headed_figures(cells) or _has_caption(pieces, lines) or _has_rules(pieces, edges):
             first, *others = sorted(at for row in rows for at in row)
-            done[first] = _table(pieces, cells, -number)
+            done[first] = pieces[0].as_table(_around(pieces), cells, -number)
             for at in others:
                 done[at] = replace(done[at], text="")
     return tuple(line for line in done if line.text)
@@ -211,22 +211,4 @@ def _around(pieces: Sequence[Line]) -> Box:
         min(piece.top for piece in pieces),
         max(piece.right for piece in pieces),
         max(piece.bottom for piece in pieces),
-    )
-
-
-def _table(pieces: Sequence[Line], cells: tuple[tuple[str, ...], ...], block: int) -> Line:
-    left, top, right, bottom = _around(pieces)
-    return replace(
-        pieces[0],
-        text=" ".join(cell for row in cells for cell in row if cell),
-        left=left,
-        top=top,
-        right=right,
-        bottom=bottom,
-        baseline=bottom,
-        bold=False,
-        block=block,
-        row=True,
-        links=(),
-        cells=cells,
     )

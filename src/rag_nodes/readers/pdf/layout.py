@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from statistics import median
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
+
+    from rag_nodes.readers.pdf.engines.protocol import Box
 
 DEFAULT_PITCH = 1.2
 """Distance of two baselines in font sizes, if a document has too few lines to measure it."""
@@ -42,6 +44,25 @@ class Line:
     links: tuple[tuple[int, int, str], ...] = ()
     cells: tuple[tuple[str, ...], ...] = ()
     part: int = 0
+
+    def as_table(self, box: Box, cells: tuple[tuple[str, ...], ...], block: int) -> Line:
+        """Return the line that stands for a table in a box, of which this is the first."""
+        left, top, right, bottom = box
+        return replace(
+            self,
+            text=" ".join(cell for row in cells for cell in row if cell),
+            left=left,
+            top=top,
+            right=right,
+            bottom=bottom,
+            baseline=bottom,
+            bold=False,
+            upright=True,
+            block=block,
+            row=True,
+            links=(),
+            cells=cells,
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

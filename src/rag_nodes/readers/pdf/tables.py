@@ -104,31 +104,14 @@ class _Lines:
         for number in replaced:
             self._lines[number] = None
         self._tables.add(first)
-        self._lines[first] = line and _table_line(line, grid, cells, block)
+        box = grid.columns[0], grid.rows[0], grid.columns[-1], grid.rows[-1]
+        self._lines[first] = line and line.as_table(box, cells, block)
 
 
 def _is_in(line: Line | None, grid: Grid) -> bool:
     if line is None:
         return False
     return grid.place((line.left + line.right) / 2, (line.top + line.bottom) / 2) is not None
-
-
-def _table_line(line: Line, grid: Grid, cells: tuple[tuple[str, ...], ...], block: int) -> Line:
-    return replace(
-        line,
-        text=" ".join(cell for row in cells for cell in row if cell),
-        left=grid.columns[0],
-        right=grid.columns[-1],
-        top=grid.rows[0],
-        bottom=grid.rows[-1],
-        baseline=grid.rows[-1],
-        bold=False,
-        upright=True,
-        block=block,
-        row=True,
-        links=(),
-        cells=cells,
-    )
 
 
 def _cells(
