@@ -12,6 +12,7 @@ from dataclasses import replace
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from rag_nodes.readers.pdf.engines.geometry import union
 from rag_nodes.readers.pdf.engines.protocol import THIN
 from rag_nodes.readers.pdf.grids import sides_of
 from rag_nodes.readers.pdf.joints import SAME_BASELINE
@@ -206,9 +207,4 @@ def _has_rules(pieces: Sequence[Line], edges: Sequence[Box]) -> bool:
 
 
 def _around(pieces: Sequence[Line]) -> Box:
-    return (
-        min(piece.left for piece in pieces),
-        min(piece.top for piece in pieces),
-        max(piece.right for piece in pieces),
-        max(piece.bottom for piece in pieces),
-    )
+    return union(piece.box for piece in pieces)

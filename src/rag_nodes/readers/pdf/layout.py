@@ -45,6 +45,11 @@ class Line:
     cells: tuple[tuple[str, ...], ...] = ()
     part: int = 0
 
+    @property
+    def box(self) -> Box:
+        """Left, top, right and bottom."""
+        return self.left, self.top, self.right, self.bottom
+
     def as_table(self, box: Box, cells: tuple[tuple[str, ...], ...], block: int) -> Line:
         """Return the line that stands for a table in a box, of which this is the first."""
         left, top, right, bottom = box

@@ -8,6 +8,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from rag_nodes.readers.markup import link
+from rag_nodes.readers.pdf.engines.geometry import holds
 from rag_nodes.readers.pdf.nearby import ByBand, ByHeight, middle_of
 from rag_nodes.text.superscripts import lowered
 
@@ -33,8 +34,9 @@ def with_links(
     by_height = ByHeight(middle_of(word)[1] for word in words)
     by_band = ByBand((line.top, line.bottom) for line in lines)
     for left, top, right, bottom, address in areas:
-        near = (words[number] for number in by_height.between(top, bottom))
-        covered = [word for word in near if _holds((left, top, right, bottom), word)]
+        near = [words[number] for number in by_height.between(top, bottom)]
+        box = left, top, right, bottom
+        covered = [word for word in near if holds(box, *middle_of(word))]
         for index, here in sorted(_by_line(covered, lines, by_band).items()):
             line = marked[index]
             if place := _place(line, here):
@@ -49,7 +51,7 @@ def _by_line(
     by_line: dict[int, list[Word]] = defaultdict(list)
     for word in words:
         for index in by_band.near(middle_of(word)[1]):
-            if _holds(_box(lines[index]), word):
+            if holds(lines[index].box, *middle_of(word)):
                 by_line[index].append(word)
     return by_line
 
@@ -77,16 +79,6 @@ def without_seam(before: str, after: str) -> tuple[str, str]:
     if end and start and end[1] == start[2]:
         return before[: end.start()], after[1:]
     return before, after
-
-
-def _holds(box: tuple[float, float, float, float], word: Word) -> bool:
-    left, top, right, bottom = box
-    x, y = middle_of(word)
-    return left <= x <= right and top <= y <= bottom
-
-
-def _box(line: Line) -> tuple[float, float, float, float]:
-    return line.left, line.top, line.right, line.bottom
 
 
 def _place(line: Line, words: Sequence[Word]) -> tuple[int, int] | None:

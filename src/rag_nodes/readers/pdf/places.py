@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.errors import CorruptFileError, PageMissingError
 from rag_nodes.readers.pdf.engines import opened
+from rag_nodes.readers.pdf.engines.geometry import union
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.lines import LIGATURES, SYMBOL_BULLETS
 from rag_nodes.readers.pdf.scans import with_ocr
@@ -101,7 +102,7 @@ def boxes_of(places: Sequence[int], glyphs: Glyphs) -> list[Box]:
         between = glyphs.text[last + 1 : at]
         on_line = last >= 0 and glyphs.lines[at] == glyphs.lines[last]
         if on_line and _in_row(boxes[-1], box) and not any(map(str.isalnum, between)):
-            boxes[-1] = _joined(boxes[-1], box)
+            boxes[-1] = union((boxes[-1], box))
         else:
             boxes.append(box)
         last = at
@@ -115,8 +116,3 @@ def _in_row(first: Box, other: Box) -> bool:
         and abs(first[side + 2] - other[side + 2]) <= SLACK * (high - low)
         for side, (low, high) in enumerate(((other[0], other[2]), (other[1], other[3])))
     )
-
-
-def _joined(first: Box, other: Box) -> Box:
-    (left, top, right, bottom), (x, y, to, low) = first, other
-    return min(left, x), min(top, y), max(right, to), max(bottom, low)

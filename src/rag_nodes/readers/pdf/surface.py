@@ -6,6 +6,7 @@ from bisect import bisect_right
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.readers.pdf.engines.geometry import union
 from rag_nodes.readers.pdf.places import boxes_of
 from rag_nodes.text.alignment import letters_of
 from rag_nodes.text.spans import Span
@@ -76,10 +77,7 @@ class PdfSurface:
         ]
         for start, after in pairwise([*starts, len(self.text)]):
             end = shown[bisect_right(shown, after - 1) - 1] + 1
-            glyphs = [at for at in places[start:end] if at >= 0]
-            boxes = [self.page.glyphs.boxes[at] for at in glyphs]
-            left, top, right, bottom = zip(*boxes, strict=True)
-            box = (min(left), min(top), max(right), max(bottom))
+            box = union(self.page.glyphs.boxes[at] for at in places[start:end] if at >= 0)
             yield PlacedText(self.text[start:end], self.span.start + start, box)
 
     def _within(self, span: Span) -> tuple[int, int]:

@@ -7,13 +7,14 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 from rag_nodes.readers.pdf.engines.flow import FlowLine, GlyphRun
+from rag_nodes.readers.pdf.engines.geometry import holds
 from rag_nodes.readers.pdf.engines.protocol import Font
 from rag_nodes.readers.pdf.nearby import ByBand
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from rag_nodes.readers.pdf.engines.protocol import Box, FormField
+    from rag_nodes.readers.pdf.engines.protocol import FormField
 
 BESIDE = 20.0
 """Font sizes between a label and its field at most."""
@@ -94,7 +95,7 @@ class _Page:
                 letters: list[Letter] = []
                 for letter in run.glyphs:
                     x, y = (letter[1] + letter[2]) / 2, (run.top + run.bottom) / 2
-                    number = next((n for n in near if _holds(fields[n].box, x, y)), None)
+                    number = next((n for n in near if holds(fields[n].box, x, y)), None)
                     (letters if number is None else inside[number]).append(letter)
                 line.runs[at] = run.with_glyphs(letters)
             line.runs[:] = [run for run in line.runs if run.letters]
@@ -147,10 +148,6 @@ class _Page:
                 over.append((top - middle, 0.0, at))
         nearest = min(beside or over, default=None)
         return None if nearest is None else self._labels[nearest[2]]
-
-
-def _holds(box: Box, x: float, y: float) -> bool:
-    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
 
 
 def _run(

@@ -13,7 +13,7 @@ from operator import sub
 from statistics import median
 from typing import TYPE_CHECKING
 
-from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box
+from rag_nodes.readers.pdf.engines.geometry import TURNS, moved, moved_box, union
 from rag_nodes.readers.pdf.engines.protocol import FontRun, Glyph, TextLine
 
 if TYPE_CHECKING:
@@ -290,10 +290,8 @@ def words(lines: Iterable[FlowLine]) -> Iterator[Word]:
             if not letter.isspace():
                 word.append((letter, box))
             elif word:
-                lefts, tops, rights, bottoms = zip(*(box for _, box in word), strict=True)
                 text = "".join(letter for letter, _ in word)
-                edges = min(lefts), min(tops), max(rights), max(bottoms)
-                yield *edges, text, line.block, number
+                yield *union(box for _, box in word), text, line.block, number
                 word = []
 
 

@@ -53,6 +53,17 @@ def around(points: Iterable[tuple[float, float]]) -> Box:
     return min(across), min(down), max(across), max(down)
 
 
+def union(boxes: Iterable[Box]) -> Box:
+    """Return the box around boxes."""
+    lefts, tops, rights, bottoms = zip(*boxes, strict=True)
+    return min(lefts), min(tops), max(rights), max(bottoms)
+
+
+def holds(box: Box, x: float, y: float) -> bool:
+    """Return True if a point is in a box."""
+    return box[0] <= x <= box[2] and box[1] <= y <= box[3]
+
+
 def shared(first: Box, second: Box) -> Box:
     """Return what two boxes share; its sides are crossed if they share nothing."""
     left, top, right, bottom = first

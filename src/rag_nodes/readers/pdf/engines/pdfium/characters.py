@@ -15,12 +15,12 @@ from rag_nodes.readers.pdf.engines.flow import BLANK, RIGHT_TO_LEFT, GlyphRun
 from rag_nodes.readers.pdf.engines.geometry import (
     FLIP,
     TURNS,
-    around,
     moved,
     moved_box,
     product,
     shared,
     turned,
+    union,
 )
 from rag_nodes.readers.pdf.engines.marks import MARK
 from rag_nodes.readers.pdf.engines.pdfium.native import pdfium
@@ -248,8 +248,7 @@ class _RunMaker:
         """Return the characters of a segment whose middles lie outside its clip path or page."""
         text, (first, last, item) = self._text, segment
         clip = clip_of(item)
-        ends = text.box(first), text.box(last - 1)
-        whole = around(corner for box in ends for corner in (box[:2], box[2:]))
+        whole = union((text.box(first), text.box(last - 1)))
         if shared(clip, whole) == whole:
             return set()
         return {at for at in range(first, last) if not _is_inside(text.box(at), clip)}

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from pypdfium2 import raw
 
-from rag_nodes.readers.pdf.engines.geometry import around, moved, moved_box, product, shared
+from rag_nodes.readers.pdf.engines.geometry import around, moved, moved_box, product, shared, union
 from rag_nodes.readers.pdf.engines.pdfium.native import matrix_from, pdfium
 from rag_nodes.readers.pdf.engines.protocol import THIN
 
@@ -109,9 +109,7 @@ def actual_texts_of(objects: Sequence[PageObject]) -> dict[int, ActualText]:
         left, bottom, right, top = (side.value for side in sides)
         box = moved_box(item.form, (left, bottom, right, top))
         if mark in texts:
-            whole = texts[mark].box
-            box = around((whole[:2], whole[2:], box[:2], box[2:]))
-            texts[mark].box = box
+            texts[mark].box = union((texts[mark].box, box))
         else:
             texts[mark] = ActualText(_text_of(mark), box)
         by_handle[item.handle] = texts[mark]
