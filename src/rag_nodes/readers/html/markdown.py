@@ -15,6 +15,7 @@ from bs4.element import NavigableString, Tag
 from markdownify import MarkdownConverter
 
 from rag_nodes.readers.html.tree import (
+    attribute,
     dissolve_layout_tables,
     escaped,
     number_items,
@@ -69,13 +70,13 @@ class _Converter(MarkdownConverter):
             return ""
         if "_noformat" in parent_tags or "\n" in text:  # blocks within a link are blocks
             return text
-        return link(text, _absolute(_attribute(el, "href"), self.base))
+        return link(text, _absolute(attribute(el, "href"), self.base))
 
     def convert_br(self, _el: Tag, _text: str, parent_tags: set[str]) -> str:
         return " " if "_inline" in parent_tags else "\n"
 
     def convert_img(self, el: Tag, _text: str, parent_tags: set[str]) -> str:  # noqa: ARG002 -- markdownify names it
-        return " ".join(_attribute(el, "alt").split())
+        return " ".join(attribute(el, "alt").split())
 
     def convert_pre(self, el: Tag, _text: str, parent_tags: set[str]) -> str:
         code = el.get_text().strip("\r\n").rstrip()
@@ -94,7 +95,7 @@ class _Converter(MarkdownConverter):
         if "_inline" in parent_tags:
             return f" {text}"
         numbered = el.parent is not None and el.parent.name == "ol"
-        mark = f"{_attribute(el, 'value')}." if numbered else "-"
+        mark = f"{attribute(el, 'value')}." if numbered else "-"
         indent = " " * (len(mark) + 1)
         first, *rest = text.split("\n")
         lines = [f"{mark} {first}", *(f"{indent}{line}" if line else "" for line in rest)]
@@ -171,11 +172,6 @@ def _absolute(address: str, base: str | None) -> str | None:
         return found if urlsplit(found).scheme else None
     except ValueError:
         return None
-
-
-def _attribute(tag: Tag, name: str) -> str:
-    value = tag.get(name)
-    return value if isinstance(value, str) else ""
 
 
 def _span(cell: Tag, name: str, most: int) -> int:

@@ -75,7 +75,7 @@ def _formula(tag: Tag) -> str:
         for child in tag.children
         if isinstance(child, Tag) or str(child).strip()
     ]
-    is_stack = tag.name == "mfrac" and number_in(_text(tag, "linethickness")[:1]) == 0
+    is_stack = tag.name == "mfrac" and number_in(attribute(tag, "linethickness")[:1]) == 0
     return formulas.written("stack" if is_stack else _FORMULAS.get(tag.name, tag.name), parts)
 
 
@@ -100,9 +100,9 @@ def escaped(node: NavigableString, text: str) -> str:
     return text
 
 
-def whole_number(tag: Tag, attribute: str, otherwise: int) -> int:
+def whole_number(tag: Tag, name: str, otherwise: int) -> int:
     """Return an attribute of at most nine digits, as numbers of Markdown lists have."""
-    number = number_in(_text(tag, attribute).strip())
+    number = number_in(attribute(tag, name).strip())
     return otherwise if number is None else number
 
 
@@ -158,11 +158,12 @@ def dissolve_layout_tables(content: Tag) -> None:
 
 def _superscript(tag: Tag) -> bool:
     """Return True for an element that is shown raised."""
-    return tag.name == "sup" or _RAISED.search(_text(tag, "style")) is not None
+    return tag.name == "sup" or _RAISED.search(attribute(tag, "style")) is not None
 
 
-def _text(tag: Tag, attribute: str) -> str:
-    value = tag.get(attribute)
+def attribute(tag: Tag, name: str) -> str:
+    """Return the value of an attribute; "" without one."""
+    value = tag.get(name)
     return value if isinstance(value, str) else ""
 
 
@@ -172,7 +173,7 @@ def _length(tag: Tag) -> int:
 
 def _is_layout(table: Tag) -> bool:
     """Return True if a table has one cell, or holds tables, headings or code, as no cell can."""
-    if _text(table, "role") in _LAYOUT_ROLES or table.find(["table", "pre", *_HEADINGS]):
+    if attribute(table, "role") in _LAYOUT_ROLES or table.find(["table", "pre", *_HEADINGS]):
         return True
     return len(table.find_all(["td", "th"], limit=2)) <= 1
 
