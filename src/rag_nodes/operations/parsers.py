@@ -8,7 +8,7 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.spelling import did_you_mean, quoted
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
-from rag_nodes.parsers.option_names import option_hint
+from rag_nodes.parsers.mistakes import option_hint
 from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named
 
 if TYPE_CHECKING:

@@ -27,9 +27,8 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.several import several
 from rag_nodes.parsers.media import span_without_text
-from rag_nodes.parsers.misfits import misfit
+from rag_nodes.parsers.mistakes import misfit, option_hint
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
-from rag_nodes.parsers.option_names import option_hint
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
 from rag_nodes.text.formats import format_in
