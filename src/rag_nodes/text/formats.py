@@ -12,7 +12,7 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind, scan_blocks
 from rag_nodes.text.markdown.lines import line_end, visible_end
 from rag_nodes.text.patterns import compiled
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import Span, trimmed, with_line_feeds
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -125,8 +125,7 @@ def scan_plain_blocks(text: str) -> list[Block]:
     The first style a text uses is its highest level, the next one the level below, and so on:
     https://docutils.sourceforge.io/docs/ref/rst/restructuredtext.html#sections
     """
-    if "\r" in text:  # every offset stays as it is
-        text = text.replace("\r\n", " \n").replace("\r", "\n")
+    text = with_line_feeds(text)
     styles: list[str] = []
     blocks: list[Block] = []
     for start, end in _paragraphs(text):

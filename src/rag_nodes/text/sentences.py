@@ -14,7 +14,7 @@ import sentencex as untyped_sentencex
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.languages import guess_language
 from rag_nodes.text.patterns import compiled
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import Span, with_line_feeds
 from rag_nodes.text.tokens import encodable
 from rag_nodes.text.words import words
 
@@ -196,10 +196,7 @@ def _starts(body: str, language: str) -> list[int]:
         clean = clean.replace(mark, "-", 1)
     if not clean.isascii() and _WIDE_BLANK.search(clean):
         clean = _INITIAL_APART.sub(r"\1 ", clean)
-    if len(clean) <= _WINDOW and "\r" not in clean:
-        return _starts_in(clean, language) or [0]
-    if "\r" in clean:  # a line end of two characters would count as the end of a paragraph
-        clean = clean.replace("\r\n", " \n").replace("\r", "\n")
+    clean = with_line_feeds(clean)  # one of two characters would count as the end of a paragraph
     starts, at = [0], 0
     while True:
         found = _starts_in(clean[at : at + _WINDOW], language)

@@ -130,3 +130,8 @@ class PageMap:
         if last > first:
             facts[keys.PAGE_BREAKS] = self.breaks_within(start, end)
         return facts
+
+
+def with_line_feeds(text: str) -> str:
+    """Return a text with a line feed for each line end; every offset stays as it is."""
+    return text.replace("\r\n", " \n").replace("\r", "\n") if "\r" in text else text

@@ -11,6 +11,7 @@ from itertools import accumulate, pairwise
 from statistics import median_low
 
 from rag_nodes.text.patterns import compiled
+from rag_nodes.text.spans import with_line_feeds
 
 MIN_LENGTH_SHARE = 0.6
 """Share of the median line length that a line has at least if its text goes on in the next line."""
@@ -57,8 +58,7 @@ def soft_breaks(text: str) -> list[int]:
     lines are longer than 200 characters has paragraphs on one line, and no such breaks. Time is
     linear in the length of the text.
     """
-    if "\r" in text:  # every offset stays as it is
-        text = text.replace("\r\n", " \n").replace("\r", "\n")
+    text = with_line_feeds(text)
     lines = text.split("\n")
     bodies = list(map(str.strip, lines))
     visible = [len(body) for body in bodies if body]

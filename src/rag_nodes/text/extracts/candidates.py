@@ -10,7 +10,7 @@ from rag_nodes.text.formats import blocks_of, format_of
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.markdown.lines import FENCE, closing_fence
 from rag_nodes.text.sentences import sentence_spans
-from rag_nodes.text.spans import Span
+from rag_nodes.text.spans import Span, with_line_feeds
 from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _blocks(text: str) -> Iterator[Block]:
 
     A fence without a partner hides nothing: the split of a chunk may have taken the other.
     """
-    text = text.replace("\r\n", " \n").replace("\r", "\n")  # every offset stays as it is
+    text = with_line_feeds(text)
     text_format = format_of(text)
     start = 0
     for _ in range(_MAX_SCANS):

@@ -36,7 +36,7 @@ from rag_nodes.text.markdown.lines import (
     visible_end,
 )
 from rag_nodes.text.patterns import compiled
-from rag_nodes.text.spans import Span, trimmed
+from rag_nodes.text.spans import Span, trimmed, with_line_feeds
 
 
 class Kind(StrEnum):
@@ -105,9 +105,7 @@ class _Scanner:
     """
 
     def __init__(self, text: str) -> None:
-        if "\r" in text:  # every offset stays as it is
-            text = text.replace("\r\n", " \n").replace("\r", "\n")
-        self.text = text
+        self.text = text = with_line_feeds(text)
         self.blocks: list[Block] = []
         self.at = 0
         self._ends = EndMarks(text)
