@@ -182,19 +182,15 @@ def _fill_gaps(
         if first > last:  # they stand in another order; what follows the first is near enough
             last = next((at for at in range(first, len(offered)) if at in taken), len(offered))
         spare = [offered[at] for at in range(first, last) if at not in taken]
-        text = [
-            (letter, at) for token in wanted[low:high] for letter, at in zip(*token, strict=True)
-        ]
-        page = [(letter, at) for token in spare for letter, at in zip(*token, strict=True)]
-        letters, shown = (
-            "".join(letter for letter, _ in text),
-            "".join(letter for letter, _ in page),
-        )
+        text = [at for token in wanted[low:high] for at in token.at]
+        page = [at for token in spare for at in token.at]
+        letters = "".join(token.word for token in wanted[low:high])
+        shown = "".join(token.word for token in spare)
         matcher = SequenceMatcher(None, letters, shown, autojunk=False)
         for start, other, size in matcher.get_matching_blocks():
-            if size >= LEAST or size == min(len(letters), len(shown)):
+            if size >= LEAST or size == min(len(text), len(page)):
                 for step in range(size):
-                    found[text[start + step][1]] = page[other + step][1]
+                    found[text[start + step]] = page[other + step]
 
 
 def _gaps(partner: Sequence[int]) -> Iterator[tuple[int, int]]:
