@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.text.formats import Format, blocks_of
 from rag_nodes.text.markdown import Block, Kind
+from rag_nodes.text.markdown.lines import cells
 from rag_nodes.text.patterns import compiled
 
 if TYPE_CHECKING:
@@ -22,7 +23,6 @@ MAX_HEADER_CHARACTERS = 2_000
 
 _MAY_BE_TABLE = compiled(r"\|[ \t]*+:?+-|-:?+[ \t]*+\|")
 """Part of a delimiter row: looking for it is far cheaper than finding all blocks."""
-_PIPE = re.compile(r"(?<!\\)\|")
 _LINK = compiled(r"!?+\[([^\[\]]*+)\](?:\([^()\s]*+(?: [^()]*+)?+\)|\[[^\[\]]*+\])")
 _TAG = compiled(r"<[/!?a-zA-Z][^<>]*+>")
 _MARKS = re.compile(r"[`<>\[\]]|\*\*|__|~~|(?<!\w)[*_](?=\w)|(?<=\w)[*_](?!\w)")
@@ -110,10 +110,7 @@ def column_names(header: str) -> str:
     >>> column_names("| **Option** | [Default](#d) |\n|---|---|")
     'Option | Default'
     """
-    row = header.splitlines()[0].strip().removeprefix("|")
-    if row.endswith("|") and not row.endswith("\\|"):
-        row = row[:-1]
-    names = [_plain(cell) for cell in _PIPE.split(row)]
+    names = [_plain(cell) for cell in cells(header.splitlines()[0])]
     line = ""
     for number, name in enumerate(names):
         longer = f"{line} | {name}" if number else name

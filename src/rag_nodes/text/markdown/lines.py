@@ -119,17 +119,17 @@ def starts_table(header: str, text: str, at: int) -> bool:
     """Return True if the line at `at` is the delimiter row of a table below the line `header`."""
     if "|" not in header or not (row := DELIMITER_ROW.match(text, at)):
         return False
-    return cells(header) == cells(row.group())
+    return len(cells(header)) == len(cells(row.group()))
 
 
-def cells(row: str) -> int:
-    """Columns of a table row; pipes at its edges and escaped ones part nothing."""
+def cells(row: str) -> list[str]:
+    """Cells of a table row; pipes at its edges and escaped ones part nothing."""
     body = row.strip().removeprefix("|")
     if body.endswith("|") and not body.endswith("\\|"):
         body = body[:-1]
     elif not body:
-        return 0
-    return len(_PIPE.findall(body)) + 1
+        return []
+    return _PIPE.split(body)
 
 
 _FENCE_ENDS = {mark: compiled(rf"({mark}*+)([ \t]*+{_END})?+") for mark in "`~"}
