@@ -6,9 +6,8 @@ A page may be a bomb, so it is drawn in the child process that reads files, see 
 from __future__ import annotations
 
 import base64
-import threading
-from collections import OrderedDict
 from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.readers.base import Limits
@@ -104,21 +103,14 @@ class KeptPages:
         pdf_engine: PdfEngineName = "auto",
         ocr: str | None = None,
     ) -> None:
-        self._draw = draw
-        self._limits = replace(LIMITS, pdf_engine=pdf_engine, ocr=ocr)
-        self._lock = threading.Lock()
-        self._kept: OrderedDict[tuple[Any, ...], PagePicture] = OrderedDict()
+        limits = replace(LIMITS, pdf_engine=pdf_engine, ocr=ocr)
+
+        @lru_cache(maxsize=KEPT)
+        def drawn(path: Path, _changed: int, number: int, text: str, dpi: int) -> PagePicture:
+            return draw(path, number, text, limits, dpi)
+
+        self._drawn = drawn
 
     def picture(self, path: Path, number: int, text: str, dpi: int) -> PagePicture:
         """Return a page, drawn unless it is among the last ones; see `ReaderPool.draw`."""
-        key = (path, path.stat().st_mtime_ns, number, text, dpi)
-        with self._lock:
-            if picture := self._kept.get(key):
-                self._kept.move_to_end(key)
-                return picture
-        drawn = self._draw(path, number, text, self._limits, dpi)
-        with self._lock:
-            self._kept[key] = drawn
-            while len(self._kept) > KEPT:
-                self._kept.popitem(last=False)
-        return drawn
+        return self._drawn(path, path.stat().st_mtime_ns, number, text, dpi)
