@@ -1,5 +1,6 @@
 """Pages of PDFs that PyMuPDF has written, as the engine of the test reads them."""
 
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -19,3 +20,13 @@ def glyphs_of(document: Any, number: int = 1) -> Glyphs:
     with TemporaryDirectory() as folder:
         document.save(path := Path(folder) / "made.pdf")
         return glyphs_on(path, number)
+
+
+def under(glyphs: Glyphs, box: Sequence[float]) -> str:
+    """Return what stands under a box."""
+    left, top, right, bottom = box
+    return "".join(
+        character
+        for character, (x, y, to, low) in zip(glyphs.text, glyphs.boxes, strict=True)
+        if left <= (x + to) / 2 <= right and top <= (y + low) / 2 <= bottom
+    )

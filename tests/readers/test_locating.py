@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 from pdf_pages import glyphs_of, glyphs_on
+from pdf_pages import under as standing_under
 
 from rag_nodes import locate, read
 from rag_nodes.core import errors
@@ -70,17 +71,7 @@ def pages_of(path: Path, _changed: int, _engine: str) -> list[Glyphs]:
 def under(path: Path, boxes: list[PlacedBox]) -> list[str]:
     """Return what stands under each box."""
     pages = pages_of(path, path.stat().st_mtime_ns, engine_name("auto"))
-    return [
-        "".join(
-            letter
-            for letter, (left, top, right, bottom) in zip(
-                pages[box.page - 1].text, pages[box.page - 1].boxes, strict=True
-            )
-            if box.left <= (left + right) / 2 <= box.right
-            and box.top <= (top + bottom) / 2 <= box.bottom
-        ).strip()
-        for box in boxes
-    ]
+    return [standing_under(pages[box.page - 1], box[1:5]).strip() for box in boxes]
 
 
 def sentences(name: str) -> Iterator[tuple[int, str, int, int]]:
@@ -187,13 +178,6 @@ def test_a_sentence_that_goes_on_in_the_next_column_has_boxes_in_both(save: Save
     quote = "the horn is tested and the mast is down."
     boxes = here(path, quote, f"Lower the ramp before {quote} Coil the rope.")
     assert under(path, boxes) == ["the horn is tested and", "the mast is down."]
-
-
-@pytest.mark.parametrize("hyphen", ["-", "\u00ad"])
-def test_a_word_that_a_line_end_parts_has_a_box_on_each_line(save: Save, hyphen: str) -> None:
-    path = save([(30, 40, f"Rinse the fil{hyphen}"), (30, 60, "ter weekly.")])
-    boxes = here(path, "the filter weekly", "Rinse the filter weekly.")
-    assert [gate.rstrip(f"{hyphen}-") for gate in under(path, boxes)] == ["the fil", "ter weekly"]
 
 
 def test_a_ligature_is_covered_whole(tmp_path: Path) -> None:

@@ -1,12 +1,12 @@
 """What a text says is found where the page says it, and what is not found is not guessed."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pymupdf
 import pytest
-from pdf_pages import glyphs_of
+from pdf_pages import glyphs_of, under
 
 from rag_nodes.core import errors
 from rag_nodes.readers import Limits
@@ -49,15 +49,6 @@ def covered(document: Any, text: str, said: str, number: int = 0) -> list[str]:
     start = text.index(said)
     places = align(text, glyphs.text, glyphs.lines)[start : start + len(said)]
     return [under(glyphs, box) for box in boxes_of(places, glyphs)]
-
-
-def under(glyphs: Glyphs, box: Sequence[float]) -> str:
-    left, top, right, bottom = box
-    return "".join(
-        character
-        for character, (x, y, to, low) in zip(glyphs.text, glyphs.boxes, strict=True)
-        if left <= (x + to) / 2 <= right and top <= (y + low) / 2 <= bottom
-    )
 
 
 @pytest.mark.parametrize(
@@ -108,15 +99,6 @@ def test_a_piece_of_the_text_is_found_where_the_page_says_it(
     ] == found
 
 
-def test_each_of_two_equal_sentences_is_found_at_its_own_place() -> None:
-    document = written("Test the horn.", "Lower the ramp.", "Test the horn.")
-    glyphs = glyphs_of(document)
-    text = "Test the horn. Lower the ramp. Test the horn."
-    places = align(text, glyphs.text, glyphs.lines)
-    (first,), (second,) = boxes_of(places[:14], glyphs), boxes_of(places[-14:], glyphs)
-    assert first[3] < second[1]
-
-
 def test_a_ligature_is_as_many_characters_as_the_text_has() -> None:
     glyphs = Glyphs("office", [(10.0 * at, 0, 10.0 * at + 10, 9) for at in range(6)], [0] * 6)
     assert align("The office", glyphs.text, glyphs.lines)[4:] == [0, 1, 2, 3, 4, 5]
@@ -130,30 +112,10 @@ def test_a_ligature_is_as_many_characters_as_the_text_has() -> None:
     assert [box[0] for box in found.boxes[:3]] == [0, 10, 20]
 
 
-@pytest.mark.parametrize("turned", [0, 90, 180, 270])
-def test_boxes_lie_on_the_ink_of_a_page_however_it_is_turned(turned: int) -> None:
-    document = written("Test the horn.")
-    document[0].set_rotation(turned)
-    document = pymupdf.open(stream=document.tobytes())
-    page = document[0]
-    glyphs = glyphs_of(document)
-    (box,) = boxes_of(align("Test the horn.", glyphs.text, glyphs.lines), glyphs)
-    ink = page.get_pixmap(colorspace="gray")
-    dark = [at for at, value in enumerate(ink.samples) if value < 100]
-    columns, rows = [at % ink.stride for at in dark], [at // ink.stride for at in dark]
-    assert box[0] - 1 <= min(columns) <= max(columns) <= box[2] + 1
-    assert box[1] - 1 <= min(rows) <= max(rows) <= box[3] + 1
-
-
 def test_text_from_right_to_left_is_found_in_the_order_of_the_file() -> None:
     said = "\u05e9\u05dc\u05d5\u05dd"
     glyphs = Glyphs(said, [(90.0 - 10 * at, 0, 100.0 - 10 * at, 9) for at in range(4)], [0] * 4)
     assert boxes_of(align(f"# {said}", glyphs.text, glyphs.lines), glyphs) == [(60, 0, 100, 9)]
-
-
-def test_text_that_the_page_lacks_has_no_place() -> None:
-    glyphs = glyphs_of(written("Test the horn."))
-    assert set(align("Lower every ramp!", glyphs.text, glyphs.lines)) == {-1}
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the shared documents are not here")
