@@ -143,28 +143,6 @@ def test_a_page_within_a_word_file_stands_where_it_is_inserted() -> None:
     ]
 
 
-def test_lines_above_the_header_of_a_table_are_no_names_of_columns() -> None:
-    document = case("csv/preamble.csv")
-    assert document.text.startswith("region: North\nsales: 10\ntarget: 12\n\nregion: South\n")
-    assert document.metadata["read_warnings"] == [
-        "2 lines above the header left out: Monthly report | Generated 2026-03-01"
-    ]
-
-
-def test_a_quote_behind_a_backslash_does_not_end_a_cell() -> None:
-    text = case("csv/backslash.csv").text
-    assert text == 'id: 1\ntext: he said "hi, you" loudly\n\nid: 2\ntext: plain'
-
-
-def test_a_cell_longer_than_the_sample_does_not_hide_the_header(tmp_path: Path) -> None:
-    path = tmp_path / "huge_cell.csv"
-    path.write_text(f'id,text\n1,"{"word " * 40_000}END"\n2,short\n', encoding="utf-8")
-    document = read(path)
-    assert document.text.startswith("id: 1\ntext: word word")
-    assert document.text.endswith("word END\n\nid: 2\ntext: short")
-    assert "read_warnings" not in document.metadata
-
-
 @pytest.mark.parametrize(
     ("name", "text", "source"),
     [
