@@ -1,7 +1,8 @@
 """Peculiarities of PDFium, each on one small PDF; the numbers are those of its list of traps.
 
-Limits of time and memory (15, 16), files without pages and encrypted ones (17), and truncated files
-(19) are in `test_bad_pdfs.py`, which runs on both engines.
+Text from right to left (13) and text printed over itself (18) are in `test_pdf_as_read.py`, limits
+of time and memory (15, 16), files without pages and encrypted ones (17), and truncated files (19)
+in `test_bad_pdfs.py`, which run on both engines.
 """
 
 import zlib
@@ -21,7 +22,6 @@ from rag_nodes.readers.pdf.engines.pdfium import objects
 from rag_nodes.readers.pdf.engines.protocol import TextLine
 from rag_nodes.readers.pdf.lines import layout_lines
 
-CASES = Path(__file__).parents[1] / "data" / "cases" / "pdf"
 PDFIUM = Limits(pdf_engine="pdfium")
 
 
@@ -231,11 +231,6 @@ def test_12_a_repair_is_reported_and_junk_before_the_header_is_none(
     assert any("repaired" in warning for warning in warnings) is is_repaired
 
 
-def test_13_right_to_left_text_is_in_the_order_of_reading() -> None:
-    first, *_ = texts(CASES / "hebrew_numbers_chromium.pdf")
-    assert first == "המעבורת יוצאת בשעה 21:40 ועולה 35 שקלים לנוסע."
-
-
 def test_14_a_letter_beyond_the_basic_plane_is_one_glyph(path: Path) -> None:
     codes = (
         b"1 begincodespacerange <00> <ff> endcodespacerange 1 beginbfchar <42> <d840dc89> endbfchar"
@@ -289,8 +284,3 @@ def test_14_objects_and_segments_of_a_page_are_bounded(
 
 def test_14_tiny_text_is_read(path: Path) -> None:
     assert shown(path, b"BT /F .01 Tf 50 700 Td (Tea) Tj ET") == ["Tea"]
-
-
-def test_18_text_that_is_printed_over_itself_is_read_once(path: Path) -> None:
-    again = b"BT /F 10 Tf 50.2 700 Td (Tea is kept.) Tj ET "
-    assert shown(path, again.replace(b".2", b"") + again) == ["Tea is kept."]
