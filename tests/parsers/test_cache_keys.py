@@ -37,11 +37,6 @@ BY_NAME: dict[str, st.SearchStrategy[Any]] = {
     "child": st.sampled_from(["token-overlap", "sentence"]),
     "parent_options": st.fixed_dictionaries({}, optional={"chunk_size": st.integers(900, 909)}),
     "child_options": st.fixed_dictionaries({}, optional={"chunk_size": st.integers(300, 309)}),
-    "candidates": st.dictionaries(
-        st.sampled_from(["heading", "token-overlap", "sentence", "recursive"]),
-        st.just({}),
-        min_size=1,
-    ),
 }
 """Values of options that are more than a number or a choice."""
 

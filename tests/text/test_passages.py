@@ -239,16 +239,6 @@ def test_nearness_is_asked_for_places_of_the_document() -> None:
     assert asked[1] == ("ferry", 100 + FERRY.index("Dogs"))
 
 
-PUMPS = "# Ferry\n\nIt was built long ago.\n\nThe ferry has a deck.\n\nIt is blue."
-
-
-def test_a_word_in_a_heading_counts_half_for_all_that_stands_under_it() -> None:
-    units = units_of("Which ferry?", [TextRun("boats", 0, PUMPS)])
-    texts = [span.of(PUMPS) for span in units.spans]
-    assert texts[1:] == ["The ferry has a deck.", "It is blue."]
-    assert units.counts[1:, 0].tolist() == [1.5, 0.5]
-
-
 def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_heading() -> None:
     runs = [
         TextRun("above", 0, "# Ferry\n\nIt was built long ago.\n\nThe deck is blue today."),
