@@ -15,7 +15,6 @@ DOCS = Path(__file__).parents[3] / "shared" / "docs"
 pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 STEEL = [["Steel", "Use", "Note"], ["A2", "hulls", "cheap"], ["A4", "masts", "dear"]]
-TANKS = [["Tank", "Place", "Litres"], ["A", "bow", "1,200"], ["B", "stern", "900"]]
 MARKDOWN = (
     "| Steel | Use | Note |\n| --- | --- | --- |\n| A2 | hulls | cheap |\n| A4 | masts | dear |"
 )

@@ -96,7 +96,6 @@ def paragraph(content: str) -> str:
     return f"<w:p>{content}</w:p>"
 
 
-MONDAY = f"<w:tc>{paragraph(run('Monday'))}</w:tc>"
 EMPTY_CELL = control(PROMPT, f"<w:tc>{paragraph(CLICK)}</w:tc>")
 
 
