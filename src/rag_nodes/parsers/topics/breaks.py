@@ -87,7 +87,7 @@ class Breaks:
             yield open_piece
 
     def _group(self, gaps: NDArray[np.float64]) -> Iterator[Piece]:
-        between = _measured(gaps)
+        between = gaps[(gaps >= 0) & (gaps < _AUTHORS_BREAK)]
         threshold = _percentile(between, self._percentile) if len(between) else 0.0
         first = 0
         for last in [*np.flatnonzero(gaps > threshold).tolist(), len(gaps)]:
@@ -109,10 +109,6 @@ class Breaks:
             yield first, cut
             first = cut + 1
         yield first, last
-
-
-def _measured(gaps: NDArray[np.float64]) -> NDArray[np.float64]:
-    return gaps[(gaps >= 0) & (gaps < _AUTHORS_BREAK)]
 
 
 def _percentile(values: NDArray[np.float64], percent: float) -> float:

@@ -132,7 +132,7 @@ def measure(pages: Sequence[PdfPage]) -> Measures:
     """Measure font size, line pitch and fixed width over all pages."""
     sizes: Counter[float] = Counter()
     mono = 0
-    for line in _lines(pages):
+    for line in (line for page in pages for line in page.lines):
         sizes[rounded(line.size)] += len(line.text)
         mono += len(line.text) * line.mono
     pitches = list(_pitches(pages))
@@ -146,10 +146,6 @@ def measure(pages: Sequence[PdfPage]) -> Measures:
 def rounded(size: float) -> float:
     """Font size to half a point: justified text is set in sizes that differ by hundredths."""
     return round(2 * size) / 2
-
-
-def _lines(pages: Iterable[PdfPage]) -> Iterator[Line]:
-    return (line for page in pages for line in page.lines)
 
 
 def _pitches(pages: Iterable[PdfPage]) -> Iterator[float]:

@@ -56,11 +56,8 @@ def read_pdf(path: str | Path, limits: Limits) -> Reading:
     path = Path(path)
     check_header(path)
     reading = _doubted(compose(extract(path, limits)), has_ocr=limits.ocr is not None)
-    return replace(reading, facts={**reading.facts, **_origin(path, limits)})
-
-
-def _origin(path: Path, limits: Limits) -> dict[str, str]:
-    return {FILE_HASH: hash_of(path), PDF_ENGINE: engine_name(limits.pdf_engine)}
+    origin = {FILE_HASH: hash_of(path), PDF_ENGINE: engine_name(limits.pdf_engine)}
+    return replace(reading, facts={**reading.facts, **origin})
 
 
 def compose(extracted: Extracted) -> Reading:
