@@ -23,7 +23,7 @@ from rag_nodes.readers.pdf.engines import opened
 from rag_nodes.readers.pdf.engines.protocol import UnreadableError
 from rag_nodes.readers.pdf.grids import find_grids
 from rag_nodes.readers.pdf.layout import Entry, Extracted, Line, PdfPage
-from rag_nodes.readers.pdf.lines import clean, layout_lines, one_line, with_superscripts
+from rag_nodes.readers.pdf.lines import clean, layout_lines, with_superscripts
 from rag_nodes.readers.pdf.links import with_links
 from rag_nodes.readers.pdf.scans import SURE, ScannedPage
 from rag_nodes.readers.pdf.tables import with_tables
@@ -217,6 +217,6 @@ def _outline(document: EngineDocument, path: Path) -> tuple[Entry, ...]:
         _log.warning("the outline of %s could not be read: %s", path, error)
         return ()
     return tuple(
-        Entry(level=level, title=one_line(title), page=page)
+        Entry(level=level, title=" ".join(title.split()), page=page)
         for level, title, page in bookmarks[:OUTLINE_ENTRIES]
     )

@@ -65,12 +65,7 @@ def clean(text: str) -> str:
         body = text.rstrip()
         ending = "\u00ad" if body.endswith("\u00ad") else ""  # it matters at the end only
         text = body.replace("\u00ad", "").translate(_LETTERS)
-    return one_line(_LEADERS.sub(" ... ", text)) + ending
-
-
-def one_line(text: str) -> str:
-    """Return text with each run of white space as one blank, and none at its ends."""
-    return " ".join(text.split())
+    return " ".join(_LEADERS.sub(" ... ", text).split()) + ending
 
 
 def _line(raw: TextLine) -> Line | None:

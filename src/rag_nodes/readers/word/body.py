@@ -136,11 +136,13 @@ class BodyReader:
             label = self._numbering.label(kind.list_id, kind.list_level)
         if kind.level is not None:
             self._open_items.clear()
-            return BodyBlock(heading(min(kind.level, DEEPEST), _on_one_line(f"{label} {text}")))
+            title = " ".join(f"{label} {text}".split())
+            return BodyBlock(heading(min(kind.level, DEEPEST), title))
         if self._styles.is_title(kind.style):
             self._open_items.clear()
-            self.title = self.title or _on_one_line(text)
-            return BodyBlock(heading(1, _on_one_line(text)))
+            title = " ".join(text.split())
+            self.title = self.title or title
+            return BodyBlock(heading(1, title))
         lines = [line for line in map(plain_line, text.splitlines()) if line]
         if kind.list_id is None:
             self._open_items.clear()
@@ -208,10 +210,6 @@ def _is_markdown_number(label: str) -> bool:
         and digits.isdigit()
         and len(digits) <= _ORDERED_MARK
     )
-
-
-def _on_one_line(text: str) -> str:
-    return " ".join(text.split())
 
 
 ROW: Final = W + "tr"
