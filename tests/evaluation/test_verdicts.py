@@ -255,6 +255,6 @@ def test_words_agree_with_the_intervals_and_documents_with_questions(
             assert contrast.more_questions == 0
 
     sentence = best_of(rows, contrasts)
-    shown = any(contrast.is_significant for contrast in contrasts)
+    shown = any(contrast.these.is_significant for contrast in contrasts)
     words = (" is better than ", " are too close to call; ", " is the best ")
     assert any(word in sentence for word in words) == shown

@@ -187,7 +187,8 @@ def decision_of(
     default = default_of(rows, mode)
     estimated = estimates({row.name: values[row.name] for row in rows}, default)
     chosen = proposed(rows, estimated, default)
-    behind = {contrast.right for contrast in contrasts if contrast.is_significant} - {chosen.name}
+    behind = {contrast.right for contrast in contrasts if contrast.these.is_significant}
+    behind.discard(chosen.name)
     against = {
         contrast.right if contrast.left == chosen.name else contrast.left: contrast
         for contrast in contrasts

@@ -14,7 +14,7 @@ from rag_nodes.evaluation.checks import ACCEPT
 from rag_nodes.evaluation.plan import shares
 from rag_nodes.evaluation.sign_flips import Interval, SignFlips
 from rag_nodes.evaluation.verdicts import more_of
-from rag_nodes.evaluation.wording import about, points, turned
+from rag_nodes.evaluation.wording import about, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -251,7 +251,7 @@ def _told(
         drop = f"a drop of less than {large}" if gap.high < 0 else f"no drop of {large} or more"
         words = f"{name} holds: {measure} {signed}, {drop}, {over}"
     elif gap.high < 0:
-        outcome, words = "fell", f"{name} fell by {points(turned(gap))}: {measure} {over}"
+        outcome, words = "fell", f"{name} fell by {points(gap.turned)}: {measure} {over}"
     else:
         more = about(more_of(flips, at, tolerance))
         outcome = "inconclusive"

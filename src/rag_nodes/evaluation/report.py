@@ -155,15 +155,9 @@ class Contrast:
     more_documents: int | None
     words: str
 
-    @property
-    def is_significant(self) -> bool:
-        """Return True if the difference in these documents is significant."""
-        return self.these.is_significant
-
     def of(self, name: str) -> Interval:
         """Return the difference in these documents, this row minus the other one."""
-        gap = self.these
-        return gap if name == self.left else Interval(-gap.mean, -gap.high, -gap.low)
+        return self.these if name == self.left else self.these.turned
 
 
 @dataclass(frozen=True, slots=True)

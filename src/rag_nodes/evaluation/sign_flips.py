@@ -64,6 +64,11 @@ class Interval:
         """Return True if a difference is significant."""
         return self.low > 0 or self.high < 0
 
+    @property
+    def turned(self) -> Interval:
+        """The difference with its sides exchanged."""
+        return Interval(-self.mean, -self.high, -self.low)
+
 
 class SignFlips:
     """Simultaneous sign-flip tests of the differences between rows.

@@ -14,7 +14,7 @@ import numpy as np
 
 from rag_nodes.evaluation.report import Contrast, Row, SizeShare
 from rag_nodes.evaluation.sign_flips import DRAWS, Interval, SignFlips
-from rag_nodes.evaluation.wording import SAME, VISIBLE, of_difference, of_share, turned
+from rag_nodes.evaluation.wording import SAME, VISIBLE, of_difference, of_share
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -77,7 +77,7 @@ class Judge:
         """Return the difference of two rows, left minus right, in these documents."""
         if (left, right) in self._pairs:
             return self.questions.intervals[self._pairs.index((left, right))]
-        return turned(self.questions.intervals[self._pairs.index((right, left))])
+        return self.questions.intervals[self._pairs.index((right, left))].turned
 
     def _like_these(self, at: int) -> Interval | None:
         """Return a difference in documents like these if the test finds one in these; else None."""

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
-from rag_nodes.evaluation.sign_flips import Interval
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
 if TYPE_CHECKING:
@@ -13,6 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rag_nodes.evaluation.report import Contrast, Row
+    from rag_nodes.evaluation.sign_flips import Interval
     from rag_nodes.evaluation.tables import Grade
 
 VISIBLE = 0.03
@@ -105,7 +105,7 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
     if len(contrasts) == 1:
         return contrasts[0].words
     ranked = sorted(rows, key=lambda row: -row.mean)
-    behind = {contrast.right for contrast in contrasts if contrast.is_significant}
+    behind = {contrast.right for contrast in contrasts if contrast.these.is_significant}
     if ranked[0].mean < SAME:
         return f"None of the {len(rows)} strategies finds any of the answers."
     if not behind:
@@ -125,7 +125,7 @@ def best_of(rows: Sequence[Row], contrasts: Sequence[Contrast]) -> str:
         gaps = [
             contrast.of(first)
             for contrast in contrasts
-            if first in (contrast.left, contrast.right) and not contrast.is_significant
+            if first in (contrast.left, contrast.right) and not contrast.these.is_significant
         ]
         told_apart = 100 * max(gap.mean - gap.low for gap in gaps)
         return (
@@ -168,7 +168,7 @@ def certainty_of(grade: Grade, may_be: int = 1, settings: int = 1) -> str:
 
 def holds_of_others(contrasts: Sequence[Contrast]) -> bool:
     """Return whether all rows that are behind another are so in documents like these, too."""
-    shown = [contrast for contrast in contrasts if contrast.is_significant]
+    shown = [contrast for contrast in contrasts if contrast.these.is_significant]
     others = {
         contrast.right
         for contrast in shown
@@ -182,7 +182,7 @@ def beside(
 ) -> Iterator[str]:
     """Yield what is known beside the decision: rows that are behind, and rows at equal size."""
     among = [contrast for contrast in contrasts if contrast.role == "own"]
-    may_be = len(own) - len({contrast.right for contrast in among if contrast.is_significant})
+    may_be = len(own) - len({contrast.right for contrast in among if contrast.these.is_significant})
     if 1 < may_be < len(own):
         yield best_of(own, among)
     among = [contrast for contrast in contrasts if contrast.role == "matched"]
@@ -283,11 +283,6 @@ def counted(number: int, thing: str) -> str:
     """Return a number with its noun: `1 question`, `1,200 questions`."""
     many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
     return f"{number:,} {thing if number == 1 else many}"
-
-
-def turned(gap: Interval) -> Interval:
-    """Return the difference with its sides exchanged."""
-    return Interval(-gap.mean, -gap.high, -gap.low)
 
 
 def points(interval: Interval | None) -> str:
