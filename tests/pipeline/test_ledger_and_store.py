@@ -173,7 +173,7 @@ def test_two_writers_of_a_document_never_report_missing_points(
             patch.setattr(Store, "delete_others", meanwhile)
             with Ledger(tmp_path / "Green.sqlite") as ledger:
                 [row] = ledger.collections()
-                ledger.open(row.name, "tea")
+                ledger.open(row.name, ["tea"])
             report = run("Green ")
 
         [info] = store.collections()

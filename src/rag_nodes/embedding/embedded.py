@@ -11,7 +11,6 @@ from llama_index.core.schema import BaseNode, TransformComponent
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import BREADCRUMB, EMBEDDED_METADATA, EMBEDDED_TEXTS, SUMMARY
 from rag_nodes.core.own_metadata import check_embeddable, keys_to_hide
-from rag_nodes.core.several import several
 from rag_nodes.embedding.summary import SectionSummary
 from rag_nodes.models.kept import KeptAnswers
 
@@ -103,7 +102,7 @@ def embedded_as(
     llm: LLM | None = None,
     kept: KeptAnswers | None = None,
     *,
-    metadata: str | Sequence[str] = (),
+    metadata: Sequence[str] = (),
 ) -> list[TransformComponent]:
     """Transformations with those that have chunks embedded as a text.
 
@@ -117,7 +116,7 @@ def embedded_as(
     Raises:
         ConfigurationError: there is no such text, or a key cannot be embedded.
     """
-    names = check_embeddable(several(metadata))
+    names = check_embeddable(metadata)
     shown = [EmbeddedMetadata(names=names)] if names else []
     return [*_embedded_as(text, given, llm, kept), *shown]
 

@@ -183,7 +183,7 @@ def status(request: StatusRequest, run: Run) -> Stored:
     held, is_lost = inventory(run), file_loss()
     known = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
     collections = of_parser(known, request.parser)
-    unread = held.unread(request.corpus)
+    unread = held.ledger.unread(request.corpus or "")
     return Stored(
         outcome=_opened(collections),
         store=held.store.location,

@@ -47,7 +47,7 @@ def test_opened_documents_are_incomplete_and_keep_their_counts(ledger: Ledger) -
 
 
 def test_committed_documents_have_no_error(ledger: Ledger) -> None:
-    ledger.open("c", "a")
+    ledger.open("c", ["a"])
     ledger.fail("c", {"a": "refused"})
 
     ledger.settle([row("a", 1)])
@@ -147,7 +147,7 @@ def test_many_threads_and_two_openings_write_at_the_same_time(tmp_path: Path) ->
     def write(number: int, ledger: Ledger) -> None:
         barrier.wait()
         for document_id in range(20):
-            ledger.open("c", f"{number}.{document_id}")
+            ledger.open("c", [f"{number}.{document_id}"])
             ledger.settle([row(f"{number}.{document_id}", 1)])
 
     with Ledger(place) as first, Ledger(place) as second, ThreadPoolExecutor(8) as pool:

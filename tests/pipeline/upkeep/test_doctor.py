@@ -114,7 +114,7 @@ def one_is_not_stored(_: Store, ledger: Ledger) -> None:
 
 
 def one_was_in_hand(_: Store, ledger: Ledger) -> None:
-    ledger.open(FIXED, "a.md")
+    ledger.open(FIXED, ["a.md"])
 
 
 def another_version_of_as_many_chunks(_: Store, ledger: Ledger) -> None:

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, Any, Self
 from urllib.parse import urlsplit
 
 from rag_nodes.core.errors import LedgerDamagedError, LedgerError
-from rag_nodes.core.several import several
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -160,16 +159,14 @@ class LedgerDatabase:
         query: str,
         scope: str,
         column: str,
-        values: str | Sequence[str] | None,
+        values: Sequence[str] | None,
         order: str = "1",
     ) -> list[tuple[Any, ...]]:
         """Return the rows of a query for some values of a column; None for all values."""
         if values is None:
             return self._read(f"{query} ORDER BY {order}", scope)
         given = f"{column} IN (SELECT value FROM json_each(?))"  # noqa: S608 - a name
-        return self._read(
-            f"{query} AND {given} ORDER BY {order}", scope, json.dumps(several(values))
-        )
+        return self._read(f"{query} AND {given} ORDER BY {order}", scope, json.dumps(values))
 
     def _write(self, statement: str, rows: Iterable[Sequence[Any]]) -> None:
         """A statement for each row of values."""

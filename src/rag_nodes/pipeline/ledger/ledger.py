@@ -13,7 +13,6 @@ from tempfile import TemporaryDirectory
 from types import MappingProxyType
 from typing import Self
 
-from rag_nodes.core.several import several
 from rag_nodes.pipeline.ledger.database import FILE_NAME, LedgerDatabase, ledger_path, translated
 from rag_nodes.pipeline.ledger.rows import (
     CollectionRow,
@@ -170,7 +169,7 @@ class Ledger(LedgerDatabase):
 
     # Files and their documents, by corpus.
 
-    def known(self, corpus: str, paths: str | Sequence[str] | None = None) -> dict[str, KnownFile]:
+    def known(self, corpus: str, paths: Sequence[str] | None = None) -> dict[str, KnownFile]:
         """Some files of a corpus, or all, with their documents, by path; unknown ones left out."""
         files = self._read_of(_FILES, corpus, "path", paths, "path")
         found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
@@ -196,7 +195,7 @@ class Ledger(LedgerDatabase):
         return dict(self._read(f"{query} AND {was_read} GROUP BY 1 ORDER BY 1", corpus))
 
     def documents(
-        self, corpus: str, document_ids: str | Sequence[str] | None = None
+        self, corpus: str, document_ids: Sequence[str] | None = None
     ) -> dict[str, list[DocumentRow]]:
         """Some documents, or all, by id, each as every file has it."""
         found: dict[str, list[DocumentRow]] = defaultdict(list)
@@ -204,11 +203,9 @@ class Ledger(LedgerDatabase):
             found[row[2]].append(DocumentRow(*row))
         return dict(found)
 
-    def unheld(
-        self, corpus: str, lost: str | Sequence[str] = ()
-    ) -> list[tuple[str, str, str | None]]:
+    def unheld(self, corpus: str, lost: Sequence[str] = ()) -> list[tuple[str, str, str | None]]:
         """Return id, file and source of what may be stored of documents only lost files have."""
-        rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(several(lost)))
+        rows = self._read(_UNHELD, corpus=corpus, lost=json.dumps(lost))
         return [(document_id, path, source) for document_id, path, source in rows]
 
     def duplicates(self, corpus: str, content_hash: str) -> list[str]:
@@ -237,18 +234,16 @@ class Ledger(LedgerDatabase):
                 connection.execute(_FORGET_DOCUMENTS, place)
             connection.executemany(_DOCUMENT, documents)
 
-    def forget_documents(self, corpus: str, document_ids: str | Iterable[str]) -> None:
+    def forget_documents(self, corpus: str, document_ids: Iterable[str]) -> None:
         """Delete documents, and the files that are left without one."""
         delete = "DELETE FROM documents WHERE corpus = ? AND id = ?"
         with self.transaction("NORMAL") as connection:
-            connection.executemany(
-                delete, [(corpus, document_id) for document_id in several(document_ids)]
-            )
+            connection.executemany(delete, [(corpus, document_id) for document_id in document_ids])
             connection.execute(_FORGET_EMPTIED, {"corpus": corpus})
 
-    def forget_files(self, corpus: str, paths: str | Iterable[str]) -> None:
+    def forget_files(self, corpus: str, paths: Iterable[str]) -> None:
         """Delete files with their documents, but nothing of what collections hold of them."""
-        rows = [(corpus, path) for path in several(paths)]
+        rows = [(corpus, path) for path in paths]
         with self.transaction("NORMAL") as connection:
             connection.executemany(_FORGET_DOCUMENTS, rows)
             connection.executemany("DELETE FROM files WHERE corpus = ? AND path = ?", rows)
@@ -305,7 +300,7 @@ class Ledger(LedgerDatabase):
         return [opened for (opened,) in self._read(f"{query} AND error IS NULL", collection)]
 
     def stored(
-        self, collection: str, document_ids: str | Sequence[str] | None = None
+        self, collection: str, document_ids: Sequence[str] | None = None
     ) -> dict[str, StoredDocument]:
         """Return the rows of some documents of a collection, or of all, by the document's id."""
         rows = self._read_of(_STORED, collection, "document_id", document_ids)
@@ -314,7 +309,7 @@ class Ledger(LedgerDatabase):
     def open(
         self,
         collection: str,
-        document_ids: str | Iterable[str],
+        document_ids: Iterable[str],
         paths: Mapping[str, str] = MappingProxyType({}),
     ) -> None:
         """Write down, before the store hears of it, what documents are about to change.
@@ -323,10 +318,7 @@ class Ledger(LedgerDatabase):
         the file of each, as that may be gone before a run that was killed is repeated.
         """
         with self.transaction() as connection:
-            rows = [
-                (collection, document_id, paths.get(document_id, ""))
-                for document_id in several(document_ids)
-            ]
+            rows = [(collection, key, paths.get(key, "")) for key in document_ids]
             connection.executemany(_OPEN, rows)
 
     def settle(self, rows: Iterable[StoredDocument]) -> None:
@@ -358,7 +350,7 @@ class Ledger(LedgerDatabase):
             _FAIL, [(collection, document_id, said, now) for document_id, said in errors.items()]
         )
 
-    def forget_stored(self, collection: str, document_ids: str | Iterable[str]) -> None:
+    def forget_stored(self, collection: str, document_ids: Iterable[str]) -> None:
         """Delete the rows of documents of which a collection holds nothing any more."""
         delete = "DELETE FROM stored WHERE collection = ? AND document_id = ?"
-        self._write(delete, [(collection, document_id) for document_id in several(document_ids)])
+        self._write(delete, [(collection, document_id) for document_id in document_ids])

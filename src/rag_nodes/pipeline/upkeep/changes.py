@@ -13,7 +13,6 @@ from rag_nodes.core.errors import (
     DocumentMissingError,
     command,
 )
-from rag_nodes.core.several import several
 from rag_nodes.pipeline.pruning import Removed, taken_out
 from rag_nodes.store.copying import copy_collection, one_by_one
 
@@ -29,7 +28,7 @@ _CANDIDATES = 10
 
 
 def documents_named(
-    corpus: str, words: str | Sequence[str], listed: Sequence[ListedDocument]
+    corpus: str, words: Sequence[str], listed: Sequence[ListedDocument]
 ) -> list[ListedDocument]:
     """The documents that are meant: by id, by path or source, or by name.
 
@@ -47,7 +46,7 @@ def documents_named(
     """
     found = {
         document.id or document.path: document
-        for word in several(words)
+        for word in words
         for document in _meant(corpus, word, listed)
     }
     return list(found.values())

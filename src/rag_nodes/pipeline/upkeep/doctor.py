@@ -168,7 +168,7 @@ def _path(
     if ledger and not known:
         for held in ledger.collections():
             if held.name == name:
-                rows = ledger.documents(held.corpus, document_id).get(document_id, ())
+                rows = ledger.documents(held.corpus, [document_id]).get(document_id, ())
                 known = next((row.path for row in rows), None)
     return str(known or document_id)
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
-from rag_nodes.core.several import several
 from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument, source_hash_of
 from rag_nodes.pipeline.pruning import Removed
@@ -161,22 +160,14 @@ class Inventory:
             found[document_id] = found[document_id]._replace(version="", error=_INTERRUPTED)
         return found
 
-    def size_of(
-        self, held: HeldCollection, document_ids: str | Collection[str] | None = None
-    ) -> Removed:
+    def size_of(self, held: HeldCollection, document_ids: Collection[str] | None = None) -> Removed:
         """Return the size of some documents of a collection, or of all of it."""
-        document_ids = several(document_ids)
-        stored = self.stored(held).items()
         sizes = [
             row.nodes
-            for document_id, row in stored
+            for document_id, row in self.stored(held).items()
             if document_ids is None or document_id in document_ids
         ]
         return Removed(held.info.name, sum(map(bool, sizes)), sum(sizes))
-
-    def unread(self, corpus: str | None = None) -> list[FileRow]:
-        """The files that could not be read, or a document in them; None for all corpora."""
-        return self.ledger.unread(corpus or "")
 
     def status(self, held: HeldCollection) -> CollectionStatus:
         """Return the status of a collection."""
@@ -231,7 +222,7 @@ class Inventory:
         told: dict[str, ListedDocument] = {}
         for held in chosen:
             told |= self._told(corpus, held.info.name, found.keys() - known.keys() - told.keys())
-        unread = {file.path: file for file in self.unread(corpus)}
+        unread = {file.path: file for file in self.ledger.unread(corpus)}
         listed = []
         for document_id, of in found.items():
             rows = known.get(document_id, [])
