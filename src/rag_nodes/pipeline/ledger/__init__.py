@@ -18,6 +18,7 @@ from rag_nodes.pipeline.ledger.rows import (
     source_hash_of,
     utc_time,
     version_of,
+    with_errors,
 )
 
 __all__ = [
@@ -35,4 +36,5 @@ __all__ = [
     "source_hash_of",
     "utc_time",
     "version_of",
+    "with_errors",
 ]

@@ -20,6 +20,7 @@ from rag_nodes.pipeline.ledger.rows import (
     FileRow,
     KnownFile,
     StoredDocument,
+    with_errors,
 )
 
 _FILES = "SELECT * FROM files WHERE corpus = ?"
@@ -92,12 +93,6 @@ INSERT INTO stored VALUES (?, ?, '', 0, 0, 0, 0, 0, ?, NULL, ?, '')
 ON CONFLICT (collection, document_id) DO UPDATE SET
     error = excluded.error, failed_at = coalesce(failed_at, excluded.failed_at)
 """
-_FAILED = """
-SELECT collection, document_id, error, failed_at FROM stored
-WHERE collection = ? AND error IS NOT NULL
-"""
-_FILED = "SELECT path, collection, document_id FROM stored WHERE collection = ? AND path > ''"
-_FILE_OF = "UPDATE stored SET path = ? WHERE collection = ? AND document_id = ?"
 
 
 class Ledger(LedgerDatabase):
@@ -334,14 +329,12 @@ class Ledger(LedgerDatabase):
 
         Why documents failed stays known, and of which file they are.
         """
-        rows = list(stored)  # a store may take longer to tell than others wait for this file
-        with self.transaction("NORMAL") as connection:
-            failed = self._read(_FAILED, collection)
-            files = self._read(_FILED, collection)
-            connection.execute("DELETE FROM stored WHERE collection = ?", (collection,))
-            self.settle(rows)
-            connection.executemany(_FAIL, failed)
-            connection.executemany(_FILE_OF, files)
+        found = list(stored)  # a store may take longer to tell than others wait for this file
+        with self.transaction("NORMAL"):
+            known = self.stored(collection)
+            rows = with_errors(found, known)
+            self.forget_stored(collection, known.keys() - rows.keys())
+            self.settle(rows.values())
 
     def fail(self, collection: str, errors: Mapping[str, str]) -> None:
         """Write down why documents are not stored whole, on one line each and without keys."""

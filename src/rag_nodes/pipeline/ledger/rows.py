@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.embedding import Counts, DocumentFacts
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
 
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
@@ -130,6 +133,18 @@ class StoredDocument(NamedTuple):
     def nodes(self) -> int:
         """Chunks and parents."""
         return self.chunks + self.parents
+
+
+def with_errors(
+    found: Iterable[StoredDocument], known: Mapping[str, StoredDocument]
+) -> dict[str, StoredDocument]:
+    """Return rows by document, with the errors that a ledger knows, also of what was not found."""
+    rows = {row.document_id: row for row in found}
+    for key, row in known.items():
+        if row.error is not None:
+            there = rows.get(key, StoredDocument(row.collection, key, ""))
+            rows[key] = there._replace(error=row.error, failed_at=row.failed_at)
+    return rows
 
 
 def version_of(source_hash: str, code: str) -> str:

@@ -9,14 +9,20 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
 from rag_nodes.pipeline.columns import stored_row
-from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument, source_hash_of
+from rag_nodes.pipeline.ledger import source_hash_of, with_errors
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 
-    from rag_nodes.pipeline.ledger import CollectionRow, FileRow, Ledger
+    from rag_nodes.pipeline.ledger import (
+        CollectionRow,
+        DocumentRow,
+        FileRow,
+        Ledger,
+        StoredDocument,
+    )
     from rag_nodes.store import CollectionInfo, Store, StoredNode
 
 _PORTION = 500
@@ -284,9 +290,7 @@ class Inventory:
                 facts, document_id = found.metadata, first[node]
                 source = facts.get(SOURCE) or facts.get(FILE_PATH)
                 name, pages = page_name(facts) or document_id, facts.get(TOTAL_PAGES)
-                told[document_id] = ListedDocument(
-                    document_id, corpus, name, source=source, pages=pages
-                )
+                told[document_id] = ListedDocument(document_id, corpus, name, None, source, pages)
         return told
 
 
@@ -319,16 +323,8 @@ def _rows(
     known: Mapping[str, StoredDocument],
 ) -> dict[str, StoredDocument]:
     """Return the rows of stored documents, and the errors that the ledger has of others."""
-    rows = {
-        document_id: stored_row(name, document_id, nodes)
-        for document_id, nodes in stored.items()
-        if nodes
-    }
-    for document_id, row in known.items():
-        if row.error is not None:
-            there = rows.get(document_id, StoredDocument(name, document_id, ""))
-            rows[document_id] = there._replace(error=row.error, failed_at=row.failed_at)
-    return rows
+    found = (stored_row(name, key, nodes) for key, nodes in stored.items() if nodes)
+    return with_errors(found, known)
 
 
 def _is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
