@@ -10,7 +10,6 @@ from contextlib import contextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from llama_index.core.base.embeddings.base import BaseEmbedding
 from pydantic import PrivateAttr
 
 from rag_nodes.core.errors import ConfigurationError
@@ -23,6 +22,7 @@ from rag_nodes.parsers.embedders import cutting_with
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.schema import BaseNode, Document, TransformComponent
 
     from rag_nodes.embedding.build import Parse
@@ -77,29 +77,16 @@ def _names_model(options: object) -> bool:
     return isinstance(options, list | tuple) and any(map(_names_model, options))
 
 
-class _StandIn(BaseEmbedding):
+class _StandIn(LexicalEmbedding):
     """Gives vectors of words in place of those of a model, where they would have been made."""
 
     _place: str = PrivateAttr()
-    _words: LexicalEmbedding = PrivateAttr(default_factory=LexicalEmbedding)
 
     def __init__(self, model: BaseEmbedding) -> None:
-        super().__init__(model_name=model.model_name, embed_batch_size=model.embed_batch_size)
-        self._place = place_of(model)
+        super().__init__(embed_batch_size=model.embed_batch_size)
+        self.model_name, self._place = model.model_name, place_of(model)
 
     @property
     def place(self) -> str:
         """Place where texts would be sent; it decides whether they are counted."""
         return self._place
-
-    def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
-        return self._words.get_text_embedding_batch(texts)
-
-    def _get_text_embedding(self, text: str) -> list[float]:
-        return self._words.get_text_embedding(text)
-
-    def _get_query_embedding(self, query: str) -> list[float]:
-        return self._words.get_query_embedding(query)
-
-    async def _aget_query_embedding(self, query: str) -> list[float]:
-        return self._get_query_embedding(query)
