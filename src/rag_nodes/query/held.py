@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import TextNode
 
-    from rag_nodes.query.pieces import HitPiece
+    from rag_nodes.query.sentences import HitPiece
     from rag_nodes.query.similarity import Counted
     from rag_nodes.store import Hit
     from rag_nodes.text.filling import Lead, Repeat

@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.query.held import HeldText, inside
-from rag_nodes.query.pieces import HitPiece, credible
+from rag_nodes.query.locations import span_of
 from rag_nodes.query.reading import passage_of, plain_passage_of
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.passages import PassageRanker, Repeats
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
     from rag_nodes.query.similarity import Counted
     from rag_nodes.store import Hit
+
+
+class HitPiece(NamedTuple):
+    """A hit with the text that may be read because of it."""
+
+    hit: Hit
+    passage: Ranked
 
 
 class _Found(NamedTuple):
@@ -105,3 +112,34 @@ def with_places(hits: Sequence[Hit]) -> list[Hit]:
         also = text.nodes_of(places, passage)
         found.append(replace(hit, also=also) if also else hit)
     return found
+
+
+def credible(pieces: Sequence[HitPiece]) -> list[HitPiece]:
+    """The pieces, those without a place whose text contradicts that of another at the same place.
+
+    Splitters that search for their chunks in the text can find an earlier one that begins alike.
+    """
+    reached: dict[str, Ranked] = {}
+    wrong: set[int] = set()
+    placed = [piece for piece in pieces if span_of(piece.hit.read)]
+    for piece in sorted(placed, key=lambda entry: entry.passage.span):
+        passage = piece.passage
+        before = reached.get(passage.document)
+        if before and not _agree(before, passage):
+            wrong.add(id(piece))
+        elif not before or passage.span.end > before.span.end:
+            reached[passage.document] = passage
+    return [_without_place(piece.hit) if id(piece) in wrong else piece for piece in pieces]
+
+
+def _agree(first: Ranked, second: Ranked) -> bool:
+    """Return True if two passages agree where they overlap; the first begins first."""
+    common = first.span.overlap(second.span)
+    start = second.span.start - first.span.start
+    return first.text[start : start + common] == second.text[:common]
+
+
+def _without_place(hit: Hit) -> HitPiece:
+    unknown = {"start_char_idx": None, "end_char_idx": None}
+    hit = replace(hit, node=hit.read.model_copy(update=unknown), surroundings=None)
+    return HitPiece(hit, passage_of(hit))
