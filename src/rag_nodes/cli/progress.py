@@ -6,7 +6,8 @@ import time
 from math import ceil
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
-from rag_nodes.cli.views.text import counted, ending, one_line, plain, shortened
+from rag_nodes.cli.views.text import ending, one_line, plain, shortened
+from rag_nodes.core.spelling import counted
 from rag_nodes.models.prices import dollars
 from rag_nodes.operations.run import Doing, QuestionAsked, Said
 

@@ -1,7 +1,8 @@
-"""Names and values in messages: the closest known name, and values as people quote them."""
+"""Names, numbers and values in messages: the closest known name, and how people write a value."""
 
 from __future__ import annotations
 
+import re
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -34,6 +35,20 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
         return f"did you mean {close[0]}?"
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""
     return f"{otherwise}{', '.join(names[:_SHOWN])}{more}"
+
+
+def counted(number: int, thing: str) -> str:
+    """Return a number with its noun.
+
+    Examples:
+        >>> from rag_nodes.core.spelling import counted
+        >>> counted(1, "page"), counted(1_200, "address"), counted(2, "entry")
+        ('1 page', '1,200 addresses', '2 entries')
+    """
+    if number != 1:
+        thing = re.sub(r"(?<=[^aeiou])y\Z", "ie", thing)
+        thing += "es" if thing.endswith("s") else "s"
+    return f"{number:,} {thing}"
 
 
 def quoted(value: object) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from rag_nodes.evaluation.wording import counted, some_of
+from rag_nodes.core.spelling import counted
+from rag_nodes.evaluation.wording import some_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

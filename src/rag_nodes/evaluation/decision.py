@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from rag_nodes.core.spelling import counted
 from rag_nodes.evaluation.drafts.probes import CHARACTERS
 from rag_nodes.evaluation.effects import caution_of
 from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
@@ -22,7 +23,6 @@ from rag_nodes.evaluation.wording import (
     SELECTING,
     best_of,
     certainty_of,
-    counted,
     holds_of_others,
     settled_by,
     some_of,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from rag_nodes.core.spelling import counted
 from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
 from rag_nodes.parsers.presets import DEFAULT_PARSER
 
@@ -277,12 +278,6 @@ def found_alike(found: int, missed: int) -> str:
         parts.append(f"none finds {counted(missed, 'answer')} whole")
     words = " and ".join(parts)
     return f"{words[0].upper()}{words[1:]}." if words else ""
-
-
-def counted(number: int, thing: str) -> str:
-    """Return a number with its noun: `1 question`, `1,200 questions`."""
-    many = f"{thing.removesuffix('y')}ies" if thing.endswith("y") else f"{thing}s"
-    return f"{number:,} {thing if number == 1 else many}"
 
 
 def points(interval: Interval | None) -> str:

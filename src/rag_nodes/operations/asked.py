@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Literal
 from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.spelling import counted
 from rag_nodes.operations.base import Flag, Request
 from rag_nodes.operations.places import check_there
 from rag_nodes.operations.run import Doing, Run
@@ -96,17 +97,12 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
     for note in dataset.notes:
         run.warn(note)
     for reason, count in dataset.left_out.items():
-        run.warn(f"{counted(count)} left out: {reason}")
+        run.warn(f"{counted(count, 'question')} left out: {reason}")
     if lost := dataset.not_located:
         run.warn(
-            f"{counted(len(lost))} left out, as their answers were not found ("
+            f"{counted(len(lost), 'question')} left out, as their answers were not found ("
             + "; ".join(question.called for question in lost[:_NAMED])
             + ("; …" if len(lost) > _NAMED else "")
             + f"). The first: {lost[0].reason} (all: rag-nodes questions check)"
         )
     return dataset
-
-
-def counted(number: int) -> str:
-    """`1 question`, `2 questions`."""
-    return f"{number:,} question{'' if number == 1 else 's'}"

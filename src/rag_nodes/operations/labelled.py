@@ -13,6 +13,7 @@ from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.core.files import check_writable, write_text
+from rag_nodes.core.spelling import counted
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.asked import Documents, dataset_of
 from rag_nodes.operations.base import Flag, Request, Result
@@ -116,8 +117,7 @@ def draft(request: DraftRequest, run: Run) -> Checked:
     else:
         dataset = _written_by_llm(request, run, documents)
     _write(dataset, request.output)
-    count = len(dataset.questions)
-    run.note(f"Wrote {count:,} draft{'' if count == 1 else 's'} to {request.output}")
+    run.note(f"Wrote {counted(len(dataset.questions), 'draft')} to {request.output}")
     return Checked(
         outcome=ExitCode.PARTIAL if run.unread else ExitCode.DONE,
         check=check_dataset(dataset),

@@ -11,6 +11,7 @@ from operator import attrgetter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from rag_nodes.core.spelling import counted
 from rag_nodes.readers.exclude import Exclusion
 from rag_nodes.readers.kinds import COLLECTIONS, SUFFIXES
 
@@ -93,8 +94,7 @@ class Skipped:
             counts = [f"{number:,} {suffix}" for suffix, number in self.by_type().items()]
             rest = sum([*self.by_type().values()][_MOST_TYPES:])
             more = [f"{rest:,} of other types"] if rest else []
-            total = self.types.total()
-            files = f"{total:,} file{'' if total == 1 else 's'}"
+            files = counted(self.types.total(), "file")
             hint = " (name a crawl to read it)" if COLLECTIONS.keys() & self.types.keys() else ""
             clauses.append(f"skipped {files}: {', '.join(counts[:_MOST_TYPES] + more)}{hint}")
         if self.excluded:

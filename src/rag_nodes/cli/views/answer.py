@@ -20,7 +20,6 @@ from rag_nodes.cli.views.text import (
     COLOURS,
     clean,
     configuration,
-    counted,
     facts,
     heading,
     one_line,
@@ -31,6 +30,7 @@ from rag_nodes.cli.views.text import (
     table,
 )
 from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
+from rag_nodes.core.spelling import counted
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.query.cited import OtherPlace

@@ -11,7 +11,6 @@ from rich.text import Text
 from rag_nodes.cli.views.text import (
     clean,
     configuration,
-    counted,
     ending,
     facts,
     heading,
@@ -34,6 +33,7 @@ from rag_nodes.core.metadata import (
     display_name,
     remarks,
 )
+from rag_nodes.core.spelling import counted
 from rag_nodes.operations.parsers import plain_options
 from rag_nodes.parsers.recovery import recovery_in_words
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.cli.views.text import Column, counted, facts, one_line, pages, plain, table
+from rag_nodes.cli.views.text import Column, facts, one_line, pages, plain, table
+from rag_nodes.core.spelling import counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

@@ -6,7 +6,8 @@ from collections import Counter
 from math import floor
 from typing import TYPE_CHECKING
 
-from rag_nodes.cli.views.text import by_parser, counted, near, one_line, plain, seconds, table
+from rag_nodes.cli.views.text import by_parser, near, one_line, plain, seconds, table
+from rag_nodes.core.spelling import counted
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.readers import Skipped

@@ -12,7 +12,6 @@ from rag_nodes.cli.views.text import (
     Column,
     by_parser,
     configuration,
-    counted,
     facts,
     moment,
     near,
@@ -25,6 +24,7 @@ from rag_nodes.cli.views.text import (
     table,
 )
 from rag_nodes.core.errors import command
+from rag_nodes.core.spelling import counted
 from rag_nodes.operations.places import foreign_words
 from rag_nodes.operations.stored import engines_line
 

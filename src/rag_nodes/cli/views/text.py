@@ -89,12 +89,6 @@ def seconds(value: float | None) -> str:
     return f"{value * 1000:.0f} ms" if value < 1 else f"{value:.1f} s"
 
 
-def counted(number: int, thing: str) -> str:
-    """`1 page`, `1,200 pages`."""
-    more = "" if number == 1 else "es" if thing.endswith("s") else "s"
-    return f"{number:,} {thing}{more}"
-
-
 def facts(rows: Iterable[tuple[str, RenderableType]]) -> Table:
     """Labels and values below each other; what is "" is left out."""
     grid = Table.grid(padding=(0, 2))

@@ -8,12 +8,13 @@ from __future__ import annotations
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
+from rag_nodes.core.spelling import counted
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.effects import reading_of
 from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
-from rag_nodes.evaluation.wording import LEGEND, counted, ends, found_alike, points
+from rag_nodes.evaluation.wording import LEGEND, ends, found_alike, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

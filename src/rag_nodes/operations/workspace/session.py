@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from llama_index.core.llms import LLM
     from llama_index.core.schema import Document
 
-    from rag_nodes.core.metadata import PdfEngineName
     from rag_nodes.core.settings import Settings
     from rag_nodes.embedding import Progress
     from rag_nodes.evaluation.compare import Comparison
@@ -98,11 +97,6 @@ class Session:
     def documents(self) -> tuple[Document, ...]:
         """Documents that were read, in the order they were loaded."""
         return tuple(self._documents)
-
-    @property
-    def pdf_engine(self) -> PdfEngineName:
-        """PDF engine of the settings."""
-        return self._settings.pdf_engine
 
     @property
     def comparison(self) -> Comparison | None:

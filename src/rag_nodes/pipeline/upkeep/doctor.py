@@ -18,6 +18,7 @@ from rag_nodes.core.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.core.metadata import FILE_PATH, SOURCE
+from rag_nodes.core.spelling import counted
 from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.ledger import Ledger
 from rag_nodes.store import lack_of
@@ -144,7 +145,7 @@ def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trou
         remedy = "the next ingest into it makes it known"
         yield Trouble("ledger", name, what, remedy, is_wrong=False)
     elif ledger and (different := _different(ledger, name, stored)):
-        count = "1 document" if len(different) == 1 else f"{len(different):,} documents"
+        count = counted(len(different), "document")
         rest = f" and {len(different) - _SHOWN} more" if len(different) > _SHOWN else ""
         paths = [_path(store, ledger, name, key, stored.get(key, {})) for key in different[:_SHOWN]]
         yield Trouble(
