@@ -1,7 +1,6 @@
-"""Aliases that others made on a server, and those that a folder of an older release still has."""
+"""Aliases that others made on a server."""
 
 from contextlib import closing
-from pathlib import Path
 
 from qdrant_client import QdrantClient
 from qdrant_client.http import models as rest
@@ -41,15 +40,3 @@ def test_a_collection_on_a_server_is_read_by_its_alias(
         [hit] = store.search(ALIAS, Query(vector=X[:2], text="zebra", limit=5))
         assert hit.node.text == "new zebra"
         assert ALIAS not in {collection.name for collection in store.collections()}
-
-
-def test_a_folder_ignores_the_aliases_that_an_older_release_kept_in_it(
-    tmp_path: Path, collection: str, make_node: MakeNode
-) -> None:
-    with open_store(tmp_path) as store:
-        store.add(collection, [make_node("old zebra", X)])
-    for content in (f'{{"{ALIAS}": "{collection}"}}', "["):
-        (tmp_path / "aliases.json").write_text(content)
-        with open_store(tmp_path) as store:
-            assert store.resolved(ALIAS) == ALIAS
-            assert found(store, collection) == ["old zebra"]

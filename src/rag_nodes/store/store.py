@@ -240,7 +240,7 @@ class Store(Catalogue):
         return node.get_content(MetadataMode.EMBED)
 
     def ignored_vectors(self, collection: str) -> tuple[str, ...]:
-        """Names of the vectors beside those that are searched, as releases before this made them.
+        """Names of the vectors beside those that are searched, which another program keeps.
 
         Empty while the collection does not exist.
         """

@@ -125,21 +125,6 @@ def test_a_page_that_is_torn_where_nobody_reads_is_found_by_a_check(tmp_path: Pa
             ledger.check()
 
 
-def test_a_ledger_with_the_table_of_requests_of_before_is_read_and_written(
-    tmp_path: Path,
-) -> None:
-    place = tmp_path / "ledger.sqlite"
-    filled(place)
-    with closing(sqlite3.connect(place)) as other, other:
-        other.execute("CREATE TABLE requests (request TEXT PRIMARY KEY, facts TEXT NOT NULL)")
-        other.execute("INSERT INTO requests VALUES ('a', '{}')")
-
-    with Ledger(place) as ledger:
-        assert len(ledger.stored("one")) == 2000
-        ledger.forget_collection("one")
-        assert ledger.stored("one") == {}
-
-
 @pytest.mark.parametrize("version", [7, 99])
 def test_the_ledger_of_another_release_is_refused_and_stays_as_it_is(
     tmp_path: Path, version: int

@@ -176,8 +176,7 @@ def _read_about(folder: Path) -> tuple[str, Layout]:
     about = json.loads((folder / ABOUT).read_bytes())
     if about["sparse"] not in {SPARSE, None}:
         raise ValueError(f"its words are '{about['sparse']}', and this release ranks '{SPARSE}'")
-    ignored = tuple(map(str, about.get("named", ())))  # of an earlier release
-    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"], ignored)
+    layout = Layout(int(about["size"]), str(about["dense"]), about["sparse"])
     if not (folder / SHARD / CONFIG).is_file():
         raise FileNotFoundError(f"{SHARD}/{CONFIG} is lost")
     return str(about["name"]), layout
