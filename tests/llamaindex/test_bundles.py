@@ -14,7 +14,7 @@ from rag_nodes import (
     ingest_documents,
     open_store,
 )
-from rag_nodes.query.bundles import innermost
+from rag_nodes.query.responses import innermost
 
 TEXT = "The pump is red. Rinse the filter weekly. It stands in the hall."
 QUESTION = "Which filter?"

@@ -16,11 +16,10 @@ from llama_index.core.tools import ToolOutput
 
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.answering import NOTHING_ANSWERS, NOTHING_FOUND
-from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.follow_ups import Condensed, FollowUp, earlier_turns
 from rag_nodes.query.preparing import check_question
-from rag_nodes.query.responses import replaced, response_of
+from rag_nodes.query.responses import innermost, replaced, response_of
 from rag_nodes.query.types import Delta, Failed, Finished, Retrieved
 from rag_nodes.text.tokens import count_tokens
 

@@ -15,12 +15,16 @@ from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.models import settled
 from rag_nodes.query import tracing
 from rag_nodes.query.answering import Answering, answer_of, messages
-from rag_nodes.query.bundles import innermost
 from rag_nodes.query.indexes import chunks_of, embedding_of
 from rag_nodes.query.keywords import INSTEAD, options_with
 from rag_nodes.query.preparing import Clock, Prepared, check_question, given, prepared
 from rag_nodes.query.prompts import MODULE, NAMES, TEXT_QA, EnginePrompts, check_names
-from rag_nodes.query.responses import astreaming_response, response_of, streaming_response
+from rag_nodes.query.responses import (
+    astreaming_response,
+    innermost,
+    response_of,
+    streaming_response,
+)
 from rag_nodes.query.retriever import RagNodesRetriever
 from rag_nodes.query.types import Retrieved
 

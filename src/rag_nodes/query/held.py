@@ -15,7 +15,6 @@ from llama_index.core.schema import NodeRelationship, RelatedNodeInfo
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.query.gaps import gaps_of
-from rag_nodes.query.leads import leads_of_run
 from rag_nodes.query.locations import (
     document_of,
     headings_of,
@@ -25,6 +24,7 @@ from rag_nodes.query.locations import (
     span_of,
     tokens_of,
 )
+from rag_nodes.query.reading import leads_of_run
 from rag_nodes.text.edges import in_sentence
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.passages import Similarity, TextRun, joined_runs, largest_weight, shown_places

@@ -13,10 +13,9 @@ from llama_index.core.storage.docstore.types import BaseDocumentStore
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keywords import checks_keywords
-from rag_nodes.query.bundles import innermost
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.expansion import expanded, with_neighbours
-from rag_nodes.query.responses import replaced
+from rag_nodes.query.responses import innermost, replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.similarity import counted_in
 from rag_nodes.store import Hit

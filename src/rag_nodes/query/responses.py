@@ -1,8 +1,9 @@
-"""Hits and answers as LlamaIndex passes them on: nodes with each text once, and responses."""
+"""Questions, hits and answers as LlamaIndex passes them on, nodes with each text once."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.base.response.schema import (
@@ -10,7 +11,7 @@ from llama_index.core.base.response.schema import (
     Response,
     StreamingResponse,
 )
-from llama_index.core.schema import NodeWithScore, TextNode
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.query.locations import (
@@ -30,6 +31,28 @@ if TYPE_CHECKING:
     from collections.abc import AsyncGenerator, Generator, Iterable, Sequence
 
     from rag_nodes.query.types import Answer, Event
+
+
+def innermost(given: str | QueryBundle) -> QueryBundle:
+    """Return a bundle whose question is a text.
+
+    Components annotate a `QueryBundle` and pass on a text, or wrap a bundle again: a chat
+    engine that is asked a bundle calls its postprocessors with a bundle whose `query_str` is that
+    bundle.
+
+    Args:
+        given: a question in any of these forms.
+
+    Returns:
+        The innermost bundle, with its embedding, or one that an outer bundle has.
+    """
+    embedding = None
+    while isinstance(given, QueryBundle) and isinstance(given.query_str, QueryBundle):
+        embedding = embedding or given.embedding
+        given = given.query_str
+    if not isinstance(given, QueryBundle):
+        return QueryBundle(given)
+    return given if given.embedding else replace(given, embedding=embedding)
 
 
 def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:

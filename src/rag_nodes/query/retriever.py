@@ -17,7 +17,6 @@ from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.parsers import get_parser
-from rag_nodes.query.bundles import innermost
 from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
 from rag_nodes.query.keywords import INSTEAD, check_filters, options_with
@@ -26,7 +25,7 @@ from rag_nodes.query.missing_keys import check_keys
 from rag_nodes.query.options import CANDIDATES, QueryOptions
 from rag_nodes.query.preparing import QuestionVector, QuestionVectors
 from rag_nodes.query.reranking import in_order, reranked
-from rag_nodes.query.responses import fitting, replaced
+from rag_nodes.query.responses import fitting, innermost, replaced
 from rag_nodes.query.sentences import Sentences, with_places
 from rag_nodes.query.similarity import counted_by
 from rag_nodes.query.tracing import dispatcher, retrieving
