@@ -43,24 +43,13 @@ def leaks_collected() -> Callable[[], AbstractContextManager[None]]:
 
 
 @pytest.fixture(scope="session")
-def build(_gradio: None) -> Callable[..., gr.Blocks]:
-    """`build_app`; what Gradio leaks while it builds is collected here, not in another test."""
-    from rag_nodes.apps import build_app
-
-    def build(settings: Settings) -> gr.Blocks:
-        with collecting():
-            return build_app(settings)
-
-    return build
-
-
-@pytest.fixture(scope="session")
-def app(build: Callable[..., gr.Blocks]) -> Iterator[gr.Blocks]:
+def app(_gradio: None) -> Iterator[gr.Blocks]:
     """The app, served on a free port of the loopback interface to all tests, one after another."""
+    from rag_nodes.apps import build_app
     from rag_nodes.server.serve import launch_options
 
-    built = build(offline_settings())
     with collecting():
+        built = build_app(offline_settings())
         built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
     yield built
     with collecting():

@@ -2,16 +2,13 @@
 
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 
 import gradio as gr
 import pytest
 from browser_page import watched
-from fixtures_app import collecting
-from openai_server import OpenAIServer
 from playwright.sync_api import Browser, Page
-from pydantic import SecretStr
 from visits import DIARY, Visitor, visiting, written
 
 from rag_nodes.core.settings import Settings
@@ -48,22 +45,6 @@ def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
     with visiting(settings) as visitor:
         visitor.load(written(tmp_path / "diary.md", DIARY))
         yield visitor
-
-
-@pytest.fixture(scope="session")
-def online(
-    build: Callable[..., gr.Blocks], _running_openai_server: OpenAIServer
-) -> Iterator[gr.Blocks]:
-    """An app, served to all tests, whose models are those of `openai_server`."""
-    from rag_nodes.server.serve import launch_options
-
-    base, key = _running_openai_server.base, SecretStr("any")
-    built = build(Settings(embedding="openai", llm="openai", api_key=key, api_base=base))
-    with collecting():
-        built.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    yield built
-    with collecting():
-        built.close()
 
 
 @pytest.fixture(scope="module")
