@@ -37,7 +37,7 @@ from rag_nodes.store import open_store
 
 SERVED = [
     *(
-        (model_for(operation.request, "rest"), model_for(operation.reply, "rest"))
+        (model_for(operation.request), model_for(operation.reply))
         for operation in OPERATIONS
         if "rest" in operation.surfaces
     ),
@@ -181,7 +181,7 @@ def test_a_field_of_another_surface_is_no_field() -> None:
     (chunk,) = (operation for operation in OPERATIONS if operation.name == "chunk")
     request = chunk.request
     assert Only(("cli",)) in request.model_fields["file"].metadata
-    assert request.model_fields.keys() - model_for(request, "rest").model_fields.keys() == {
+    assert request.model_fields.keys() - model_for(request).model_fields.keys() == {
         "file",
         "full",
     }
@@ -289,9 +289,9 @@ def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
     long = {"question": "Why? " * 2000}
     assert AskRequest.model_validate(long)
     with pytest.raises(ValidationError, match="4000 characters"):
-        model_for(AskRequest, "rest").model_validate(long)
+        model_for(AskRequest).model_validate(long)
     with pytest.raises(ValidationError, match="Extra inputs are not permitted"):
-        model_for(ChunkRequest, "rest").model_validate({"file": "/etc/passwd"})
+        model_for(ChunkRequest).model_validate({"file": "/etc/passwd"})
 
 
 def test_a_result_is_reported_by_its_fields_and_times_in_utc() -> None:

@@ -154,13 +154,13 @@ def test_a_file_that_is_no_table_is_refused(tmp_path: Path) -> None:
 def test_typed_keys_have_values_of_their_kind() -> None:
     texts = ["a=1", "b=1.5", "c=true", "d=x|2", 'e="5"', "f = a=b", "g=007"]
     values = {"a": 1, "b": 1.5, "c": True, "d": ["x", 2], "e": "5", "f": "a=b", "g": "007"}
-    assert typed_metadata(texts, "--set") == values
+    assert typed_metadata(texts) == values
 
 
 @pytest.mark.parametrize("text", ["a", "a=", "a=|", "=1", "title=x", "a|b=1"])
 def test_typed_keys_that_make_no_sense_are_refused(text: str) -> None:
     with pytest.raises(ConfigurationError, match="--set"):
-        typed_metadata([text], "--set")
+        typed_metadata([text])
 
 
 def test_keys_and_values_given_in_python_are_checked() -> None:
@@ -184,7 +184,7 @@ def test_no_key_that_nodes_have_of_ours_is_an_own_key() -> None:
     assert {metadata.TABLE, metadata.BREADCRUMB, metadata.TITLE} <= ours
     assert [key for key in ours if is_own_key(key)] == []
     with pytest.raises(ConfigurationError, match="uses the key 'Table' itself"):
-        typed_metadata(["Table=5"], "--set")
+        typed_metadata(["Table=5"])
 
 
 def document() -> Document:

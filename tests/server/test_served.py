@@ -160,5 +160,5 @@ def test_an_integer_may_be_written_as_json_writes_one() -> None:
 @every_served
 def test_nothing_is_described_that_only_a_terminal_takes(operation: Operation) -> None:
     for model in (operation.request, operation.reply):
-        said = json.dumps(model_for(model, "rest").model_json_schema())
+        said = json.dumps(model_for(model).model_json_schema())
         assert re.findall(r".{40}(?:--[a-z]|epeatable|rag-nodes |=[a-z]+\.pdf).{40}", said) == []

@@ -187,8 +187,8 @@ def typed_value(text: str, where: str) -> Value:
     return value
 
 
-def typed_metadata(texts: Iterable[str], where: str) -> dict[str, Value]:
-    """Return own keys and values as they are typed, each KEY=VALUE.
+def typed_metadata(texts: Iterable[str]) -> dict[str, Value]:
+    """Return own keys and values as they are typed behind --set, each KEY=VALUE.
 
     Raises:
         ConfigurationError: a text is written otherwise, a key is one of ours or given twice.
@@ -197,11 +197,11 @@ def typed_metadata(texts: Iterable[str], where: str) -> dict[str, Value]:
     for text in texts:
         name, equals, value = text.partition("=")
         if not equals:
-            raise ConfigurationError(f"{where} {_shown(text)}: write KEY=VALUE, as dept=hr")
-        key = check_key(name, where)
+            raise ConfigurationError(f"--set {_shown(text)}: write KEY=VALUE, as dept=hr")
+        key = check_key(name, "--set")
         if key in values:
-            raise ConfigurationError(f"{where}: {key} is given twice; write a list as {key}=a|b")
-        values[key] = typed_value(value, f"{where} {key}")
+            raise ConfigurationError(f"--set: {key} is given twice; write a list as {key}=a|b")
+        values[key] = typed_value(value, f"--set {key}")
     return values
 
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 DRAWS = 10_000
 """Random sign flips of a test."""
+_LEVEL = 0.95
+"""Joint confidence level of all intervals."""
 _BLOCK_FLIPS = 1_000
 """Flips held in memory at a time: 1,000 over 2,000 questions take 16 MB."""
 _EXACT_UNITS = 13
@@ -78,13 +80,12 @@ class SignFlips:
         pairs: indices of the two rows of each difference, left and right.
         units: unit of each question whose signs are flipped together, such as its document; None
             flips each question for itself.
-        level: joint confidence level of all intervals.
         draws: random flips; with at most 13 units, every pattern of signs is tried instead.
         seed: random seed.
         widest: largest absolute difference that is possible.
 
     Attributes:
-        critical_value: standardized difference that 5 % (1 - `level`) of all flips exceed.
+        critical_value: standardized difference that 5 % of all flips exceed.
         intervals: left minus right of each pair, with its simultaneous confidence interval.
         errors: standard error of each difference.
         effective: number of units of equal size that carry as much information as these.
@@ -98,7 +99,6 @@ class SignFlips:
         pairs: Sequence[tuple[int, int]],
         units: Sequence[Hashable] | None = None,
         *,
-        level: float = 0.95,
         draws: int = DRAWS,
         seed: int = 0,
         widest: float = 1.0,
@@ -111,12 +111,12 @@ class SignFlips:
         pseudo = float(squares.mean()) if squares.size else 1.0
         gaps = sums[:, self._left] - sums[:, self._right]
         square = (gaps**2).sum(0)
-        critical = self._critical_value(sums, square, level, draws, seed)
+        critical = self._critical_value(sums, square, draws, seed)
         self.critical_value = max(_MIN_CRITICAL_VALUE, critical)
         self.errors = [float(error) for error in np.sqrt(square + 2 * pseudo) / (len(values) + 2)]
         self.effective = len(values) ** 2 / float(sizes @ sizes)
         self.intervals, informed = self._intervals(sizes, gaps, square, pseudo, widest)
-        self.can_show = informed and 2.0 ** (1 - len(sizes)) <= 1 - level
+        self.can_show = informed and 2.0 ** (1 - len(sizes)) <= 1 - _LEVEL
 
     def needed(self, error: float, difference: float) -> int:
         """Return the units of equal size that show a difference with a power of 80 %.
@@ -128,9 +128,7 @@ class SignFlips:
         times = ((self.critical_value + _POWER_QUANTILE) * error / difference) ** 2
         return max(_MIN_UNITS, ceil(self.effective * times))
 
-    def _critical_value(
-        self, sums: Floats, square: Floats, level: float, draws: int, seed: int
-    ) -> float:
+    def _critical_value(self, sums: Floats, square: Floats, draws: int, seed: int) -> float:
         if not len(self._left):
             return 0.0
         scale = np.where(square > 0, np.sqrt(square), np.inf)
@@ -139,7 +137,7 @@ class SignFlips:
             flipped = signs @ sums
             standardized = np.abs(flipped[:, self._left] - flipped[:, self._right]) / scale
             largest.append(standardized.max(1))
-        return float(np.quantile(np.concatenate(largest), level, method="higher")) * _TIE_FACTOR
+        return float(np.quantile(np.concatenate(largest), _LEVEL, method="higher")) * _TIE_FACTOR
 
     def _intervals(
         self, sizes: Floats, gaps: Floats, square: Floats, pseudo: float, widest: float

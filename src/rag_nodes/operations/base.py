@@ -188,8 +188,8 @@ def panel_of(request: type[Request], name: str) -> str:
 
 
 @lru_cache(maxsize=256)
-def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
-    """Return a request or reply as a served surface has it: bounded, without fields of others.
+def model_for(model: type[BaseModel]) -> type[BaseModel]:
+    """Return a request or reply as REST has it: bounded, without fields of others.
 
     Validators that look at several fields are those of `model` itself: make that of what was taken,
     `request = kind.model_validate(taken.model_dump(exclude_unset=True))`, before any work begins.
@@ -197,7 +197,7 @@ def model_for(model: type[BaseModel], surface: Surface) -> type[BaseModel]:
     shown: dict[str, Any] = {}
     left_out = Flag | Only | VisitorBounds | Typed
     for name, field in model.model_fields.items():
-        if not has(field, surface):
+        if not has(field, "rest"):
             continue
         # Before validators, which come before what is taken is bounded.
         bounds = [mark.constraint for mark in field.metadata if isinstance(mark, VisitorBounds)]

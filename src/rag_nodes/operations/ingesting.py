@@ -170,7 +170,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     from rag_nodes.pipeline import FileMetadata
     from rag_nodes.readers import Exclusion
 
-    own = FileMetadata(typed_metadata(request.assigned, "--set"), request.metadata)
+    own = FileMetadata(typed_metadata(request.assigned), request.metadata)
     # Refused, if at all, before models are loaded.
     Exclusion(run.settings.exclude)
     limits = run.limits()

@@ -85,7 +85,7 @@ class RagNodesChat(BaseChatEngine):
         memory_tokens: int = 2000,
         chat_history: Sequence[ChatMessage] = (),
     ) -> None:
-        check_whole("memory_tokens", memory_tokens, minimum=1)
+        check_whole("memory_tokens", memory_tokens)
         self.engine = engine
         self.memory_tokens = memory_tokens
         self._turns: list[_Turn] = []

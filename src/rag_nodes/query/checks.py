@@ -14,8 +14,8 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.spelling import quoted
 
 
-def check_whole(name: str, value: object, *, minimum: int) -> None:
-    """A whole number from `minimum` up, or None.
+def check_whole(name: str, value: object) -> None:
+    """A whole number from 1 up, or None.
 
     Raises:
         ConfigurationError: it is neither.
@@ -24,8 +24,8 @@ def check_whole(name: str, value: object, *, minimum: int) -> None:
         return
     if not isinstance(value, Integral) or isinstance(value, bool):
         raise ConfigurationError(f"{name} must be a whole number, not {quoted(value)}")
-    if int(value) < minimum:
-        raise ConfigurationError(f"{name} must be at least {minimum}, not {value}")
+    if int(value) < 1:
+        raise ConfigurationError(f"{name} must be at least 1, not {value}")
 
 
 def check_number(name: str, value: object, *, minimum: float, maximum: float | None = None) -> None:

@@ -234,7 +234,7 @@ class QueryOptions:
     def __post_init__(self) -> None:
         """Refuse what cannot work before anything is asked."""
         for name in ("budget", "top_k", "context_window"):
-            check_whole(name, getattr(self, name), minimum=1)
+            check_whole(name, getattr(self, name))
         check_number("similarity_cutoff", self.similarity_cutoff, minimum=-1, maximum=1)
         check_number("step_factor", self.step_factor, minimum=1)
         check_number("cache_ttl_hours", self.cache_ttl_hours, minimum=0)

@@ -68,7 +68,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
     _has_warned: bool = PrivateAttr(default=False)
 
     def __init__(self, budget: int = 1000, store: Any = None) -> None:
-        check_whole("budget", budget, minimum=1)
+        check_whole("budget", budget)
         if store is not None and not hasattr(store, "get_nodes"):
             raise ConfigurationError(
                 f"{type(store).__name__} cannot return nodes by id; pass a vector store or "

@@ -160,12 +160,12 @@ def _add_operation(router: APIRouter, operation: Operation, served: ServedOperat
         asked = request_of(operation, await request.json())
         return await _answered(served, operation, asked, request, x_session)
 
-    done.__annotations__["body"] = model_for(operation.request, "rest")
+    done.__annotations__["body"] = model_for(operation.request)
     done.__annotations__["x_session"] = SessionId
     done.__annotations__["request"] = Request
     router.post(
         f"/{operation.name}",
-        response_model=model_for(operation.reply, "rest"),
+        response_model=model_for(operation.reply),
         responses={200: _STREAMED},
         operation_id=operation.name,
         tags=["operations"],

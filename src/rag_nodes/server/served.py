@@ -133,7 +133,7 @@ def request_of(operation: Operation, given: Mapping[str, Any]) -> Request:
     """
     try:
         whole = json.loads(json.dumps(given), parse_float=_whole)
-        model = model_for(operation.request, "rest")
+        model = model_for(operation.request)
         taken = model.model_validate_json(json.dumps(whole), strict=True)
         return operation.request.model_validate(taken.model_dump(exclude_unset=True))
     except ValidationError as error:
@@ -149,7 +149,7 @@ def _whole(written: str) -> float:
 
 def seen(operation: Operation, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a visitor may see of a result: the fields of its reply, no server path."""
-    found = model_for(operation.reply, "rest").model_validate(data).model_dump(mode="json")
+    found = model_for(operation.reply).model_validate(data).model_dump(mode="json")
     cleaned: dict[str, Any] = clean(found)
     return cleaned
 

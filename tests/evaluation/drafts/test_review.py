@@ -3,7 +3,9 @@
 import numpy as np
 from llama_index.core.schema import Document
 
-from rag_nodes.evaluation.drafts.review import LEAST_WINS, resized, told
+from rag_nodes.evaluation.dataset import Question
+from rag_nodes.evaluation.drafts.review import LEAST_WINS, as_long, told
+from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.sign_flips import SignFlips
 from rag_nodes.text.spans import Span
 
@@ -15,17 +17,18 @@ TEXT = "\n\n".join(
 DOCUMENT = Document(text=TEXT, id_="one")
 
 
-def test_an_answer_grows_to_its_paragraph_and_section_and_shrinks_to_its_sentence() -> None:
+def test_a_sentence_grows_to_its_paragraph_and_section_and_no_further() -> None:
     start = TEXT.index("The first thing of part 2")
     sentence = Span(start, TEXT.index(" A second", start))
-    paragraph = resized(DOCUMENT, sentence, 1)
-    section = resized(DOCUMENT, paragraph, 1)
-    assert paragraph.of(TEXT).endswith("follows it.")
-    assert section.of(TEXT).endswith("of its own in part 2.")
-    assert resized(DOCUMENT, section, 1) == section
-    assert resized(DOCUMENT, section, -1) == paragraph
-    assert resized(DOCUMENT, paragraph, -1) == sentence
-    assert resized(DOCUMENT, sentence, -1) == sentence
+    question = Question("two", "What is the first thing?", ((Passage("one", sentence),),))
+
+    def answer(characters: int) -> str:
+        ((passage,),) = as_long(question, {"one": DOCUMENT}, characters).gold
+        return passage.span.of(TEXT)
+
+    assert answer(sentence.length) == sentence.of(TEXT)
+    assert answer(80).endswith("A second follows it.")
+    assert answer(10_000).endswith("of its own in part 2.")
 
 
 def test_the_card_says_no_more_than_the_test_of_a_report_would_show() -> None:

@@ -17,55 +17,44 @@ if TYPE_CHECKING:
     from llama_index.core.schema import Document
 
     from rag_nodes.evaluation.dataset import Question
-    from rag_nodes.text.spans import Span
+    from rag_nodes.evaluation.metrics import Passage
 
 LEAST_WINS = 6
 """Smallest number of questions for which that many wins and no loss are significant (p < 0.05)."""
 _TOLD_AFTER = (10, 20, 50)
 
 
-def lengthened(question: Question, documents: Mapping[str, Document], step: int) -> Question:
-    """A question whose answers are a step longer (1) or shorter (-1); see `resized`.
-
-    Those of several passages stay. `documents` are by id.
-    """
-    gold = dict.fromkeys(
-        tuple(
-            passage._replace(span=resized(documents[passage.document], passage.span, step))
-            if len(answer) == 1 else passage
-            for passage in answer
-        )
-        for answer in question.gold
-    )  # fmt: skip
-    return replace(question, gold=tuple(gold))
-
-
 def as_long(question: Question, documents: Mapping[str, Document], characters: int) -> Question:
-    """A draft whose answer comes nearest to so many characters; see `lengthened`."""
+    """A draft whose answer comes nearest to so many characters."""
 
     def off(question: Question) -> int:
         return abs(question.gold[0][0].span.length - characters)
 
-    longer = lengthened(question, documents, 1)
+    longer = _lengthened(question, documents)
     while off(longer) < off(question):
-        question, longer = longer, lengthened(longer, documents, 1)
+        question, longer = longer, _lengthened(longer, documents)
     return question
 
 
-def resized(document: Document, span: Span, step: int) -> Span:
-    """An answer longer (1) or shorter (-1): a sentence, the paragraph or list, the whole section.
+def _lengthened(question: Question, documents: Mapping[str, Document]) -> Question:
+    """A question whose answers are a step longer, except those of several passages.
 
-    What is shorter begins where it begins; the same where there is nothing longer or shorter.
+    Longer is a sentence, the paragraph or list, the whole section; the same where nothing is.
+    `documents` are by id.
     """
-    page, text = Page(document), SentenceText(document.text)
-    sizes = {text.spans[text.at(span.start)], page.block_at(span.start)}
-    sizes |= {
-        section.body
-        for section in page.sections
-        if section.body.start <= span.start < section.body.end
-    }
-    other = [size for size in sizes if (size.length - span.length) * step > 0]
-    return min(other, key=lambda span: span.length * step, default=span)
+
+    def longer(passage: Passage) -> Passage:
+        span, document = passage.span, documents[passage.document]
+        page, text = Page(document), SentenceText(document.text)
+        around = [text.spans[text.at(span.start)], page.block_at(span.start)]
+        around += [body for _, body in page.sections if body.start <= span.start < body.end]
+        sizes = [size for size in around if size.length > span.length]
+        return passage._replace(span=min(sizes, key=lambda size: size.length, default=span))
+
+    gold = dict.fromkeys(
+        (longer(answer[0]),) if len(answer) == 1 else answer for answer in question.gold
+    )
+    return replace(question, gold=tuple(gold))
 
 
 def following(questions: Sequence[Question], position: int) -> str:
