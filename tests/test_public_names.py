@@ -2,15 +2,18 @@
 
 import ast
 import json
+import pydoc
 import re
 import subprocess
 import sys
 import tomllib
 from collections import defaultdict
+from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
-from inspect import isclass, signature
+from inspect import isclass, isfunction, signature
 from pathlib import Path
+from typing import Any
 
 import pytest
 from llama_index.core.base.base_query_engine import BaseQueryEngine
@@ -32,7 +35,7 @@ from rag_nodes import (
     ServerOptions,
 )
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.evaluation import StoredCollection
+from rag_nodes.evaluation import StoredCollection, recommend
 from rag_nodes.parsers import PRESETS
 from rag_nodes.readers import Limits
 
@@ -130,6 +133,53 @@ def test_a_misspelt_keyword_is_answered_with_the_closest_one(
 ) -> None:
     with pytest.raises(ConfigurationError, match=rf"{typed}.*; did you mean {meant}\?"):
         public(**{typed: 1})
+
+
+def documented_functions() -> dict[str, Any]:
+    """All functions that `rag_nodes` or the reference of the API names."""
+    pages = sorted((ROOT / "docs/reference/api").glob("*.md"))
+    texts = "".join(page.read_text(encoding="utf-8") for page in pages)
+    names = {f"rag_nodes.{name}" for name in rag_nodes.__all__}
+    names |= set(re.findall(r"^::: (rag_nodes\.[\w.]+)", texts, re.MULTILINE))
+    values = {name: pydoc.locate(name) for name in sorted(names)}
+    return {name: value for name, value in values.items() if isfunction(value)}
+
+
+PASSING_ON = {"rag_nodes.aingest", "rag_nodes.aingest_documents", "rag_nodes.ask",
+              "rag_nodes.get_parser", "rag_nodes.load_parser"}  # fmt: skip
+"""Functions with no option but those of another, which refuses what it does not know."""
+
+
+@pytest.mark.parametrize("name", sorted(documented_functions().keys() - PASSING_ON))
+def test_a_misspelt_keyword_of_a_function_is_answered_with_the_closest_one(name: str) -> None:
+    function = documented_functions()[name]
+    meant = next(iter(signature(function).parameters))
+    with pytest.raises(ConfigurationError, match=rf"'{meant}x'; did you mean {meant}\?"):
+        function(**{f"{meant}x": 1})
+
+
+@pytest.mark.parametrize(
+    ("function", "given", "typed", "meant"),
+    [
+        (rag_nodes.aingest, {"paths": [], "parsers": {}, "store": None}, "limit", "limits"),
+        (rag_nodes.ask, {"question": "Who?", "store": None}, "option", "options"),
+        (rag_nodes.get_parser, {"name": "fixed"}, "chunk_sze", "chunk_size"),
+        (rag_nodes.launch, {}, "prot", "port"),
+        (rag_nodes.launch, {}, "document", "documents"),
+        (recommend, {}, "parser", "parsers"),
+        (recommend, {}, "cach", "cache"),
+    ],
+)
+async def test_keywords_that_a_function_passes_on_are_proposed_beside_its_own(
+    function: Callable[..., Any], given: dict[str, Any], typed: str, meant: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=rf"'{typed}'; did you mean {meant}\?"):
+        await function(**given, **{typed: 1})
+
+
+def test_a_checked_function_shows_its_own_signature() -> None:
+    assert list(signature(rag_nodes.read).parameters)[:2] == ["path", "limits"]
+    assert "isolate: 'bool' = True" in pydoc.plain(pydoc.render_doc(rag_nodes.read))
 
 
 def test_classes_declared_for_llama_hub_exist() -> None:

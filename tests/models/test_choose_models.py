@@ -248,11 +248,11 @@ def test_a_key_among_the_options_is_shown_nowhere(
     embedding: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refused = '"letters": ""' if embedding == EMBEDDING else '"timeout": "soon"'
-    given = f'{{{refused}, "api_key": "{KEY}", "more": {{"access_token": "{KEY}"}}}}'
+    given = f'{{{refused}, "api_key": "{KEY}", "additional_kwargs": {{"access_token": "{KEY}"}}}}'
     monkeypatch.setenv("RAG_NODES_EMBEDDING_OPTIONS", given)
     settings = Settings(embedding=embedding, api_key=KEY)
     masked = settings.masked()["embedding_options"]
-    assert (masked["api_key"], masked["more"]) == ("****", {"access_token": "****"})
+    assert (masked["api_key"], masked["additional_kwargs"]) == ("****", {"access_token": "****"})
     assert KEY not in f"{settings!r} {settings}"
     with pytest.raises(RagNodesError, match="Embedding cannot be made") as caught:
         choose_models(settings)

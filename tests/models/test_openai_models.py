@@ -10,6 +10,7 @@ import time
 import traceback
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from inspect import signature
 from typing import Any
 
 import openai_server as faults
@@ -17,6 +18,8 @@ import pytest
 from fake_time import FakeTime
 from llama_index.core.llms import ChatMessage
 from llama_index.core.tools import FunctionTool
+from llama_index.embeddings.openai import OpenAIEmbedding
+from llama_index.llms.openai_like import OpenAILike
 from openai import _base_client
 from openai_server import Fault, OpenAIServer
 from pydantic import BaseModel, SecretStr
@@ -273,6 +276,31 @@ def test_tools_of_llama_index_are_offered_and_called(
     (call,) = llm.get_tool_calls_from_response(llm.chat_with_tools([tool], "How much?"))
     assert (call.tool_name, call.tool_kwargs) == ("Reading", {"litres": 9})
     assert openai_server.asked("completions")[0]["tools"][0]["function"]["name"] == "Reading"
+
+
+@pytest.mark.parametrize(
+    ("model", "typed", "meant"),
+    [
+        (OpenAIServerLLM, "temprature", "temperature"),
+        (OpenAIServerLLM, "reasoning_efort", "reasoning_effort"),
+        (OpenAIServerEmbedding, "model_nam", "model_name"),
+        (OpenAIServerEmbedding, "dimension", "dimensions"),
+    ],
+)
+def test_an_unknown_keyword_is_refused_and_not_ignored(model: type, typed: str, meant: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf"'{typed}'; did you mean {meant}\?"):
+        model(**{typed: 1})
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs"), [(OpenAIServerLLM, OpenAILike), (OpenAIServerEmbedding, OpenAIEmbedding)]
+)
+def test_every_option_of_the_class_of_llama_index_is_accepted(ours: type, theirs: type) -> None:
+    constructors = [vars(base)["__init__"] for base in theirs.__mro__ if "__init__" in vars(base)]
+    options = {*theirs.model_fields, *signature(constructors[0]).parameters}
+    given = dict.fromkeys(options - {"self", "kwargs"})
+    with pytest.raises(ConfigurationError, match="unknown option 'unheard_of'"):  # no earlier one
+        ours(**given, unheard_of=1)
 
 
 # --- faults -------------------------------------------------------------------------------------

@@ -18,6 +18,7 @@ from rag_nodes.apps.panes.top import contexts
 from rag_nodes.apps.theme import style_sheet
 from rag_nodes.apps.visitors.columns import offer_of
 from rag_nodes.apps.visitors.session import sessions_of
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.settings import Settings
 from rag_nodes.core.several import several
 from rag_nodes.operations.fields import MOST_QUESTION
@@ -44,6 +45,7 @@ _EXAMPLE = (
 """The document for visitors who have none at hand: in the installed package, and in a checkout."""
 
 
+@checks_keywords
 def build_app(
     settings: Settings | None = None,
     *,

@@ -1,4 +1,4 @@
-"""Misspelt keywords of constructors, refused with the name that was probably meant."""
+"""Misspelt keywords of functions and constructors, refused with the name that was meant."""
 
 from __future__ import annotations
 
@@ -11,41 +11,68 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.spelling import did_you_mean
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
-_Class = TypeVar("_Class", bound=type)
+_Checked = TypeVar("_Checked", bound="Callable[..., Any]")
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
-def checks_keywords(cls: _Class, *, instead: Mapping[str, str] = MappingProxyType({})) -> _Class:
-    """Make the constructor of a class refuse keywords that it does not know.
+def checks_keywords(
+    checked: _Checked, *, rest: str = "", instead: Mapping[str, str] = MappingProxyType({})
+) -> _Checked:
+    """Make a function, or the constructor of a class, refuse keywords that it does not know.
 
     Python raises a bare TypeError for them, and pydantic ignores them or raises an error of its
     own.
 
     Args:
-        cls: the class, also one of pydantic; it is changed in place.
+        checked: the function, or the class, also one of pydantic; a class is changed in place.
+        rest: name of the function in the same module that takes the keywords that are left.
         instead: what to write here, by names that other packages use.
 
     Examples:
-        >>> from rag_nodes import QueryOptions
+        >>> from rag_nodes import QueryOptions, read_all
         >>> QueryOptions(fussion="rank")  # doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE
         Traceback (most recent call last):
         rag_nodes.core.errors.ConfigurationError: QueryOptions: unknown option 'fussion'; did you
         mean fusion? QueryOptions takes: budget, top_k, granularity, mode, fusion, ...
+        >>> read_all("docs", limit=None)  # doctest: +ELLIPSIS, +NORMALIZE_WHITESPACE
+        Traceback (most recent call last):
+        rag_nodes.core.errors.ConfigurationError: read_all: unknown option 'limit'; did you mean
+        limits? read_all takes: ...
     """
-    construct = cls.__init__  # type: ignore[misc] # the class's own, of no instance
 
-    @wraps(construct)
-    def checked(self: object, /, *args: Any, **options: Any) -> None:
-        known = _keywords(type(self), cls)  # type: ignore[arg-type] # classes are hashable
+    def check(options: Mapping[str, Any], known: Sequence[str]) -> None:
         for name in (name for name in options if name not in known):
-            remedy = f"use {instead[name]}" if name in instead else _remedy(name, cls, known)
-            raise ConfigurationError(f"{cls.__name__}: unknown option '{name}'; {remedy}")
-        construct(self, *args, **options)
+            owner = checked.__name__
+            remedy = f"use {instead[name]}" if name in instead else _remedy(name, owner, known)
+            raise ConfigurationError(f"{owner}: unknown option '{name}'; {remedy}")
 
-    cls.__init__ = checked  # type: ignore[misc] # the same for every caller
-    return cls
+    if isinstance(checked, type):
+        construct = checked.__init__  # type: ignore[misc] # the class's own, of no instance
+
+        @wraps(construct)
+        def constructor(self: object, /, *args: Any, **options: Any) -> None:
+            known = _keywords(type(self), checked)  # type: ignore[arg-type] # classes are hashable
+            check(options, known)
+            construct(self, *args, **options)
+
+        checked.__init__ = constructor  # type: ignore[misc] # the same for every caller
+        return checked
+
+    @wraps(checked)
+    def function(*args: Any, **options: Any) -> Any:
+        further = _named_in(checked.__globals__[rest]) if rest else ()
+        check(options, (*_named_in(checked), *further))
+        return checked(*args, **options)
+
+    return function  # type: ignore[return-value] # it takes and returns the same
+
+
+@cache
+def _named_in(function: Callable[..., Any]) -> tuple[str, ...]:
+    parameters = inspect.signature(function).parameters.values()
+    return tuple(each.name for each in parameters if each.kind in _BY_NAME)
 
 
 @cache
@@ -59,10 +86,10 @@ def _keywords(owner: type, cls: type) -> tuple[str, ...]:
         known |= dict.fromkeys(each.name for each in parameters if each.kind in _BY_NAME)
         if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in parameters}:
             return tuple(known)
-    return (*known, *getattr(owner, "model_fields", ()))
+    return tuple(known | dict.fromkeys(getattr(owner, "model_fields", ())))
 
 
-def _remedy(name: str, cls: type, known: tuple[str, ...]) -> str:
-    everything = f"{cls.__name__} takes: {', '.join(known)}"
+def _remedy(name: str, owner: str, known: Sequence[str]) -> str:
+    everything = f"{owner} takes: {', '.join(known)}"
     closest = did_you_mean(name, known, "")
     return f"{closest} {everything}" if closest.endswith("?") else everything

@@ -15,6 +15,7 @@ from llama_index.core.ingestion import DocstoreStrategy
 from llama_index.core.schema import BaseNode, Document, TransformComponent
 from pydantic import Field
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import FILE_NAME, SOURCE, SOURCE_HASH, TOKEN_COUNT
 from rag_nodes.core.several import several
 from rag_nodes.embedding import EmbeddingGuard, UserTransformations, embedded_as, identity_of
@@ -77,6 +78,7 @@ def lacks_vector(node: BaseNode) -> bool:
     return node.embedding is None and is_leaf(node)
 
 
+@checks_keywords
 def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with defaults
     preset: object,
     *,

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from contextlib import ExitStack
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.assembly import assemble
 from rag_nodes.evaluation.columns import Searched, Variant, placed_in, typed, variants_of
@@ -44,6 +46,7 @@ _QUERY = (
 """Options of a search that a decision names."""
 
 
+@checks_keywords
 def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     dataset: Dataset,
     columns: Mapping[str, object],
@@ -142,6 +145,7 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
     )
 
 
+@partial(checks_keywords, rest="evaluate")
 def recommend(
     dataset: Dataset,
     parsers: Mapping[str, object] | None = None,

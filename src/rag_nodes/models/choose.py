@@ -132,6 +132,7 @@ class Models:
         )
 
 
+@checks_keywords
 def choose_models(settings: Settings) -> Models:
     """The models that the settings name; `auto` is openai with a key and offline without.
 
@@ -149,6 +150,7 @@ def choose_models(settings: Settings) -> Models:
     return replace(models, prompt=settings.prompt, system_prompt=settings.system_prompt)
 
 
+@checks_keywords
 def get_embedding(name: str) -> BaseEmbedding:
     """The embedding model of that name, configured by the environment.
 

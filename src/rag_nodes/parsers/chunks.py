@@ -38,6 +38,7 @@ class EnrichedChunk:
     embedding: tuple[float, ...] | None = field(default=None, repr=False, hash=False)
 
 
+@checks_keywords
 def to_chunks(nodes: Iterable[BaseNode]) -> list[EnrichedChunk]:
     """Nodes of any parser as chunks, one each, in their order.
 

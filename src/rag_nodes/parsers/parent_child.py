@@ -19,6 +19,7 @@ from llama_index.core.schema import (
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.presets import get_parser
@@ -160,6 +161,7 @@ class ParentChildNodeParser(SpanNodeParser):
         return [node for level in levels for node in level]
 
 
+@checks_keywords
 def leaf_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
     """The nodes without children, in order: those to embed. Nodes of any other parser all are."""
     return [node for node in nodes if isinstance(node, TextNode) and is_leaf(node)]

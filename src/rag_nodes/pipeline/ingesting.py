@@ -14,6 +14,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.pipeline.assigned import FileMetadata
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 
+@checks_keywords
 def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
     paths: str | Path | Iterable[str | Path],
     parsers: Mapping[str, object],
@@ -202,6 +204,7 @@ async def aingest_documents(
     return await asyncio.to_thread(ingest_documents, documents, parsers, store, **options)
 
 
+@checks_keywords
 def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with defaults
     documents: Document | Iterable[Document],
     parsers: Mapping[str, object],
@@ -253,6 +256,7 @@ def ingest_documents(  # noqa: PLR0913 - options of one call, all but three with
         return run.execute(DueFile(at, document=document) for at, document in enumerate(given))
 
 
+@checks_keywords
 def ingest_from_store(  # noqa: PLR0913 - options of one call, all but two with defaults
     parsers: Mapping[str, object],
     store: Store,

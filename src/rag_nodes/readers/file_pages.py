@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from uuid import NAMESPACE_URL, UUID, uuid5
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import (
     BLANK_PAGES,
     FILE_PATH,
@@ -152,6 +153,7 @@ def _path_of_page(document: Document) -> str | None:
     return str(path) if path and label else None
 
 
+@checks_keywords
 def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n") -> Document:
     """Make one document of the documents that a reader made of the pages of a file.
 

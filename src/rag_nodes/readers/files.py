@@ -19,6 +19,7 @@ from rag_nodes.core.errors import (
     ReadError,
     UnsupportedFileError,
 )
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.readers.base import Limits, Reading, build_document
 from rag_nodes.readers.exclude import Exclusion
@@ -65,6 +66,7 @@ class ReadResult:
     seconds: float
 
 
+@checks_keywords
 def read(
     path: str | Path,
     *,
@@ -142,6 +144,7 @@ def readings(
             yield from pool.read(path, limits, started=started)
 
 
+@checks_keywords
 def read_all(
     paths: str | Path | Iterable[str | Path],
     *,

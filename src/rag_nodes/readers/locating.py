@@ -19,6 +19,7 @@ from rag_nodes.core.errors import (
     PageMissingError,
     UnsupportedFileError,
 )
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.readers.files import checked_size, with_engine
 from rag_nodes.readers.isolation import pool
 from rag_nodes.readers.kinds import typed_errors
@@ -42,6 +43,7 @@ NEAR = 30
 """Pages behind a number, and from the first, that may be the one on which the number is printed."""
 
 
+@checks_keywords
 def locate(
     path: str | Path,
     page: int,

@@ -16,6 +16,7 @@ from rag_nodes.core.errors import (
     ConfigurationError,
     FileMissingError,
 )
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.network import is_loopback
 from rag_nodes.core.several import several
 
@@ -37,6 +38,7 @@ _LAST_WORDS = 3
 """Seconds that running requests get when the server ends."""
 
 
+@partial(checks_keywords, rest="make_server")
 def launch(
     settings: Settings,
     *,
@@ -91,6 +93,7 @@ def launch(
         _run(uvicorn.Server(config), listener, partial(announce, address))
 
 
+@checks_keywords
 def make_server(
     settings: Settings,
     *,

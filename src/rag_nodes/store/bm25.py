@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.text.languages import (
     content_words,
@@ -43,6 +44,7 @@ _TERM_BITS = 32
 _NO_STEM = -1
 
 
+@checks_keywords
 def document_vectors(texts: str | Iterable[str]) -> SparseVectors:
     """Return the BM25 vectors of texts, without the inverse document frequency.
 
@@ -68,6 +70,7 @@ def document_vectors(texts: str | Iterable[str]) -> SparseVectors:
     return indices, values
 
 
+@checks_keywords
 def query_vectors(texts: str | Iterable[str]) -> SparseVectors:
     """Return the keyword vectors of questions: 1.0 for each word and its stems.
 

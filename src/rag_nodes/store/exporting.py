@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from qdrant_client import QdrantClient
 
 from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, StoreError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.store.copying import copy_collection
 from rag_nodes.store.engine import MEMORY
@@ -44,6 +45,7 @@ class _LocalMode(Served):
         write_without_waiting(self.client, name)
 
 
+@checks_keywords
 def export_folder(
     store: Store,
     folder: str | Path,

@@ -11,6 +11,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from rag_nodes.core.errors import ConfigurationError, MissingExtraError, StoreError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.spelling import did_you_mean
 from rag_nodes.store.catalogue import shown
 from rag_nodes.store.engine import MEMORY
@@ -119,6 +120,7 @@ def _readable(error: ValidationError) -> str:
     return "; ".join(lines)
 
 
+@checks_keywords
 def open_store(
     location: str | Path = MEMORY,
     api_key: str | None = None,

@@ -11,6 +11,7 @@ from collections import defaultdict
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import ConfigurationError, DatasetError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.probes import Place, copies, drafted, evenly
@@ -38,6 +39,7 @@ _LONGEST, _LEAST_CONTENT = 160, 2
 _REMEDY = "write questions yourself, or let an LLM draft"
 
 
+@checks_keywords
 def draft_questions(
     documents: Document | Sequence[Document], *, count: int = COUNT, seed: int = 0
 ) -> Dataset:

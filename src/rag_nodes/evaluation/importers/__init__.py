@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from llama_index.core.schema import Document
 
 from rag_nodes.core.errors import ConfigurationError, DatasetError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.importers.corpora import beir, squad
@@ -41,6 +42,7 @@ _SIMPLEST = (
 _NAMESPACE = uuid.UUID("5f3c86f6-8a55-5a3e-9d0c-0e9b3c2f6d41")
 
 
+@checks_keywords
 def load_dataset(path: str | Path, documents: Document | Sequence[Document] = ()) -> Dataset:
     """Load a dataset from a file or folder of labelled questions, whose format is detected.
 

@@ -10,6 +10,7 @@ from llama_index.embeddings.openai import OpenAIEmbedding
 from pydantic import Field, PrivateAttr
 
 from rag_nodes.core.errors import DimensionError, ModelResponseError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.models.openai.client import ServerModel
 from rag_nodes.models.pacing import BATCH_TEXTS, requests_of
 
@@ -19,6 +20,7 @@ _LARGEST = 1e15
 """Magnitude that no value of an embedding has; vectors of unit length end at 1."""
 
 
+@checks_keywords
 class OpenAIServerEmbedding(ServerModel, OpenAIEmbedding):  # type: ignore[misc]
     """Embedding model of OpenAI or any compatible server, by any name the server knows.
 

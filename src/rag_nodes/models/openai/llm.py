@@ -16,6 +16,7 @@ from llama_index.llms.openai_like import OpenAILike
 from pydantic import Field
 
 from rag_nodes.core.errors import ConfigurationError, ModelResponseError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.settings import OPENAI_API_BASE
 from rag_nodes.models.openai.client import ServerModel
 
@@ -33,6 +34,7 @@ SMALLEST_WINDOW = 8192
 """Context window assumed of a model that LlamaIndex has not heard of."""
 
 
+@checks_keywords
 class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
     """Chat model of OpenAI or any compatible server, by any name the server knows.
 

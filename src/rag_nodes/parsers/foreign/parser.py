@@ -186,6 +186,7 @@ class ForeignNodeParser(SpanNodeParser):
         return list(nodes)
 
 
+@checks_keywords
 def as_parser(parser: Any) -> SpanNodeParser:
     """A parser as it is, a preset by its name, and other splitters as a `ForeignNodeParser`.
 
