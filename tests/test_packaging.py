@@ -39,6 +39,21 @@ def test_before_a_release_every_install_line_of_the_documentation_works_from_a_c
             assert IS_RELEASED or wanted.strip("\"'").startswith("."), (page.name, wanted)
 
 
+def test_every_page_installs_one_of_the_sets_of_extras_that_the_page_of_installing_names() -> None:
+    install = (ROOT / "docs/get-started/install.md").read_text(encoding="utf-8")
+    sets = set(re.findall(r"`pip install \"\.\[([\w,]+)\]\"`", install))
+    assert sets
+    assert all(extras.split(",")[0] == "pdfium" for extras in sets)
+    pages = [ROOT / "README.md", *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.*")]
+    texts = {page.name: page.read_text(encoding="utf-8", errors="replace") for page in pages}
+    for name, text in texts.items():
+        for extras in re.findall(r"pip install [^\n`]*?\[([\w,]*,[\w,]*)\]", text):
+            assert extras in sets or name == "runbook.md", (
+                name,
+                extras,
+            )  # which serves a nightly job
+
+
 def test_before_a_release_the_package_calls_itself_an_alpha() -> None:
     project = _project(ROOT)["project"]
     (status,) = (
