@@ -76,7 +76,10 @@ def _row(option: Any) -> str:
         shown = ", ".join(sorted(names, key=len, reverse=True))
         if not getattr(option, "is_flag", False):
             shown += f" {_value(option)}"
-    return f"| `{shown}` | {_plain(option.help or '').replace('|', '&#124;')} |"
+    # In a table the pipe of a code span ends the cell.
+    code = f"<code>{shown}</code>" if "|" in shown else f"`{shown}`"
+    cells = (cell.replace("|", "&#124;") for cell in (code, _plain(option.help or "")))
+    return f"| {' | '.join(cells)} |"
 
 
 def _value(option: Any) -> str:
