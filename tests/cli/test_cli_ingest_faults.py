@@ -13,7 +13,7 @@ import pytest
 from openai_server import TOO_LONG, Fault, OpenAIServer
 from tests.cli.conftest import Command
 
-from rag_nodes.operations import ingesting
+from rag_nodes.operations.workspace import opening
 from rag_nodes.store.edge import shards
 
 PROBE = Fault()
@@ -173,20 +173,34 @@ def other_process_holding(folder: Path) -> Iterator[subprocess.Popen[bytes]]:
         yield other
 
 
-def test_an_ingest_waits_for_a_folder_that_another_process_uses_for_a_short_time(
-    ingest: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("ingest", "docs", "-p", PARSER),
+        ("ask", "Which version?", "-p", PARSER),
+        ("status",),
+        ("remove", "0.md"),
+        ("clear", "--yes"),
+        ("store", "push", "copy"),
+    ],
+    ids=lambda words: words[0],
+)
+def test_a_command_waits_for_a_folder_that_another_process_uses_for_a_short_time(
+    words: tuple[str, ...], ingest: Command, command: Command, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    assert ingest().code == 0
     with other_process_holding(tmp_path / "kept") as other:
-        monkeypatch.setattr(ingesting, "pause", lambda _: other.communicate())
-        ended = ingest()
-    assert ended.code == 0
+        monkeypatch.setattr(opening, "pause", lambda _: other.communicate())
+        ended = command(*words, "--store", "kept")
+    assert ended.code == 0, ended.stderr
     assert "waiting up to 10 seconds" in " ".join(ended.stderr.split())
 
 
 def test_a_folder_that_another_process_uses_is_named_and_left_alone(
     ingest: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(ingesting, "LOCK_SECONDS", 0.0)
+    monkeypatch.setattr(opening, "LOCK_SECONDS", 0.0)
     with other_process_holding(tmp_path / "kept") as other:
         refused = ingest(), ingest("--dry-run")
         other.communicate()

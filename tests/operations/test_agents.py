@@ -1,6 +1,7 @@
 """Tools of agents over stored documents: exact passages, verified quotations, nothing changed."""
 
 import json
+import math
 import shutil
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations.agents import TOOLS, StoredTools
 from rag_nodes.operations.fields import ParserSpec
+from rag_nodes.operations.workspace import opening
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest
 from rag_nodes.store import open_store
@@ -339,9 +341,10 @@ def test_an_unknown_document_and_a_wrong_span_are_errors_with_remedies(fill: Fil
 
 
 def test_a_store_that_another_process_uses_is_an_error_that_says_to_call_again(
-    fill: Fill,
+    fill: Fill, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     settings = fill(note=TEXT)
+    monkeypatch.setattr(opening, "LOCK_SECONDS", 0.0)
     script = (
         "import sys\nfrom rag_nodes.store import open_store\n"
         "with open_store(sys.argv[1]):\n    print('open', flush=True)\n    sys.stdin.read()\n"
@@ -357,6 +360,8 @@ def test_a_store_that_another_process_uses_is_an_error_that_says_to_call_again(
         assert other.stdout.readline() == "open\n"
         with pytest.raises(StoreLockedError, match="call the tool again in a few seconds"):
             called(settings, "list_documents")
+        monkeypatch.setattr(opening, "LOCK_SECONDS", math.inf)
+        assert StoredTools(settings).lack() == ""  # a server does not wait before it starts
         other.stdin.close()
         other.wait()
     assert called(settings, "list_documents")["total"] == 1

@@ -205,7 +205,7 @@ class StoredTools(NamedTuple):
     def lack(self) -> str:
         """Return why a call would fail now, such as a parser that has stored nothing; else ""."""
         try:
-            with closing(Run(self.settings)) as run:
+            with closing(Run(self.settings, waits=False)) as run:
                 self._opened(run)
         except StoreLockedError:
             return ""

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from time import monotonic
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from rag_nodes.core.errors import ConfigurationError, StoreLockedError
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.numbers import MAX_DIGITS, number_in
 from rag_nodes.core.own_metadata import typed_metadata
-from rag_nodes.core.processes import pause
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import (
@@ -32,13 +30,6 @@ if TYPE_CHECKING:
     from rag_nodes.embedding import Progress
     from rag_nodes.models.executors import Pool, Ray
     from rag_nodes.pipeline import IngestReport
-    from rag_nodes.store import Store
-
-
-LOCK_SECONDS = 10.0
-"""Seconds that an ingest waits for a folder that another process uses."""
-_LOOK_SECONDS = 0.1
-"""Seconds between two looks at such a folder."""
 
 
 class Working(Request):
@@ -183,7 +174,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     models = run.models(answers=settings.text == "summary", check=not request.dry_run)
     parsers = run.parsers(request.parsers, models)
     run.note(models.describe())
-    store = _opened(run)
+    store = run.session.store
     if request.ray_address is not None and "://" not in store.location:
         run.note("One process writes a folder; Ray pays where the store is a server.")
     options: dict[str, Any] = {
@@ -221,28 +212,6 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         run, report.files, errors, some_done=stored, is_kept=True, omitted=report.omitted
     )
     return Ingested(outcome=outcome, report=report)
-
-
-def _opened(run: Run) -> Store:
-    """Open the store; wait for a short use of its folder, such as a search of an agent, to end.
-
-    Raises:
-        StoreLockedError: another process still uses it after `LOCK_SECONDS`.
-    """
-    end: float | None = None
-    while True:
-        try:
-            return run.session.store
-        except StoreLockedError:
-            if end is None:
-                end = monotonic() + LOCK_SECONDS
-                run.note(
-                    f"Another process uses {run.settings.store}; waiting up to {LOCK_SECONDS:g} "
-                    "seconds for it."
-                )
-            if monotonic() >= end:
-                raise
-            pause(_LOOK_SECONDS)
 
 
 def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:

@@ -141,14 +141,11 @@ def opened(run: Run, location: str | None = None) -> Store:
         ConfigurationError: an option of the server is wrong.
         StoreError: it cannot be opened or does not answer.
     """
-    from rag_nodes.store import ServerOptions, open_store
+    from rag_nodes.operations.workspace.opening import open_when_free
 
     run.check()
-    settings = run.settings
-    key = settings.store_api_key
-    secret = key.get_secret_value() if key else None
-    options = ServerOptions.of(settings.store_options)
-    return run.cleanup.enter_context(open_store(location or settings.store, secret, options))
+    store = open_when_free(run.settings, location or run.settings.store, run.note)
+    return run.cleanup.enter_context(store)
 
 
 def ledger_of(run: Run, location: str, *, is_theirs: bool = True) -> Path | None:

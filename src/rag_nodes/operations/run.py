@@ -73,6 +73,7 @@ class Run:
         typed: names of the settings that were typed for this run, and not configured before.
         session: what a stranger has sent; None where the owner of the computer asks.
         offer: parsers that a stranger may name; None for the owner, who may name any.
+        waits: whether the work waits for a folder that another process uses, see `open_when_free`.
 
     Raises:
         ConfigurationError: a stranger, who leaves nothing behind, has a store that is kept.
@@ -87,6 +88,7 @@ class Run:
         typed: Collection[str] = (),
         session: Session | None = None,
         offer: Mapping[str, Preset] | None = None,
+        waits: bool = True,
     ) -> None:
         if offer is not None and (session is None or session.location != MEMORY):
             raise ConfigurationError(
@@ -104,6 +106,7 @@ class Run:
         self.excluded = 0
         self.cleanup = ExitStack()
         self._session = session
+        self._waits = waits
 
     @property
     def is_trusted(self) -> bool:
@@ -163,7 +166,9 @@ class Run:
         """Models and store of the settings, also where a stranger asks: what is there is read."""
         from rag_nodes.operations.workspace.session import Session
 
-        return self.cleanup.enter_context(Session(self.settings, store=self.settings.store))
+        note = self.note if self._waits else None
+        session = Session(self.settings, store=self.settings.store, note=note)
+        return self.cleanup.enter_context(session)
 
     def models(self, *, answers: bool = True, check: bool = True) -> Models:
         """The models that will run, known to answer; see `Session.models`."""

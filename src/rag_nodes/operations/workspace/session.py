@@ -21,7 +21,7 @@ from rag_nodes.core.processes import Interrupt, current_interrupt, interruptible
 from rag_nodes.models import Models, check_models, choose_models
 from rag_nodes.models.names import EXTRACTIVE, set_in_llama_index
 from rag_nodes.operations.workspace.limits import FILE_SECONDS, MAX_KEPT_BYTES, MEMORY
-from rag_nodes.store import ServerOptions, open_store
+from rag_nodes.operations.workspace.opening import open_when_free
 from rag_nodes.text.words import forget_texts
 
 if TYPE_CHECKING:
@@ -54,6 +54,7 @@ class Session:
     Args:
         settings: models, limits and corpus; what the user chooses comes on top.
         store: folder or URL of the store, opened when it is first needed; memory leaves nothing.
+        note: receives what to say while another process uses the folder; None not to wait for it.
         embed_model: model of LlamaIndex that embeds where the user names none; None for that of the
             settings, or, where these leave it open, of LlamaIndex's `Settings`.
         llm: model of LlamaIndex that answers, likewise.
@@ -68,12 +69,13 @@ class Session:
         settings: Settings,
         *,
         store: str = MEMORY,
+        note: Callable[[str], None] | None = None,
         embed_model: BaseEmbedding | None = None,
         llm: LLM | None = None,
     ) -> None:
         self._settings = settings
         self._given_models = {"embed_model": embed_model, "llm": llm}
-        self.location = store
+        self.location, self._note = store, note
         self._lock = threading.Lock()
         self._running = Interrupt()
         self._over = False
@@ -127,7 +129,7 @@ class Session:
             StoreError: it cannot be opened or does not answer.
         """
         if self._store is None:
-            self._store = self._opened()
+            self._store = open_when_free(self._settings, self.location, self._note)
         return self._store
 
     @contextmanager
@@ -294,11 +296,6 @@ class Session:
             llm=given["llm"] or models.llm or EXTRACTIVE,
         )
         return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
-
-    def _opened(self) -> Store:
-        key = self._settings.store_api_key if self.location != MEMORY else None
-        options = ServerOptions.of(self._settings.store_options)
-        return open_store(self.location, key.get_secret_value() if key else None, options)
 
     def _forget(self) -> None:
         """Close the store and be as new, but for vectors that were paid for; under the lock."""
