@@ -1,6 +1,7 @@
 """`rag-nodes ingest` a second time: what it says of what it remembers, and of what is gone."""
 
 import re
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,21 @@ def test_unchanged_documents_are_counted_as_saved(command: Command, folder: Path
     told = command("ingest", folder, *KEPT, "--json").json
     assert told["embedding_cache_hit_rate"] == 1
     assert told["saved_tokens"] == told["columns"][0]["tokens"]
+
+
+def test_own_keys_that_a_run_removes_are_named(command: Command, folder: Path) -> None:
+    command("ingest", folder, *KEPT, "--set", "site=Bern", "--set", "owner=Ann")
+    said = " ".join(command("ingest", folder, *KEPT).stdout.split())
+    assert "Removed the keys owner, site from 2 documents, as this run gave none." in said
+    assert "Removed" not in command("ingest", folder, *KEPT).stdout
+
+
+def test_a_report_says_when_and_by_which_release_it_was_made(
+    command: Command, folder: Path
+) -> None:
+    told = command("ingest", folder, *KEPT, "--json").json
+    assert _UTC.fullmatch(told["started"])
+    assert told["release"] == version("rag-nodes")
 
 
 def test_a_share_is_all_only_where_all_was_saved(command: Command, folder: Path) -> None:

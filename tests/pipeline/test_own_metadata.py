@@ -76,6 +76,24 @@ def test_a_path_with_the_signs_of_patterns_is_that_file_as_well(
     assert own.unmatched() == ""
 
 
+def test_keys_that_a_run_gives_no_more_are_reported_and_removed(
+    store: Store, models: Models, folder: Path
+) -> None:
+    def run(*, dry_run: bool = False, **own: Any) -> tuple[tuple[str, ...], int]:
+        report = ingest(
+            [folder], parsers, store, models=models, metadata=FileMetadata(own), dry_run=dry_run
+        )
+        return report.removed_keys, report.without_keys
+
+    parsers = PARSERS | {"recursive": get_parser("recursive")}
+    assert run(site="Bern", owner="Ann") == ((), 0)
+    assert run(site="Basel", owner="Ann") == ((), 0)
+    assert run(site="Bern", dry_run=True) == (("owner",), 3)
+    (folder / "plan.md").write_text("We grow.")
+    assert run(site="Bern") == (("dept", "owner", "year"), 3)
+    assert run(site="Bern") == ((), 0)
+
+
 def test_a_changed_value_is_stored_and_nothing_is_embedded_again(
     store: Store, models: Models, embedding: Any, folder: Path
 ) -> None:

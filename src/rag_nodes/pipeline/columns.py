@@ -10,14 +10,17 @@ is overwritten automatically.
 from __future__ import annotations
 
 import secrets
+from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import CancelledError, LedgerError, StoreError
+from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.embedding.failures import HOPELESS, noted, said
 from rag_nodes.pipeline.ledger import StoredDocument, model_of, version_of
 from rag_nodes.pipeline.units import in_brief
-from rag_nodes.store import is_complete
+from rag_nodes.store import StoredNode, is_complete
+from rag_nodes.store.conditions import DOCUMENT_ID
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -25,7 +28,7 @@ if TYPE_CHECKING:
     from rag_nodes.pipeline.ledger import CollectionRow, Ledger
     from rag_nodes.pipeline.tally import Tally
     from rag_nodes.pipeline.units import ColumnResult, DocumentResult
-    from rag_nodes.store import Store, StoredNode
+    from rag_nodes.store import Store
 
 
 _DISTURBED = "another process wrote to this document meanwhile; ingest it again"
@@ -57,6 +60,7 @@ class IngestColumn:
         self._is_believed = self._is_marked = self._has_written = False
         self._trouble: StoreError | None = None
         self._pending: dict[str, DocumentResult] = {}
+        self._own_keys: defaultdict[str, set[str]] = defaultdict(set)
         ledger.use(row)
 
     # What is stored.
@@ -91,8 +95,10 @@ class IngestColumn:
         own = model_of(version_of("", self.code))
         with self._failing((), "looking up what is stored"):
             self._believe()
-            stored = self._store.vectors_of(self.collection, document_ids)
-            found.update((text, of) for version, text, of in stored if model_of(version) == own)
+            for payload, text, of in self._store.vectors_of(self.collection, document_ids):
+                self._own_keys[str(payload.get(DOCUMENT_ID))].update(own_metadata(payload))
+                if model_of(StoredNode.of(payload).source_hash) == own:
+                    found[text] = of
         return found
 
     def _believe(self) -> None:
@@ -178,6 +184,7 @@ class IngestColumn:
 
     def write(self, made: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
+        self._compare_keys(made)
         due = [document for document in made.documents.values() if not document.is_known]
         stored = self._put([result for result in due if result.is_cut])
         for result in due:
@@ -186,6 +193,14 @@ class IngestColumn:
         for document_id, result in made.documents.items():
             made.documents[document_id] = self.enqueue(result)
         return stored
+
+    def _compare_keys(self, made: ColumnResult) -> None:
+        """Note which own keys the stored chunks of documents have, and the new ones have not."""
+        for document_id, result in made.documents.items():
+            keys = self._own_keys.pop(document_id, set())
+            if keys and result.points:
+                given = (own_metadata(point.payload) for point in result.points)
+                result.removed_keys = keys.difference(*given)
 
     def _replace(self, made: Sequence[DocumentResult]) -> None:
         """Delete all but the new points of documents, and see that these are there."""
@@ -213,6 +228,7 @@ class IngestColumn:
     def rehearse(self, made: ColumnResult) -> int:
         """Count what `write` would store."""
         points = 0
+        self._compare_keys(made)
         for document_id, result in made.documents.items():
             result.touched = not result.is_known
             points += len(result.points)

@@ -31,6 +31,8 @@ class Pruned:
 class IngestReport(DocumentsReport):
     """Everything one ingest run did.
 
+    It `started` at that time (UTC, as ISO 8601) with that `release` of rag_nodes.
+
     `files` has a row per file, in the order they were read; of more than 10,000 documents that
     ended well the others are `omitted`. `columns` are in the order the parsers were given.
     `superseded` are collections whose place new ones took, as the parser's options or the model
@@ -46,6 +48,8 @@ class IngestReport(DocumentsReport):
     as "report.pdf, page 7": nothing is stored of them.
 
     `other_engine` counts the PDF files that were read again because another engine had read them.
+    `removed_keys` are keys of your own that stored documents had and this run gave them no more;
+    `without_keys` counts these documents.
 
     Of a `dry_run` nothing was done: `due` counts by parser the documents of which something would
     be stored, `estimated` are parsers whose embedding model would decide where to split, and words
@@ -53,6 +57,8 @@ class IngestReport(DocumentsReport):
     """
 
     corpus: str = "default"
+    started: str = ""
+    release: str = ""
     superseded: tuple[CollectionRow, ...] = ()
     pruned: Pruned | None = None
     gone: int = 0
@@ -65,6 +71,8 @@ class IngestReport(DocumentsReport):
     skipped_files: tuple[str, ...] = ()
     excluded: int = 0
     other_engine: int = 0
+    removed_keys: tuple[str, ...] = ()
+    without_keys: int = 0
 
     @property
     def documents(self) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from importlib.metadata import version
 from os.path import basename
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -12,10 +13,11 @@ from rag_nodes.core.errors import EmptyFileError
 from rag_nodes.embedding import FileColumn, FileOutcome, ParserOutcome, Progress
 from rag_nodes.embedding.report import STAGES, StepCounts, timed
 from rag_nodes.models.prices import cost_of
+from rag_nodes.pipeline.ledger import utc_time
 from rag_nodes.pipeline.report import IngestReport
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Collection, Mapping
     from contextlib import AbstractContextManager
 
     from rag_nodes.embedding import FileStatus, Stage
@@ -54,11 +56,12 @@ class Tally:
         self._rows: list[tuple[int, int, FileOutcome]] = []
         self._omitted = 0
         self.other_engine = 0
+        self._without_keys: dict[str, Collection[str]] = {}
         self._blank: list[str] = []
         self._given: dict[str, Counter[bool]] = {}
         self._counted: dict[int, bool] = {}  # by hashes of what is as long as a path
         self._documents = 0
-        self._started = time.perf_counter()
+        self._started, self._started_at = time.perf_counter(), time.time()
 
     def expect(self, documents: int) -> None:
         """Note how many documents there are, for the time that is left."""
@@ -106,6 +109,8 @@ class Tally:
     def count(self, name: str, made: DocumentResult) -> None:
         """Add what a column has of a document, each version once; all that say so agree."""
         row, column = made.stored, self.columns[name]
+        if made.removed_keys and made.error is None:
+            self._without_keys[row.document_id] = made.removed_keys
         key = hash((name, row.document_id, row.version))
         if (touched := self._counted.get(key)) is not None:
             made.touched = touched
@@ -180,10 +185,14 @@ class Tally:
             files=tuple(row for _, _, row in sorted(self._rows, key=lambda entry: entry[:2])),
             columns=tuple(self.columns.values()),
             seconds=time.perf_counter() - self._started,
+            started=utc_time(self._started_at) or "",
+            release=version("rag-nodes"),
             models=models,
             corpus=corpus,
             omitted=self._omitted,
             other_engine=self.other_engine,
+            removed_keys=tuple(sorted(set().union(*self._without_keys.values()))),
+            without_keys=len(self._without_keys),
             blank_pages=tuple(self._blank),
             **facts,
         )

@@ -13,7 +13,7 @@ from rag_nodes.pipeline.ledger import DocumentRow, StoredDocument
 from rag_nodes.readers import blank_page, blank_pages
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode, Document
 
@@ -152,6 +152,7 @@ class DocumentResult(SplitDocument):
     whole and was not split. `lacks_summaries` says that chunks are stored without what an LLM was
     to write. `previous` chunks were stored of it, None where nothing was ever to be; a result that
     `is_open` is not whole by the ledger, and `touched` says that this ingest wrote it.
+    `removed_keys` are own keys that the stored version had and this one has not.
     """
 
     stored: StoredDocument
@@ -164,6 +165,7 @@ class DocumentResult(SplitDocument):
     previous: int | None = None
     is_open: bool = False
     touched: bool = False
+    removed_keys: Collection[str] = ()
 
     @classmethod
     def known(cls, label: str, stored: StoredDocument) -> DocumentResult:

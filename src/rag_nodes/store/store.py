@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from itertools import islice
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import (
     ConfigurationError,
@@ -219,16 +219,15 @@ class Store(Catalogue):
 
     def vectors_of(
         self, collection: str, document_ids: str | Sequence[str]
-    ) -> Iterator[tuple[str, str, list[float]]]:
-        """Yield of each chunk of documents its version, the text that was embedded, and its vector.
+    ) -> Iterator[tuple[Mapping[str, Any], str, list[float]]]:
+        """Yield the payload of each chunk of documents, the text that was embedded, and its vector.
 
         Nothing while the collection does not exist.
         """
         for ids in _pages(several(document_ids)):
             for point in self.select(collection, _of(ids), None, vectors=True):
                 if point.vector is not None:
-                    version = StoredNode.of(point.payload).source_hash
-                    yield version, self._text_of(collection, point), list(point.vector)
+                    yield point.payload, self._text_of(collection, point), list(point.vector)
 
     def _text_of(self, collection: str, point: Point) -> str:
         """Return the text that a chunk was embedded as."""

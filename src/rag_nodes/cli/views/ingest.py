@@ -37,6 +37,13 @@ def ingested_view(
     report, dry = found.report, request.dry_run
     yield from _rehearsed(report) if dry else _done(report)
     yield from left_out_view(report)
+    if keys := report.removed_keys:
+        done = "Would remove" if dry else "Removed"
+        more = f" and {len(keys) - MOST_NAMES} more" if len(keys) > MOST_NAMES else ""
+        names = ", ".join(map(one_line, keys[:MOST_NAMES])) + more
+        documents = counted(report.without_keys, "document")
+        named = f"the key{'s' if len(keys) > 1 else ''} {names} from {documents}"
+        yield plain(f"{done} {named}, as this run gave none.", "yellow")
     if report.pruned and report.pruned.documents:
         gone = report.pruned.documents
         names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])
