@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 from fixtures_app import offline_settings
+from llama_index.core import Document
 
 from rag_nodes.core.errors import (
     CollectionMissingError,
@@ -18,13 +19,14 @@ from rag_nodes.core.errors import (
     DocumentMissingError,
     StoreLockedError,
 )
+from rag_nodes.core.own_metadata import MAX_KEYS
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations.agents import TOOLS, StoredTools
 from rag_nodes.operations.fields import ParserSpec
 from rag_nodes.operations.workspace import opening
 from rag_nodes.parsers import get_parser
-from rag_nodes.pipeline import ingest
+from rag_nodes.pipeline import ingest, ingest_documents
 from rag_nodes.store import open_store
 
 TEXT = (
@@ -216,6 +218,22 @@ def test_an_agent_sees_the_keys_of_a_document_and_filters_by_them(fill: Fill) ->
     place = {key: passage[key] for key in ("document", "start", "end")}
     for found in (passage, *cited, called(settings, "quote", **place)):
         assert found["metadata"] == {"dept": "hr"}
+
+
+def test_the_list_of_documents_names_the_keys_to_filter_by(fill: Fill) -> None:
+    settings = fill(
+        blue=TEXT.replace("red", "blue"),
+        red=f"---\ndept: hr\nyear: 2024\nabout: {'long ' * 100}\n---\n{TEXT}",
+    )
+    many = {f"key {number}": number for number in range(2 * MAX_KEYS)}
+    with open_store(settings.store) as store:
+        given = Document(text=TEXT, id_="z", metadata={"file_name": "z.md", **many})
+        parsers = {"heading": get_parser("heading")}
+        ingest_documents([given], parsers, store, models=choose_models(settings))
+    blue, red, other = called(settings, "list_documents")["documents"]
+    assert red["metadata"] == {"dept": "hr", "year": 2024, "about": None}
+    assert blue["metadata"] == {}
+    assert len(other["metadata"]) == MAX_KEYS
 
 
 def test_documents_are_listed_in_pages_and_by_a_part_of_their_name(fill: Fill) -> None:

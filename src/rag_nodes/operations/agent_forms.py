@@ -19,6 +19,8 @@ _MOST_NAME = 2_000
 """Characters."""
 MOST_QUOTED = 20_000
 """Characters that are quoted at once."""
+LONGEST_VALUE = 100
+"""Characters of a value of own metadata in a list of documents."""
 
 Question = Annotated[str, Field(max_length=MOST_QUESTION, pattern=NOT_BLANK)]
 
@@ -191,6 +193,8 @@ class FoundDocument(Reply):
     """Pages; null for formats without pages."""
     chunks: int
     """Chunks that can be found."""
+    metadata: dict[str, Value | None]
+    """Own metadata of the document, by which a filter may search; null for a long value."""
 
 
 class Documents(Reply):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from contextlib import closing
+from itertools import islice
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.core import metadata as keys
@@ -17,8 +18,9 @@ from rag_nodes.core.errors import (
     RagNodesError,
     StoreLockedError,
 )
-from rag_nodes.core.own_metadata import own_metadata
+from rag_nodes.core.own_metadata import MAX_KEYS, Value, own_metadata
 from rag_nodes.operations.agent_forms import (
+    LONGEST_VALUE,
     MOST_QUOTED,
     AgentListing,
     AgentQuestion,
@@ -134,6 +136,19 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
     )
 
 
+def _keys_of(document_id: str, opened: _Opened) -> dict[str, Value | None]:
+    """Return the own keys of a document, as one of its chunks has them, with short values."""
+    from rag_nodes.store.conditions import DOCUMENT_ID, Condition
+
+    of_document = Condition(DOCUMENT_ID, "==", document_id)
+    points = opened.store.some(opened.collection, of_document, 1)
+    own = (item for point in points for item in own_metadata(point.payload).items())
+    return {
+        key: value if len(str(value)) <= LONGEST_VALUE else None
+        for key, value in islice(own, MAX_KEYS)
+    }
+
+
 def _list_documents(request: AgentListing, opened: _Opened) -> Documents:
     held, corpus = inventory(opened.run), opened.run.settings.corpus
     searched = [
@@ -142,18 +157,25 @@ def _list_documents(request: AgentListing, opened: _Opened) -> Documents:
         if collection.info.name == opened.collection
     ]
     listed = [
-        FoundDocument(
-            document=document.id,
-            name=document.name,
-            pages=document.pages,
-            chunks=document.chunks.get(opened.collection, 0),
-        )
+        document
         for document in held.documents(corpus, searched)
         if document.chunks.get(opened.collection)
         and request.name.casefold() in document.name.casefold()
     ]
     page = listed[request.first : request.first + request.limit]
-    return Documents(total=len(listed), documents=page)
+    return Documents(
+        total=len(listed),
+        documents=[
+            FoundDocument(
+                document=document.id,
+                name=document.name,
+                pages=document.pages,
+                chunks=document.chunks[opened.collection],
+                metadata=_keys_of(document.id, opened),
+            )
+            for document in page
+        ],
+    )
 
 
 class AgentTool(NamedTuple):
