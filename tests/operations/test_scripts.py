@@ -213,8 +213,10 @@ def test_the_script_names_the_extra_of_the_pdf_library_that_is_installed(
     script: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert '"rag-nodes[pdf,qdrant]"' in script()
+    assert "PyMuPDF, AGPL" in script()
     monkeypatch.setitem(engines.LIBRARIES, "pymupdf", "not_installed_here")  # type: ignore[misc]
     assert '"rag-nodes[pdfium,qdrant]"' in script()
+    assert "AGPL" not in script()
 
 
 def test_nothing_typed_in_becomes_code(script: Callable[..., str]) -> None:

@@ -43,11 +43,12 @@ _OWN_SPLITTER = """\
 # To split with it, define or import it here and write, in place of get_parser below:
 #     rag_nodes.parsers.ForeignNodeParser(splitter={name}(...)), or {name}(...) if it is a parser
 """
+_AGPL = "    # pdf: PyMuPDF, AGPL or a commercial licence; pdfium reads PDF files without AGPL\n"
 _TEMPLATE = '''\
 """Split documents into chunks, store them in Qdrant, answer a question from them.
 
     pip install "rag-nodes[{extras}]"   # its wheel first: no package index has it yet
-    python {file} handbook.pdf --question "What must be checked every day?"
+{licence}    python {file} handbook.pdf --question "What must be checked every day?"
 
 Run it as often as you like: the id of a chunk follows from its text, so nothing is stored twice.
 """
@@ -167,7 +168,7 @@ def script_for(
     Raises:
         ConfigurationError: a splitter was given as an object, which no script can name.
     """
-    chosen = _models(models)
+    chosen, pdf = _models(models), _pdf_extra()
     asks_openai = "os.environ" in chosen
     embedder = next((field for field in _EMBEDDERS if getattr(parser, field, None)), None)
     home, own_splitter = "rag_nodes.parsers", ""
@@ -183,7 +184,8 @@ def script_for(
         made_by = "get_parser"
         arguments = _arguments([repr(base.name)], _changed(parser, base.make(), embedder))
     return _TEMPLATE.format(
-        extras=f"{_pdf_extra()},qdrant,openai" if asks_openai else f"{_pdf_extra()},qdrant",
+        extras=f"{pdf},qdrant,openai" if asks_openai else f"{pdf},qdrant",
+        licence=_AGPL if pdf == "pdf" else "",
         file=_plain(file, also="._-") or script_name(name),
         imports_standard="import os\n" if asks_openai else "",
         models=chosen,
