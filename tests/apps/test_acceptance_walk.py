@@ -103,6 +103,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
 
     # 10: another document starts over
     _upload(page, _another_pdf(tmp_path))
+    page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Remove handbook.pdf").click()
     page.locator(".rn-file", has_text="handbook.pdf").wait_for(state="detached")
     loaded(page, "lighthouse.pdf")

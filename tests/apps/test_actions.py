@@ -57,6 +57,17 @@ def test_a_turn_is_not_drawn_again_by_later_ones(visitor: Visitor, red: Path) ->
     assert [entry["name"] for entry in later if entry["name"].startswith("turn")] == ["turn 2"]
 
 
+def test_removing_a_document_asks_first_and_says_what_is_lost(
+    diary: Visitor, tmp_path: Path
+) -> None:
+    other = written(tmp_path / "other.md", "Nobody came on Sunday.")
+    diary.load(*diary.session.paths, other)
+    assert (
+        'data-confirm="Remove other.md? All answers are cleared, and questions labelled in it are '
+        'lost."' in diary.regions["documents"]
+    )
+
+
 def test_clearing_removes_the_turns_and_other_documents_do(
     visitor: Visitor, red: Path, tmp_path: Path
 ) -> None:
