@@ -319,6 +319,30 @@ def test_settings_are_not_tested_on_documents_that_an_engine_does_not_search(
     assert not owner.session.decider.has_new_questions
 
 
+def test_an_engine_is_compared_with_an_interval_and_one_without_numbers_is_named(
+    owner: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner.act("test")
+    verdict = _ended(owner).decider.verdict
+    assert verdict is not None
+    other = replace(verdict.decision, take=next(row.name for row in against(verdict, "a")))
+    with monkeypatch.context() as patch:
+        patch.setattr(deciding.Decider, "verdict", replace(verdict, decision=other))
+        owner.act("stop_test")
+        assert "lost. Only accepted questions give an interval." in owner.text("decision")
+    _accept(owner, 10)
+    owner.act("by_questions")
+    verdict = _ended(owner).decider.verdict
+    assert verdict is not None
+    assert all(" to " in row.points for row in against(verdict, "a"))
+    assert {"b", REFERENCE} <= {row.name for row in against(verdict, "a")}
+    rows = tuple(replace(row, error="not measurable (3 of 4 chunks)") if row.name == "a" else row
+                 for row in verdict.rows)  # fmt: skip
+    monkeypatch.setattr(deciding.Decider, "verdict", replace(verdict, rows=rows))
+    owner.act("stop_test")
+    assert "Nothing is compared with a : not measurable (3 of 4 chunks)." in owner.text("decision")
+
+
 def test_another_baseline_keeps_a_verdict_that_measured_it(owner: Visitor) -> None:
     owner.act("baseline", value="heading")
     owner.settle()

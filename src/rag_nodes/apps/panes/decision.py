@@ -80,6 +80,8 @@ def decision_html(session: PageSession) -> Markup:
         by_questions=count(session.questions.accepted, "question") if has_new else "",
         baseline=decider.baseline,
         taken=_against_taken(session),
+        has_intervals=bool(verdict and verdict.contrasts),
+        unmeasured=_unmeasured(session),
         lengths=lengths,
     )
 
@@ -91,6 +93,13 @@ def _against_taken(session: PageSession) -> Any:
         return None
     rows = against(verdict, session.decider.baseline)
     return next((row for row in rows if row.name == verdict.decision.take), None)
+
+
+def _unmeasured(session: PageSession) -> str:
+    """Say why the baseline has no numbers; "" if it has some, or nothing was measured."""
+    verdict, baseline = session.decider.verdict, session.decider.baseline
+    rows = verdict.of_role("own") if verdict else ()
+    return next((row.error for row in rows if row.column == baseline and row.error), "")
 
 
 def _context(session: PageSession) -> str:
