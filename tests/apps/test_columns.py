@@ -9,6 +9,8 @@ from llama_index.core import Document, VectorStoreIndex
 from llama_index.core import Settings as LlamaIndexSettings
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.retrievers import BaseRetriever
+from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from plant import MANUAL, QUESTION
 from splitters import Given, WindowSplitter
 from visits import Visitor, visiting, written
@@ -28,18 +30,29 @@ from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.evaluation.compare import Comparison
 from rag_nodes.models import get_embedding
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.parsers import PRESETS, get_parser
+from rag_nodes.parsers import PRESETS
 from rag_nodes.query import QueryOptions
 
 DOCUMENT = Document(text=MANUAL, id_="manual", metadata={"file_name": "manual.md"})
 GIVEN = Path("<given 1>/manual.md")
 
 
-def engine(**options: Any) -> Any:
-    index = VectorStoreIndex.from_documents(
-        [DOCUMENT], embed_model=get_embedding("lexical"), transformations=[get_parser("sentence")]
+def index() -> VectorStoreIndex:
+    splitter = SentenceSplitter(chunk_size=24, chunk_overlap=0)
+    return VectorStoreIndex.from_documents(
+        [DOCUMENT], embed_model=get_embedding("lexical"), transformations=[splitter]
     )
-    return index.as_query_engine(llm=MockLLM(), **options)
+
+
+def engine(**options: Any) -> Any:
+    return index().as_query_engine(llm=MockLLM(), **options)
+
+
+class Unscored(BaseRetriever):
+    """Finds a chunk, and says nothing of how well it fits."""
+
+    def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:  # noqa: ARG002
+        return [NodeWithScore(node=TextNode(text=MANUAL.splitlines()[-1]))]
 
 
 def own(columns: dict[str, Any], settings: Settings | None = None, **options: Any) -> Any:
@@ -180,20 +193,68 @@ def test_a_visitor_asks_engines_beside_parsers_about_documents_that_are_no_files
         for column in columns.values():
             for citation in column.answer.citations:
                 assert MANUAL[citation.start : citation.end] == citation.quote
-        assert visitor.session.cuts.strategies == ("mine", "ours")
+        assert visitor.session.cuts.strategies == ("my engine", "mine", "ours")
+
+
+def strips(visitor: Visitor) -> dict[str, tuple[str, bool]]:
+    """The label of each line of the map, and whether a retrieved chunk is drawn in it."""
+    drawn = re.findall(
+        r'</span> ([^<]+) <small>([^<]*)</small>.*?class="rn-strip-hit"[^>]* d="([^"]*)"',
+        visitor.regions["map"],
+        re.DOTALL,
+    )
+    return {name: (label, bool(path)) for name, label, path in drawn}
 
 
 @pytest.mark.usefixtures("given")
-def test_with_engines_alone_the_document_is_shown_with_what_they_cite_and_without_chunks() -> None:
-    with own({"my engine": engine(similarity_top_k=1)}) as visitor:
+def test_chunks_of_own_indexes_and_engines_are_drawn_as_far_as_they_are_known() -> None:
+    columns = {"index": index(), "found": index().as_retriever(similarity_top_k=1)}
+    with own({**columns, "my engine": engine(similarity_top_k=1)}) as visitor:
         visitor.act("arrive")
         visitor.settle()
-        assert "Tick a parser to see its chunks here" in visitor.text("pager")
-        assert MANUAL.split("\n\n")[1][:30] in visitor.text("sheet")
-        said = visitor.ask(QUESTION)
-        assert "1 of 1 chunk found in their document (100 %)" in said
-        visitor.act("open", turn="1", column="1", cited="1")
-        assert 'class="rn-gold"' in visitor.regions["sheet"]
+        chunks = len(index().docstore.docs)
+        assert strips(visitor) == {
+            "index": (f"{chunks}", False),
+            "found": ("0 retrieved", False),
+            "my engine": ("0 retrieved", False),
+        }
+        visitor.act("tint", value="found")
+        assert "only retrieved chunks are known" in visitor.text("pager")
+        assert "No retrieved chunk on this page" in visitor.text("sheet")
+        assert "1 of 1 chunk found in their document (100 %)" in visitor.ask(QUESTION)
+        assert strips(visitor) == {
+            "index": (f"{chunks}", True),
+            "found": ("1 retrieved", True),
+            "my engine": ("1 retrieved", True),
+        }
+        for column, name in enumerate(strips(visitor), start=1):
+            visitor.act("open", turn="1", column=f"{column}", rank="1")
+            assert f"Chunks of {name} on this page" in visitor.text("sheet")
+            assert "retrieved as no. 1" in visitor.text("sheet")
+            assert re.search(r'class="rn-k[01] rn-hit rn-shown"', visitor.regions["sheet"])
+            assert " 0 tokens" not in visitor.text("sheet")
+        visitor.act("open", turn="1", column="3", cited="1")
+        assert "rn-gold" in visitor.regions["sheet"]
+        assert visitor.session.place.strategy == "my engine"
+        visitor.ask("What moves water through the reactor?")
+        assert strips(visitor)["found"] == ("2 retrieved", True), "those of earlier questions too"
+
+
+@pytest.mark.usefixtures("given")
+def test_a_chunk_of_an_engine_shows_the_score_that_the_engine_gave() -> None:
+    engines = {"scored": index().as_retriever(similarity_top_k=3), "unscored": Unscored()}
+    with own(engines) as visitor:
+        visitor.act("arrive")
+        visitor.settle()
+        visitor.ask(QUESTION)
+        shown = re.findall(r'class="rn-score rn-(\w+)"[^>]*>([^<]*)<', visitor.regions["turn 1"])
+        assert [level for level, _ in shown] == ["strong", "weak", "weak", "unknown"]
+        [*scored, (_, without)] = shown
+        given = [node.score or 0 for node in engines["scored"].retrieve(QUESTION)]
+        assert [said for _, said in scored] == [
+            f"{level} {score:.3g}" for (level, _), score in zip(scored, given, strict=True)
+        ]
+        assert without == "no score"
 
 
 def test_chunks_that_cannot_be_located_are_counted_and_listed(

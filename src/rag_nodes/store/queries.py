@@ -129,7 +129,8 @@ class Hit:
         keyword_score: BM25 score, 0 or more; None without a sparse search.
         fused_score: what a hybrid search ranked by, of any size and sign, only comparable within
             one result; None where one ranking decided.
-        rerank_score: what a reranker gave, of any size and sign; None without one.
+        rerank_score: what a reranker gave, or the engine of another package that found the node,
+            of any size and sign; None without one.
         origin: how it came into the result; what was not searched for has the score of the hit
             that brought it along.
         surroundings: what is read in its place: its window of sentences, its parent, or the passage

@@ -5,7 +5,14 @@ from pathlib import Path
 import pytest
 from llama_index.core import Document
 from llama_index.core.node_parser import SentenceWindowNodeParser
-from llama_index.core.schema import BaseNode, ImageNode, NodeRelationship, RelatedNodeInfo, TextNode
+from llama_index.core.schema import (
+    BaseNode,
+    ImageNode,
+    MetadataMode,
+    NodeRelationship,
+    RelatedNodeInfo,
+    TextNode,
+)
 from plant import MANUAL
 
 from rag_nodes.core import metadata as keys
@@ -126,6 +133,14 @@ def test_a_located_node_is_the_documents_own_text_with_its_pages() -> None:
     assert placed.metadata["file_name"] == "m.pdf"
     assert node.metadata["file_name"] == "tmp1.pdf"
     assert node.start_char_idx is None
+
+
+def test_what_a_document_adds_to_a_node_is_no_part_of_what_was_embedded() -> None:
+    node = cut(BATTERY, topic="power")
+    placed = Placing([manual(page_starts=[0, AT], file_name="manual.pdf")]).placed(node)
+    assert {"page_start", "file_name", "topic"} <= placed.metadata.keys()
+    for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+        assert placed.get_content(mode) == node.get_content(mode)
 
 
 def test_without_documents_a_node_is_as_its_finder_says() -> None:

@@ -20,7 +20,7 @@ from rag_nodes.apps.view.rails import (
     page_rails,
 )
 from rag_nodes.apps.view.rendered import TextMark, text_blocks
-from rag_nodes.apps.visitors.cuts import GONE
+from rag_nodes.apps.visitors.cuts import GONE, tokens_in
 from rag_nodes.core.errors import RagNodesError
 from rag_nodes.core.metadata import (
     BLOCKS,
@@ -32,7 +32,6 @@ from rag_nodes.core.metadata import (
     PARTS,
     SOURCE,
     TITLE,
-    TOKEN_COUNT,
     remarks,
 )
 from rag_nodes.readers.pdf.surface import PdfSurface
@@ -51,10 +50,8 @@ LONGEST = 4_000
 """Characters of a chunk that its card shows."""
 LISTED = 60
 """Chunks of a page that have a card."""
-_NO_PARSER = (
-    "No parser is ticked: your columns search indexes of their own. Tick a parser to see its "
-    "chunks here."
-)
+_UNKNOWN = "only retrieved chunks are known"
+"""Remark on a column that searches for itself and does not list its chunks."""
 _BASELINE = 0.22
 """Share of a line's height below the line its letters stand on."""
 
@@ -66,12 +63,14 @@ def map_html(shown: Shown) -> Markup:
         pieces = shown.pieces(strategy)
         inside = sum(piece.inside is not None for piece in pieces)
         hits = sum(piece.is_retrieved for piece in pieces)
+        lists_all = shown.cuts.lists_all(strategy)
         said = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
+        said += "" if lists_all else f", {_UNKNOWN}"
         rows.append(
             {
                 "strategy": strategy,
                 "paths": strip_of(pieces, length),
-                "chunks": f"{len(pieces):,}",
+                "chunks": f"{len(pieces):,}" + ("" if lists_all else " retrieved"),
                 "said": said + (f", {hits} retrieved" if hits else ""),
             }
         )
@@ -98,10 +97,8 @@ def where_html(shown: Shown) -> Markup:
 def summary_html(shown: Shown) -> Markup:
     """Describe the chunks of a strategy in one line, with its errors and unlocated chunks."""
     cuts, strategy, document = shown.cuts, shown.strategy, shown.document
-    if not strategy:
-        return render("summary", facts=_NO_PARSER, error=None, lost=[], lost_said="")
     nodes, lost = cuts.nodes(strategy, document), cuts.unlocated(strategy, document)
-    sizes = [int(node.metadata.get(TOKEN_COUNT) or 0) for node in nodes]
+    sizes, lists_all = [tokens_in(node) for node in nodes], cuts.lists_all(strategy)
     known = cuts.comparison.statistics.get(strategy)
     over = sum(bool(node.metadata.get(OVERSIZED)) for node in nodes)
     facts = [
@@ -110,10 +107,13 @@ def summary_html(shown: Shown) -> Markup:
         if len(sizes) > 1
         else f"{sum(sizes):,} tokens",
         f"{over:,} over the size limit" if over else "",
+        "" if lists_all else _UNKNOWN,
         cuts.recovery(strategy, [document]),
         *(f"{name}: {words}" for name, words in remarks(node.metadata for node in nodes)),
     ]
-    error = None if nodes or lost else (known and known.error) or "This parser made no chunk of it."
+    error = None
+    if lists_all and not nodes and not lost:
+        error = (known and known.error) or "This parser made no chunk of it."
     return render(
         "summary",
         facts=" · ".join(fact for fact in facts if fact),
@@ -141,6 +141,7 @@ def page_html(shown: Shown, kept: KeptPages) -> Markup:
             for strategy in shown.cuts.strategies
         ],
         question=shown.question,
+        lists_all=shown.cuts.lists_all(shown.strategy),
         cards=[_card(shown, piece) for piece in here[:LISTED]],
         more=f"{len(here) - LISTED:,}" if len(here) > LISTED else None,
     )
@@ -267,14 +268,13 @@ def _card(shown: Shown, piece: DrawnChunk) -> dict[str, Any]:
     nodes = shown.cuts.nodes(shown.strategy, shown.document)
     node = nodes[piece.number]
     data, rank = node.metadata, shown.ranks.get(shown.strategy, {}).get(node.node_id)
-    tokens = int(data.get(TOKEN_COUNT) or 0)
     embedded = node.get_content(MetadataMode.EMBED)
     return {
         "number": piece.number,
         "name": f"{piece.number + 1:,}",
         "cls": _tint(shown, piece),
         "is_open": piece.number == shown.chosen,
-        "facts": " · ".join(_facts(node, tokens)),
+        "facts": " · ".join(_facts(node)),
         "inside": piece.inside,
         "rank": rank,
         "words": in_a_line(node.text[:180])[:90],
@@ -286,10 +286,10 @@ def _card(shown: Shown, piece: DrawnChunk) -> dict[str, Any]:
     }
 
 
-def _facts(node: TextNode, tokens: int) -> list[str]:
+def _facts(node: TextNode) -> list[str]:
     data = node.metadata
     facts = [
-        f"{tokens:,} tokens",
+        f"{tokens_in(node):,} tokens",
         place(data.get(PAGE_START), data.get(PAGE_END)),
         f"part {data[PART]} of {data[PARTS]}" if data.get(PART) and data.get(PARTS) else None,
         "holds " + ", ".join(map(str, data[BLOCKS])) if data.get(BLOCKS) else None,

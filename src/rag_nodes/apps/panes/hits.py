@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.apps.markup import count, in_a_line, place
-from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, TOKEN_COUNT, display_name
+from rag_nodes.apps.visitors.cuts import tokens_in
+from rag_nodes.apps.visitors.turns import relative_scale
+from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, display_name
 from rag_nodes.text.edges import Edges
 from rag_nodes.text.spans import Span
 
@@ -74,7 +76,7 @@ def hit_view(
     packed = any(hit.rank == read.rank for read in held)
     labels = [("rn-cited", "cited")] if cited and names_sources(answer) else []
     labels += [] if packed else [("rn-left", "no room")]
-    level, score, explained = _score(turn, hit, best)
+    level, score, explained = _score(turn, answer, hit, best)
     flat = in_a_line(hit.found.text[: 4 * _PREVIEW])
     return {
         "rank": hit.rank,
@@ -98,8 +100,7 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
     metadata, cosine = hit.found.metadata, _rounded(hit.similarity)
     if where := place(metadata.get(PAGE_START), metadata.get(PAGE_END)):
         yield where
-    if metadata.get(TOKEN_COUNT) is not None:
-        yield count(int(metadata[TOKEN_COUNT]), "token")
+    yield count(tokens_in(hit.found), "token")
     if hit.surroundings is not None and hit.found is hit.node:
         tokens = sum(passage.tokens for passage in answer.read_of(hit))
         yield f"read with it: {count(tokens, 'token')}" if tokens else "read already with another"
@@ -110,8 +111,12 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
         yield f"also in {', '.join(dict.fromkeys(filter(None, names)))}"
 
 
-def _score(turn: Turn, hit: Hit, best: float | None) -> tuple[str, str, str]:
+def _score(turn: Turn, answer: Answer, hit: Hit, best: float | None) -> tuple[str, str, str]:
     """Return the quality of a match in a word, the same with its score, and an explanation."""
+    if hit.similarity is None and hit.keyword_score is None and hit.rerank_score is not None:
+        scale = relative_scale("The score that this column gave")
+        level = scale.level(hit.rerank_score, max(other.rerank_score or 0 for other in answer.hits))
+        return level, f"{level} {hit.rerank_score:.3g}", scale.explain()
     scale, cosine = turn.scale, _rounded(hit.similarity)
     level = scale.level(hit.similarity, best) if scale else "unknown"
     explained = []

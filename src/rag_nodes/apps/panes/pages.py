@@ -26,7 +26,7 @@ MAX_SEARCH = 200
 _PER_MILLE = 1000
 """Steps of the place on a strip that a page sends."""
 GONE = "These chunks no longer exist: the documents have been split again."
-NOT_HERE = "This column searches an index of its own: its chunks are not drawn on the page."
+NOT_LOCATED = "This chunk was not found in the text of the documents, so no page can show it."
 
 
 def show_page(session: PageSession, place: ChunkLocation | None = None) -> None:
@@ -106,7 +106,7 @@ def show_found(
         return
     place = _location(session.cuts, answered, cited, rank, quote)
     if place is None:
-        raise ConfigurationError(NOT_HERE if "found_by" in answered.parser else GONE)
+        raise ConfigurationError(NOT_LOCATED if "found_by" in answered.parser else GONE)
     show_page(session, place)
 
 
@@ -117,10 +117,10 @@ def _shown(session: PageSession) -> Shown | None:
         return None
     chosen_column = place.strategy or session.columns.chosen
     strategies = cuts.strategies
-    strategy = chosen_column if chosen_column in strategies else next(iter(strategies), "")
+    strategy = chosen_column if chosen_column in strategies else strategies[0]
     document = place.document if place.document in cuts.documents else next(iter(cuts.documents))
     pages = pages_of(cuts, document, session.paths)
-    nodes = cuts.nodes(strategy, document) if strategy else ()
+    nodes = cuts.nodes(strategy, document)
     chosen = None
     if place.chosen is not None and nodes:
         chosen = min(max(place.chosen, 0), len(nodes) - 1)
@@ -152,12 +152,12 @@ def _shown(session: PageSession) -> Shown | None:
 
 def _map(session: PageSession) -> Markup:
     shown = _shown(session)
-    return map_html(shown) if shown and shown.strategy else Markup()
+    return map_html(shown) if shown else Markup()
 
 
 def _where(session: PageSession) -> Markup:
     shown = _shown(session)
-    return where_html(shown) if shown and shown.strategy else Markup()
+    return where_html(shown) if shown else Markup()
 
 
 def _pager(session: PageSession) -> Markup:
@@ -175,7 +175,7 @@ def _pager(session: PageSession) -> Markup:
         page=str(shown.page),
         pages=f"{len(shown.pages.starts):,}",
         chunk=str(1 + (first if shown.chosen is None else shown.chosen)),
-        chunks=len(cuts.nodes(shown.strategy, shown.document)) if shown.strategy else 0,
+        chunks=len(cuts.nodes(shown.strategy, shown.document)),
         strategy=shown.strategy,
         strategies=cuts.strategies,
         summary=summary_html(shown),
@@ -210,10 +210,7 @@ def _location(
         return None
     chosen = _chunk(cuts, column, hit, document)
     if chosen is None and not gold:
-        span, text = span_of(hit.node), cuts.text_of(document)
-        if "found_by" not in column.parser or span.of(text) != hit.node.text:
-            return None
-        gold = (span,)  # of an index of its own, whose chunks nobody split here
+        return None
     strategy = column.name if chosen is not None else None
     # A chunk may begin on an earlier page than what is cited of it.
     return ChunkLocation(strategy, document, chosen=None if gold else chosen, gold=gold)
@@ -222,7 +219,9 @@ def _location(
 def _chunk(cuts: Cuts, column: Column, hit: Hit, document: str) -> int | None:
     """Return the position of a retrieved chunk in its document; None if it was split otherwise."""
     parser = cuts.parser_of(column.name)
-    if parser is None or parser.fingerprint != column.parser.get("fingerprint"):
+    if parser and parser.fingerprint != column.parser.get("fingerprint"):
+        return None
+    if column.name not in cuts.strategies:
         return None
     try:
         nodes = cuts.nodes(column.name, document)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NamedTuple
@@ -10,19 +11,21 @@ from llama_index.core.schema import TextNode
 
 from rag_nodes.apps.view.rails import DrawnChunk
 from rag_nodes.apps.view.rendered import part_starts
-from rag_nodes.core.metadata import CHUNK_INDEX, PAGE_STARTS, display_name, sources
-from rag_nodes.evaluation.engines import StoredCollection
+from rag_nodes.core.metadata import CHUNK_INDEX, PAGE_STARTS, TOKEN_COUNT, display_name, sources
+from rag_nodes.evaluation.engines import StoredCollection, listed_chunks
 from rag_nodes.parsers import ForeignNodeParser, leaf_nodes
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.edges import EdgeFinder, Edges, Inside
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import PageMap, Span
+from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
     from llama_index.core.schema import Document
 
+    from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.evaluation.compare import Comparison, ComparisonReport
     from rag_nodes.parsers import SpanNodeParser
 
@@ -38,6 +41,7 @@ class Cuts:
     Attributes:
         comparison: as given.
         documents: by id, in the order they were loaded.
+        turns: answered questions, for which engines found chunks.
     """
 
     def __init__(
@@ -45,19 +49,35 @@ class Cuts:
         comparison: Comparison,
         documents: Sequence[Document],
         previews: Mapping[str, SpanNodeParser] = MappingProxyType({}),
+        turns: Sequence[Turn] = (),
     ) -> None:
         self.comparison = comparison
         self.documents = {document.id_: document for document in documents}
+        self.turns = turns
         self._previews = previews
+        self._listed: dict[str, list[TextNode]] = {}
         self._nodes: dict[tuple[str, str], tuple[TextNode, ...]] = {}
         self._cut: dict[tuple[str, str], tuple[Inside | None, ...]] = {}
 
     def with_preview(self, strategy: str, parser: SpanNodeParser) -> Cuts:
         """Return the same documents, one strategy of which is split by another parser."""
-        previews = {**self._previews, strategy: parser}
-        cuts = Cuts(self.comparison, [*self.documents.values()], previews)
-        cuts._nodes = {key: nodes for key, nodes in self._nodes.items() if key[0] != strategy}
-        cuts._cut = {key: cut for key, cut in self._cut.items() if key[0] != strategy}
+        return self._but([strategy], {**self._previews, strategy: parser}, self.turns)
+
+    def with_turns(self, turns: Sequence[Turn]) -> Cuts:
+        """Return the same documents, with the chunks that engines found for these questions."""
+        return self._but(self.comparison.found, self._previews, turns)
+
+    def _but(
+        self,
+        strategies: Collection[str],
+        previews: Mapping[str, SpanNodeParser],
+        turns: Sequence[Turn],
+    ) -> Cuts:
+        """Return the same documents, of which some strategies have other chunks."""
+        cuts = Cuts(self.comparison, [*self.documents.values()], previews, turns)
+        cuts._listed = self._listed
+        cuts._nodes = {at: nodes for at, nodes in self._nodes.items() if at[0] not in strategies}
+        cuts._cut = {at: cut for at, cut in self._cut.items() if at[0] not in strategies}
         return cuts
 
     def parser_of(self, strategy: str) -> SpanNodeParser | None:
@@ -66,8 +86,8 @@ class Cuts:
 
     @property
     def strategies(self) -> tuple[str, ...]:
-        """The parsers of the comparison, in its order."""
-        return tuple(self.comparison.parsers)
+        """The columns of the comparison, in its order."""
+        return self.comparison.names
 
     def name_of(self, document: str) -> str:
         """Name of a document, for display."""
@@ -80,8 +100,9 @@ class Cuts:
     def nodes(self, strategy: str, document: str) -> tuple[TextNode, ...]:
         """A document's chunks as stored, in order; of families the children, which are found.
 
-        Chunks of a splitter of another package that are not located in the document are left out:
-        they can be neither drawn nor measured, see `unlocated`.
+        Of an engine that does not list its chunks, those that it found for the questions so far.
+        Chunks of another package that are not located in the document are left out: they can be
+        neither drawn nor measured, see `unlocated`.
 
         Raises:
             StoreError: they cannot be read, for example because the visitor just left.
@@ -99,35 +120,58 @@ class Cuts:
         return tuple(node for node in self._all(strategy, document) if node.start_char_idx is None)
 
     def recovery(self, strategy: str, documents: Sequence[str] | None = None) -> str:
-        """Say how many chunks of a splitter of another package are located; "" for our parsers.
+        """Say how many chunks of a splitter of another package are located; "" for others.
 
         Args:
-            strategy: name of the parser.
+            strategy: name of the column.
             documents: ids; None for all of them.
 
         Raises:
             StoreError: the chunks cannot be read.
         """
-        if not isinstance(self.comparison.parsers[strategy], ForeignNodeParser):
+        if not isinstance(self.comparison.parsers.get(strategy), ForeignNodeParser):
             return ""
         asked = list(self.documents) if documents is None else documents
         lost = sum(len(self.unlocated(strategy, document_id)) for document_id in asked)
         chunks = sum(len(self._all(strategy, document_id)) for document_id in asked)
         return recovery_in_words(lost, chunks, always=True)
 
+    def lists_all(self, strategy: str) -> bool:
+        """Return False if only the chunks of an engine that questions found are known."""
+        return strategy not in self.comparison.found or bool(self._listed_by(strategy))
+
+    def _listed_by(self, strategy: str) -> list[TextNode]:
+        if strategy not in self._listed:
+            given = self.comparison.found[strategy]
+            self._listed[strategy] = listed_chunks(given, self.comparison.placing)
+        return self._listed[strategy]
+
+    def _found_by(self, strategy: str) -> Iterator[TextNode]:
+        """Yield the chunks that an engine found for the questions so far."""
+        for turn in self.turns:
+            for column in turn.columns:
+                if column.name == strategy and column.answer:
+                    yield from (hit.node for hit in column.answer.hits)
+
     def _all(self, strategy: str, document: str) -> tuple[TextNode, ...]:
+        if strategy in self.comparison.found and (strategy, document) not in self._nodes:
+            known = chain(self._listed_by(strategy), self._found_by(strategy))
+            own = (node for node in known if node.ref_doc_id == document)
+            # An engine may give a chunk another id for each question.
+            nodes = {(node.start_char_idx, node.text): node for node in own}
+            self._nodes[strategy, document] = tuple(sorted(nodes.values(), key=_in_order))
+        if (strategy, document) in self._nodes:
+            return self._nodes[strategy, document]
         index, made = self.comparison.index, self.comparison.statistics.get(strategy)
         if index is None or made is None:
             return ()
-        if (strategy, document) not in self._nodes and strategy in self._previews:
+        if strategy in self._previews:
             split = self._previews[strategy].get_nodes_from_documents([self.documents[document]])
-            leaves = [node for node in leaf_nodes(split) if isinstance(node, TextNode)]
-            self._nodes[strategy, document] = tuple(sorted(leaves, key=_in_order))
-        elif (strategy, document) not in self._nodes:
+            leaves = leaf_nodes(split)
+        else:
             collection = StoredCollection(index.store, made.collection)
             leaves = leaf_nodes(collection.nodes_of(document))
-            nodes = sorted(leaves, key=_in_order)
-            self._nodes[strategy, document] = tuple(nodes)
+        self._nodes[strategy, document] = tuple(sorted(leaves, key=_in_order))
         return self._nodes[strategy, document]
 
     def cut_by(self, strategy: str, document: str) -> tuple[Inside | None, ...]:
@@ -169,6 +213,11 @@ def span_of(node: TextNode) -> Span:
     return Span(node.start_char_idx or 0, node.end_char_idx or 0)
 
 
+def tokens_in(node: TextNode) -> int:
+    """Return the tokens of a node, as its parser counted them if it did."""
+    return int(node.metadata.get(TOKEN_COUNT) or count_tokens(node.text))
+
+
 class ChunkLocation(NamedTuple):
     """The part of a session's documents to show; what does not exist falls back to the first.
 
@@ -199,9 +248,9 @@ class Pages(NamedTuple):
 class Shown(NamedTuple):
     """The part of a document that is shown.
 
-    `strategy` is whose chunks are tinted, "" if there is no parser, `page` counts from 1, `chosen`
-    is the position of a chunk and `gold` are characters to point out; `ranks` are those of the
-    chunks that were retrieved for `question`, by strategy and id.
+    `strategy` is whose chunks are tinted, `page` counts from 1, `chosen` is the position of a chunk
+    and `gold` are characters to point out; `ranks` are those of the chunks that were retrieved for
+    `question`, by strategy and id.
     """
 
     cuts: Cuts

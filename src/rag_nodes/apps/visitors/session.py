@@ -95,18 +95,17 @@ class PageSession(LoadingSession):
 
     @property
     def cuts(self) -> Cuts | None:
-        """The documents and their chunks; None while nothing is loaded.
-
-        Without parsers, beside indexes that the operator brought, documents have no chunks.
-        """
+        """The documents and their chunks; None while nothing is loaded."""
         # Without the lock of the session, which a slow answer may hold: all are replaced as a
         # whole, and a comparison is set after its documents.
-        comparison, documents = self._comparison, self._documents
+        comparison, documents, turns = self._comparison, self._documents, self.turns
         with self._cutting:
             if comparison is None:
                 self._cuts = None
             elif self._cuts is None or self._cuts.comparison is not comparison:
-                self._cuts = Cuts(comparison, documents)
+                self._cuts = Cuts(comparison, documents, turns=turns)
+            elif self._cuts.turns is not turns:
+                self._cuts = self._cuts.with_turns(turns)
             return self._cuts
 
     @property
@@ -137,7 +136,7 @@ class PageSession(LoadingSession):
         A parser that embeds sentences is left to the loading that follows.
         """
         cuts, preset = self.cuts, self.columns.offer[name]
-        if cuts is None or name not in cuts.strategies or preset.embeds:
+        if cuts is None or cuts.parser_of(name) is None or preset.embeds:
             return
         made = self._run(self.context).parsers(
             [spec for spec in self.columns.specs if spec.name == name]

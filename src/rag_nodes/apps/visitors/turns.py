@@ -260,4 +260,9 @@ def scale_for(embedding_name: str, settings: Settings) -> SimilarityScale:
         return SimilarityScale(*_LEXICAL, relative=False, model=name)
     if name in _MEASURED:
         return SimilarityScale(*_MEASURED[name], relative=False, model=name)
+    return relative_scale(name)
+
+
+def relative_scale(name: str) -> SimilarityScale:
+    """Return the scale of scores that nobody has measured: shares of the best one."""
     return SimilarityScale(*_SHARES, relative=True, model=name)

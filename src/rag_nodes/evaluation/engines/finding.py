@@ -20,6 +20,7 @@ from rag_nodes.core.keys import kind_of
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.evaluation.engines.placing import Placing, is_placed
+from rag_nodes.parsers import leaf_nodes
 from rag_nodes.query.reranking import in_order, rescored
 from rag_nodes.store import Engine, Filter, Hit, Store
 
@@ -283,12 +284,29 @@ def found_store(given: object, placing: Placing) -> FoundStore:
     return kind(given, placing)
 
 
+def listed_chunks(given: object, placing: Placing) -> list[TextNode]:
+    """The chunks that an index or a collection holds, located; of families the children.
+
+    What only finds lists none.
+    """
+    if isinstance(given, StoredCollection):
+        return leaf_nodes(_Collection(given, placing).nodes())
+    if not isinstance(given, BaseIndex):
+        return []
+    nodes = [*given.docstore.docs.values()]
+    placing.learn(nodes)
+    return [placing.placed(node) for node in leaf_nodes(nodes)]
+
+
 def hits_of(found: Sequence[NodeWithScore], placing: Placing) -> list[Hit]:
-    """Retrieved nodes as hits, located, in their order; scores of any scale become 0 to 1."""
+    """Retrieved nodes as hits, located, in their order, with the scores they were given.
+
+    The scores of `Hit.score` are these, brought to 0 to 1.
+    """
     raw = [
         Hit(placing.placed(node.node), rank, 1 - (rank - 1) / len(found), rerank_score=node.score)
         for rank, node in enumerate(found, start=1)
     ]
     if any(node.score is not None for node in found):  # else the order is all that is known
         raw = rescored(raw)
-    return [replace(hit, rerank_score=None) for hit in in_order(raw)]
+    return in_order(raw)

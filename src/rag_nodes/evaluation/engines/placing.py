@@ -334,6 +334,7 @@ def _copy(
         metadata = {key: value for key, value in metadata.items() if key not in _OFFSETS}
     for key in (keys.START_CHAR, keys.END_CHAR):
         metadata.pop(key, None)
+    added = sorted(facts.keys() - node.metadata.keys())  # which its own embedding lacks
     relationships = dict(node.relationships)
     if document is not None:
         relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document.id_)
@@ -342,8 +343,8 @@ def _copy(
         text=text,
         metadata={**metadata, **facts},
         relationships=relationships,
-        excluded_embed_metadata_keys=list(node.excluded_embed_metadata_keys),
-        excluded_llm_metadata_keys=list(node.excluded_llm_metadata_keys),
+        excluded_embed_metadata_keys=[*node.excluded_embed_metadata_keys, *added],
+        excluded_llm_metadata_keys=[*node.excluded_llm_metadata_keys, *added],
     )
     if span is not None:
         made.start_char_idx, made.end_char_idx = span
