@@ -21,7 +21,7 @@ from rag_nodes.apps.visitors.columns import offer_of
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.settings import Settings
 from rag_nodes.models.lexical import LexicalEmbedding
-from rag_nodes.text.spans import PageMap
+from rag_nodes.text.spans import PageMap, Span
 
 LINES = ("Test the horn before each trip.", "", "Lower the ramp when moored.", "")
 
@@ -90,8 +90,10 @@ def test_the_page_is_drawn_as_printed_if_the_file_is_there(
 class Captain(MockLLM):
     """Answers in words of the third page, and names no source."""
 
+    says: str = "They lower the ramp after they moored."
+
     def complete(self, *_: Any, **__: Any) -> CompletionResponse:
-        return CompletionResponse(text="They lower the ramp after they moored.")
+        return CompletionResponse(text=self.says)
 
 
 def test_a_sentence_of_an_engine_leads_to_the_printed_page_that_shares_its_words(
@@ -112,11 +114,39 @@ def test_a_sentence_of_an_engine_leads_to_the_printed_page_that_shares_its_words
         assert "rn-cited" not in drawn, "the answer names none of the chunks"
         cited = re.search(r'data-cited="(\d)"[^>]*>closest', drawn)
         assert cited
-        show_found(session, 1, 1, cited=int(cited[1]), rank=0)
+        show_found(session, 1, 1, cited=int(cited[1]))
         assert session.place.page == 3
         regions = {patch["name"]: patch["html"] for patch in session.screen.patches(0)}
         assert regions["sheet"].count("<image ") == 1
         assert 'class="rn-strip-hit" stroke-width' in regions["map"]
+
+
+@pytest.mark.parametrize("says", ["Lower the ramp when moored.", "Lower the ramp when moored [1]."])
+def test_a_sentence_that_stands_in_a_chunk_of_several_pages_leads_to_its_own(
+    handbook: Path, says: str
+) -> None:
+    lines = (LINES[0], "", "Lower the ramp\nwhen moored.", "")
+    given = [join_pages(pages(handbook, "1", "2", "3", "4", lines=lines))]
+    index = VectorStoreIndex.from_documents(given, embed_model=LexicalEmbedding())
+    captain = Captain()
+    captain.says = says
+    columns = {"mine": index.as_query_engine(llm=captain)}
+    paths, documents = given_documents(given)
+    with PageSession(
+        Settings(), offer=offer_of(columns), own=["mine"], documents=documents
+    ) as session:
+        session.load(paths)
+        drawn = str(turn_view(session.talk.ask("When is the ramp lowered?")))
+        [(start, end, label)] = re.findall(
+            r'data-start="(\d+)" data-end="(\d+)"[^>]*>([^<]*)</button>', drawn
+        )
+        assert label == "p. 3"
+        sentence = Span(int(start), int(end))
+        show_found(session, 1, 1, cited=1, sentence=sentence)
+        assert session.place.page == 3
+        assert [gold.of(given[0].text) for gold in session.place.gold] == [lines[2]]
+        show_found(session, 1, 1, cited=1, sentence=Span(10**6, 10**6 + 5))
+        assert session.place.page == 1, "no sentence of what is cited"
 
 
 def test_a_question_is_answered_with_the_page_of_the_file(handbook: Path) -> None:

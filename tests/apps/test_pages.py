@@ -49,10 +49,12 @@ def test_only_the_chosen_quote_of_a_source_is_highlighted(
         visitor.load(written(tmp_path / "machine.md", text))
         visitor.ask("What steps, and how is the machine painted red?")
         turn = visitor.regions["turn 1"]
-        buttons = re.findall(r'data-column="(\d)" data-cited="(\d)" data-quote="([1-9])"', turn)
+        buttons = re.findall(
+            r'data-column="(\d)" data-cited="(\d)" data-start="(\d+)" data-end="(\d+)"', turn
+        )
         shown = set()
-        for column, cited, quote in buttons:
-            visitor.act("open", turn="1", column=column, cited=cited, quote=quote)
+        for column, cited, start, end in buttons:
+            visitor.act("open", turn="1", column=column, cited=cited, start=start, end=end)
             [gold] = visitor.session.place.gold
             shown.add(gold.of(text).strip())
         assert len(shown) == 2

@@ -16,6 +16,7 @@ from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS
 from rag_nodes.operations.fields import MOST_QUESTION
 from rag_nodes.operations.workspace.limits import LARGEST
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -201,8 +202,9 @@ def _helpful(session: PageSession, sent: Payload) -> None:
 def _open(session: PageSession, sent: Payload) -> None:
     turn, column = sent.number("turn") or 0, sent.number("column") or 0
     cited, rank = sent.number("cited") or 0, sent.number("rank") or 0
-    quote = sent.number("quote") or 0
-    pages.show_found(session, turn, column, cited=cited, rank=rank, quote=quote)
+    start, end = sent.number("start"), sent.number("end")
+    sentence = Span(start, end) if start is not None and end is not None else None
+    pages.show_found(session, turn, column, cited=cited, rank=rank, sentence=sentence)
 
 
 def _search(session: PageSession, sent: Payload) -> Reply:

@@ -6,7 +6,14 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.markup import count, render, seconds
 from rag_nodes.apps.panes.difference import all_of, difference
-from rag_nodes.apps.panes.hits import anchor, cited_places, hit_view, names_sources, places_of
+from rag_nodes.apps.panes.hits import (
+    anchor,
+    cited_places,
+    hit_view,
+    names_sources,
+    place_of_sentence,
+    places_of,
+)
 from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.columns import headline_of
 from rag_nodes.evaluation.compare.evidence import found_also_by
@@ -231,24 +238,30 @@ def _places_of(
 def _cited_for(
     said: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
 ) -> list[CitedPlace]:
-    """Return the places that an answer cites for a sentence; the one that it quotes, if any.
+    """Return the places that an answer cites for a sentence; where it stands, if it stands there.
 
-    An answer without marks of sources, such as that of an engine, has for each sentence the source
-    that shares the most words with it.
+    An answer without marks of sources, such as that of an engine, has for each other sentence the
+    source that shares the most words with it.
     """
-    groups = [*zip(places, cited_places(answer), strict=True)]
-    if not names_sources(answer):
+    names = names_sources(answer)
+    groups = [
+        (found, group)
+        for found, group in zip(places, cited_places(answer), strict=True)
+        if found.number in said.numbers or not names
+    ]
+    citations = [(found, citation) for found, group in groups for citation in group]
+    # A quotation of this sentence alone comes before one that holds it.
+    citations.sort(key=lambda pair: " ".join(pair[1].quote.split()) != said.text)
+    for found, citation in citations:
+        if place := place_of_sentence(found, answer, citation, said.text):
+            return [place]
+    if not names:
         own = set(content_words(said.text))
         shared = [len(own & {word for citation in group for word in words(citation.quote)})
                   for _, group in groups]  # fmt: skip
         most = max(shared, default=0)
         return [groups[shared.index(most)][0]._replace(is_closest=True)] if most else []
-    cited = [(found, group) for found, group in groups if found.number in said.numbers]
-    for found, group in cited:
-        for citation in group:
-            if " ".join(citation.quote.split()) == said.text:
-                return [found._replace(quote=answer.citations.index(citation) + 1)]
-    return [found for found, _ in cited]
+    return [found for found, _ in groups]
 
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:

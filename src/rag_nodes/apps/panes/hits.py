@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.apps.markup import count, in_a_line, place
 from rag_nodes.apps.visitors.cuts import tokens_in
 from rag_nodes.apps.visitors.turns import relative_scale
 from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, display_name
+from rag_nodes.query.locations import pages_of
 from rag_nodes.text.edges import Edges
 from rag_nodes.text.spans import Span
 
@@ -30,7 +32,7 @@ class CitedPlace(NamedTuple):
 
     `number` is the source as the answer names it, `anchor` the id of its chunk on the page, ""
     where that is not listed, and `is_located` says whether its position in the document is known.
-    `quote` is the only citation meant, counted from 1; 0 for all that stand there. `is_closest` if
+    `sentence` are the only characters meant; None for all that are cited there. `is_closest` if
     the answer names no source, and this one shares the most words with the sentence.
     """
 
@@ -42,7 +44,7 @@ class CitedPlace(NamedTuple):
     file: str
     headings: tuple[str, ...]
     is_located: bool
-    quote: int = 0
+    sentence: Span | None = None
     is_closest: bool = False
 
 
@@ -205,6 +207,20 @@ def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
         start = citation.start + len(citation.quote) - len(citation.quote.lstrip())
         found[Span(start, start + len(citation.quote.strip()))] = None
     return tuple(found)
+
+
+def place_of_sentence(
+    cited: CitedPlace, answer: Answer, citation: Citation, text: str
+) -> CitedPlace | None:
+    """Return the place of a sentence that stands in a citation, white space aside; else None."""
+    words = r"\s+".join(map(re.escape, text.split()))
+    found = re.search(rf"(?<!\w){words}(?!\w)", citation.quote)
+    if found is None or citation.node is None or not spans_of(answer, [citation]):
+        return None
+    sentence = Span(*((citation.start or 0) + at for at in found.span()))
+    own = sentence.start - (citation.node.start_char_idx or 0)
+    where = place(*pages_of(citation.node, own, own + sentence.length))
+    return cited._replace(sentence=sentence, where=where)
 
 
 def places_of(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:

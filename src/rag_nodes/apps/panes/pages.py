@@ -85,7 +85,13 @@ def search(session: PageSession, words: str) -> str:
 
 
 def show_found(
-    session: PageSession, number: int, column: int, *, cited: int, rank: int, quote: int = 0
+    session: PageSession,
+    number: int,
+    column: int,
+    *,
+    cited: int = 0,
+    rank: int = 0,
+    sentence: Span | None = None,
 ) -> None:
     """Show a cited place, or a retrieved chunk.
 
@@ -95,7 +101,7 @@ def show_found(
         column: place of the answer in it, counted from 1.
         cited: place of the citation, counted from 1; 0 for none.
         rank: of the chunk; 0 for none.
-        quote: position of the only citation to point out, counted from 1; 0 for all of the place.
+        sentence: the only characters of the cited place to point out; None for all of it.
 
     Raises:
         ConfigurationError: it is nowhere in the documents as they are split now.
@@ -104,7 +110,7 @@ def show_found(
     answered = turn.column_at(column) if turn else None
     if answered is None:
         return
-    place = _location(session.cuts, answered, cited, rank, quote)
+    place = _location(session.cuts, answered, cited, rank, sentence)
     if place is None:
         raise ConfigurationError(NOT_LOCATED if "found_by" in answered.parser else GONE)
     show_page(session, place)
@@ -191,7 +197,7 @@ def _sheet(session: PageSession) -> Markup:
 
 
 def _location(
-    cuts: Cuts | None, column: Column, cited: int, rank: int, quote: int
+    cuts: Cuts | None, column: Column, cited: int, rank: int, sentence: Span | None
 ) -> ChunkLocation | None:
     """Find a cited place, or a chunk of a rank, among the chunks as they are split now."""
     answer = column.answer
@@ -202,9 +208,10 @@ def _location(
     if cited:
         places = cited_places(answer)
         place = places[cited - 1] if cited <= len(places) else ()
-        place = answer.citations[quote - 1 : quote] if quote else place
-        gold = spans_of(answer, place) if place else ()
+        gold = spans_of(answer, place)
         hit = answer.hit_of(place[0]) if gold else None
+        if sentence and any(span.overlap(sentence) == sentence.length for span in gold):
+            gold = (sentence,)
     document = hit.node.ref_doc_id if hit else None
     if hit is None or document is None or document not in cuts.documents:
         return None
