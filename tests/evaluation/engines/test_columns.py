@@ -5,10 +5,15 @@ from typing import Any
 import pytest
 from llama_index.core import Document, StorageContext, VectorStoreIndex
 from llama_index.core.base.response.schema import Response, StreamingResponse
+from llama_index.core.indices.query.query_transform.base import IdentityQueryTransform
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.query_engine import CitationQueryEngine, CustomQueryEngine
+from llama_index.core.query_engine import (
+    CitationQueryEngine,
+    CustomQueryEngine,
+    TransformQueryEngine,
+)
 from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from llama_index.vector_stores.qdrant import QdrantVectorStore
@@ -199,15 +204,20 @@ def test_an_engine_answers_itself_and_its_marks_become_citations() -> None:
     assert answer.text == "They sleep [2], and nobody knows of [9]."
     assert [(citation.number, citation.quote) for citation in answer.citations] == [(2, LIONS)]
     assert answer.unknown_sources == (9,)
-    assert (answer.kind, answer.answer_model, answer.cost) == ("generated", "Says", None)
+    assert (answer.kind, answer.answer_model, answer.cost) == ("generated", "", None)
     (column,) = ask({"mine": Says(text="A battery does.")}).columns
     assert [citation.quote for citation in answered(column).citations] == [BATTERY, LIONS]
 
 
 def test_the_numbers_of_llama_indexs_citation_engine_are_ours() -> None:
     made = CitationQueryEngine.from_args(index(), llm=MockLLM(), similarity_top_k=2)
-    (column,) = ask({"mine": made}).columns
+    rewritten = TransformQueryEngine(made, IdentityQueryTransform())
+    (column, other) = ask({"mine": made, "rewritten": rewritten}).columns
     answer = answered(column)
+    assert answer.answer_model == answered(other).answer_model == "MockLLM"
+    assert [hit.rerank_score for hit in answer.hits] == [
+        node.score for node in made.retrieve(QueryBundle(QUESTION))
+    ]
     numbered = {citation.number: citation for citation in answer.citations}
     for hit in answer.hits:
         assert not hit.node.text.startswith("Source")

@@ -316,7 +316,7 @@ def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[d
 def _kind_of(answer: Answer) -> str:
     if answer.kind == "generated":
         unsourced = "" if answer.sources else f"; it {_UNSOURCED}"
-        return f"Written by {answer.answer_model}{unsourced}"
+        return f"Written by {answer.answer_model or 'your query engine'}{unsourced}"
     return _KINDS.get(answer.kind, _KINDS["retrieval"])
 
 

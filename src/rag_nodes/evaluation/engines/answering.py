@@ -5,11 +5,14 @@ from __future__ import annotations
 import time
 from typing import TYPE_CHECKING, Any
 
+from llama_index.core.base.base_query_engine import BaseQueryEngine
 from llama_index.core.base.response.schema import StreamingResponse
+from llama_index.core.llms import LLM
 
 from rag_nodes.core.errors import RagNodesError
 from rag_nodes.core.keys import kind_of
 from rag_nodes.evaluation.engines.finding import hits_of
+from rag_nodes.models.names import answer_name
 from rag_nodes.query.answering import answer_of
 from rag_nodes.query.citations import cite_sources, cited_numbers, marks_of
 from rag_nodes.query.reading import one_by_one
@@ -19,7 +22,6 @@ from rag_nodes.text.tokens import count_tokens
 if TYPE_CHECKING:
     from collections.abc import Generator, Iterable
 
-    from llama_index.core.base.base_query_engine import BaseQueryEngine
     from llama_index.core.base.response.schema import RESPONSE_TYPE
 
     from rag_nodes.evaluation.engines.placing import Placing
@@ -94,7 +96,7 @@ class AnsweringEngine:
             sources=sources,
             left_out=0,
             context_tokens=read,
-            answer_model=type(self._engine).__name__,
+            answer_model=_model_of(self._engine),
             tokens_in=read,
             tokens_out=count_tokens(text),
             tokens_estimated=True,
@@ -102,6 +104,16 @@ class AnsweringEngine:
             embedding_cost=None,
             marks=marks,
         )
+
+
+def _model_of(engine: BaseQueryEngine) -> str:
+    """Return the name of the LLM that writes an engine's answers; "" if it cannot be told."""
+    for owner in (getattr(engine, "_response_synthesizer", None), engine):
+        for llm in (getattr(owner, name, None) for name in ("_llm", "llm")):
+            if isinstance(llm, LLM):
+                return answer_name(llm)
+    inner = getattr(engine, "_query_engine", None)  # of one that changes questions
+    return _model_of(inner) if isinstance(inner, BaseQueryEngine) else ""
 
 
 def _pieces(response: RESPONSE_TYPE) -> Iterable[str]:
