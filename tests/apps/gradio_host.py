@@ -25,13 +25,16 @@ def in_a_tab() -> gr.Blocks:
 
 
 def columns_in_a_tab() -> gr.Blocks:
-    from llama_index.core import Document
+    from llama_index.core import Document, VectorStoreIndex
 
+    from rag_nodes import get_embedding
     from rag_nodes.apps import build_app
 
     documents = [Document(text=DOCUMENT, metadata={"file_name": "colours.md"})]
+    index = VectorStoreIndex.from_documents(documents, embed_model=get_embedding("lexical"))
+    columns = {"index": index, "found": index.as_retriever(), "heading": "heading"}
     with gr.Blocks() as host, gr.Tab("Chunking"):
-        build_app(columns={"fixed": "fixed", "heading": "heading"}, documents=documents)
+        build_app(columns=columns, documents=documents)
     return host
 
 

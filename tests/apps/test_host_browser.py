@@ -110,6 +110,9 @@ def test_in_a_host_every_visible_button_works_and_a_question_is_answered(
         ask(page, QUESTION)
         assert "The machine is red" in page.inner_text(".rn-turn")
         page.locator("details.rn-column > summary").first.click()
+        lines = page.locator("svg[data-strategy]").count()
+        retrieved = page.locator('.rn-strip-hit[d^="M"]').count()
+        assert lines == retrieved == (3 if way == "columns" else 4), "own indexes, too"
         page.get_by_role("button", name="Helpful: ").first.click()
         page.wait_for_selector(".rn-rate[aria-pressed=true]")
         assert "The machine is red" in page.inner_text(".rn-sheet")

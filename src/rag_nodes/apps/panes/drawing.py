@@ -113,7 +113,7 @@ def summary_html(shown: Shown) -> Markup:
     ]
     error = None
     if lists_all and not nodes and not lost:
-        error = (known and known.error) or "This parser made no chunk of it."
+        error = (known and known.error) or "This column has no chunk of it."
     return render(
         "summary",
         facts=" · ".join(fact for fact in facts if fact),

@@ -116,9 +116,10 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
 def _score(turn: Turn, answer: Answer, hit: Hit, best: float | None) -> tuple[str, str, str]:
     """Return the quality of a match in a word, the same with its score, and an explanation."""
     if hit.similarity is None and hit.keyword_score is None and hit.rerank_score is not None:
-        scale = relative_scale("The score that this column gave")
-        level = scale.level(hit.rerank_score, max(other.rerank_score or 0 for other in answer.hits))
-        return level, f"{level} {hit.rerank_score:.3g}", scale.explain()
+        shares = relative_scale("The score that this column gave")
+        highest = max(other.rerank_score or 0 for other in answer.hits)
+        level = shares.level(hit.rerank_score, highest)
+        return level, f"{level} {hit.rerank_score:.3g}", shares.explain()
     scale, cosine = turn.scale, _rounded(hit.similarity)
     level = scale.level(hit.similarity, best) if scale else "unknown"
     explained = []
