@@ -97,7 +97,16 @@ def test_columns_that_are_compared_differ_in_colour_and_keep_it(settings: Settin
             columns.tick(name, is_ticked=True)
             colours = [columns.colours[column] for column in columns.ticked]
             assert len(set(colours)) == len(colours) == 4
-            assert {**columns.colours, name: 0} == {**kept, name: 0}
+            kept[name] = columns.colours[name]
+            assert colours == [kept[column] for column in columns.ticked]
+
+
+def test_the_default_keeps_a_colour_of_its_own_in_the_plot_if_it_is_not_compared() -> None:
+    columns = ChosenColumns.first(offer_of())
+    columns.tick("retrieval", is_ticked=False)
+    columns.tick("fixed", is_ticked=True)
+    drawn = {columns.colours[name] for name in (*columns.ticked, "retrieval")}
+    assert len(drawn) == len(columns.ticked) + 1
 
 
 def test_a_fifth_column_is_refused_and_what_is_not_on_offer_changes_nothing() -> None:

@@ -15,6 +15,7 @@ from visits import Visitor, visiting, written
 
 from rag_nodes.apps.panes.evidence import against, details_html, place_of
 from rag_nodes.apps.visitors import deciding
+from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.errors import DatasetError
 from rag_nodes.core.settings import Settings
@@ -89,12 +90,49 @@ def test_the_settings_are_tested_against_the_baseline_with_won_and_lost_passages
     rows = against(verdict, REFERENCE)
     assert rows
     assert REFERENCE not in [row.name for row in rows]
-    assert rows == sorted(rows, key=lambda row: (-row.lost, row.won))
+    points = [float(row.points) for row in rows]
+    assert points == sorted(points)
     lines = matrix(verdict).lines
     assert all(row.won + row.lost <= len(lines) for row in rows)
     assert all((float(row.points) > 0) <= (row.won > 0) for row in rows)
     assert f"Against {REFERENCE}" in visitor.text("details")
     assert "<svg" in visitor.regions["details"]
+
+
+def test_the_fewest_points_come_first_however_many_passages_are_won(visitor: Visitor) -> None:
+    verdict = _ended(visitor).decider.verdict
+    assert verdict is not None
+    best = against(verdict, REFERENCE)[-1]
+    found = [
+        replace(row, interval=replace(row.interval, mean=0.0))
+        if row.interval and column_of(row) == best.column
+        else row
+        for row in verdict.rows
+    ]
+    first = against(replace(verdict, rows=tuple(found)), REFERENCE)[0]
+    assert first.column == best.column
+    assert float(first.points) < 0 <= first.won - first.lost
+
+
+def test_a_column_has_one_colour_and_one_name_in_bar_plot_and_tables(visitor: Visitor) -> None:
+    for name, is_ticked in (("semantic", False), ("web", True), ("heading", False)):
+        visitor.act("tick", name=name, checked=is_ticked)
+    visitor.act("baseline", value="web")  # by default in the colour of LlamaIndex's splitter
+    visitor.settle()
+    _ended(visitor)
+    bar, details = visitor.regions["columns"], visitor.regions["details"]
+    swatch = r'rn-swatch (rn-c\d)"[^<]*></span><bdi>([^<]+)'
+    colours = {name: colour for colour, name in re.findall(swatch, bar)}
+    assert colours["web"] != colours[REFERENCE]
+    cells = re.findall(f'scope="row"><span class="{swatch}', details)
+    curves = re.findall(r'<g class="(rn-c\d)" data-column="([^"]+)', details)
+    named = re.findall(r'class="name (rn-c\d)"[^>]*>([^<]+)', details)
+    legend = re.findall(r'<span class="(rn-c\d)">● <bdi>([^<]+)', details)
+    for drawn in (cells, curves, named, legend):
+        names = [re.sub(r" at \d+$| \+ .*| \(yours\)$", "", name) for _, name in drawn]
+        assert [colours[name] for name in names] == [colour for colour, _ in drawn]
+        assert {"web", "heading", "recursive", "retrieval", REFERENCE} <= {*names}
+    assert len(named) == len(legend) == len({name for _, name in named})
 
 
 def test_accepted_questions_decide_with_intervals_and_the_baseline_may_be_any_column(

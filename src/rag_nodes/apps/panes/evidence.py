@@ -6,11 +6,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from markupsafe import Markup
 
-from rag_nodes.apps.markup import in_a_line, render
+from rag_nodes.apps.markup import colour_of, in_a_line, render
 from rag_nodes.apps.visitors.cuts import ChunkLocation
+from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.page import line_colour, matrix, size_curve
+from rag_nodes.evaluation.page import matrix, size_curve
 from rag_nodes.evaluation.wording import SAME, SELECTING, ends
 from rag_nodes.text.spans import PageMap, Span
 
@@ -29,34 +30,34 @@ _GRADES = ("missed", "partly", "found")
 
 
 class Against(NamedTuple):
-    """A setting against the baseline.
+    """A setting of a column against the baseline.
 
     `points` are percentage points of the main measure, with the 95 % interval if there is one.
     `won` and `lost` count questions, or passages, that it answers better and worse.
     """
 
     name: str
+    column: str
     points: str
     won: int
     lost: int
 
 
 def against(report: EvaluationReport, baseline: str) -> list[Against]:
-    """Compare the best setting of each parser with the baseline; what got worse comes first."""
+    """Compare the best setting of each parser with the baseline; the fewest points come first."""
     rows, _ = matrix(report)
     position = _position(rows, baseline)
     if position is None:
         return []
     base, found = rows[position], []
-    for row in rows:
+    for row in sorted((row for row in rows if row is not base), key=lambda row: row.mean):
         gained = [
             outcome.scores[report.measure] - other.scores[report.measure]
             for outcome, other in zip(row.outcomes, base.outcomes, strict=True)
         ]
         won, lost = (sum(sign * gain > SAME for gain in gained) for sign in (1, -1))
-        found.append(Against(row.name, _points(report, row, base), won, lost))
-    del found[position]
-    return sorted(found, key=lambda row: (-row.lost, row.won))
+        found.append(Against(row.name, column_of(row), _points(report, row, base), won, lost))
+    return found
 
 
 def _position(rows: Sequence[Row], baseline: str) -> int | None:
@@ -99,13 +100,14 @@ def details_html(session: PageSession) -> Markup:
 def plot_html(report: EvaluationReport, baseline: str) -> Markup:
     """Draw recall by chunk size beside the baseline's; a point leads to its numbers."""
     ids = _ids(report)
+    columns = {row.column: column_of(row) for row in report.rows}
     broad, slim = (
-        size_curve(report, narrow=narrow, link=lambda row: f"#{ids[row.name]}", baseline=baseline)
+        size_curve(report, narrow=narrow, link=lambda row: f"#{ids[row.name]}", baseline=baseline,
+                   colour=lambda name: colour_of(columns[name]))
         for narrow in (False, True)
-    )
+    )  # fmt: skip
     if not broad:
         return Markup()
-    columns = dict.fromkeys(row.column for row in report.rows)
     return render(
         "plot",
         measure=report.measure,
@@ -114,7 +116,7 @@ def plot_html(report: EvaluationReport, baseline: str) -> Markup:
         taken=report.decision.take,
         broad=broad,
         slim=slim,
-        columns=[{"name": name, "colour": line_colour(report, name)} for name in columns],
+        columns=columns,
     )
 
 
@@ -147,7 +149,7 @@ def table_html(session: PageSession, report: EvaluationReport) -> Markup:
         asked=asked,
         said="" if differing or not lines else f"Every {asked} came out alike.",
         heading=f"{asked.capitalize()}s that differ: {len(differing):,} of {len(lines):,}",
-        names=[row.name for row in rows],
+        rows=[{"name": row.name, "column": column_of(row)} for row in rows],
         budget=f"{report.settings.budget:,} tokens",
         baseline=session.decider.baseline if base is not None else "",
         lines=[
@@ -230,7 +232,7 @@ def why_html(report: EvaluationReport) -> Markup:
 
 def _row(report: EvaluationReport, row: Row) -> dict[str, Any]:
     plain = {"id": _ids(report)[row.name], "name": row.name, "note": row.note, "error": row.error,
-             "taken": row.name == report.decision.take}  # fmt: skip
+             "column": column_of(row), "taken": row.name == report.decision.take}  # fmt: skip
     if row.error:
         return plain
     cost, size = row.cost, row.cost.bytes

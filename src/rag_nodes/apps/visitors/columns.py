@@ -15,6 +15,7 @@ from rag_nodes.evaluation.engines import FoundColumn, offered_columns
 from rag_nodes.operations.fields import MOST_COLUMNS, Parser, ParserSpec, Searching
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.parsers.offer import in_few_words, ranges_of
+from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
 
 FIRST = ("retrieval", "heading", "semantic")
 """Presets that are compared with the baseline until a visitor chooses others."""
+PLOTTED = (DEFAULT_PARSER, REFERENCE, *SWEPT)
+"""Columns that each decision measures, ticked or not; the first get a colour of their own."""
 _REFERENCE_PATH = "llama_index.core.node_parser:SentenceSplitter"
 _MAX_OPTIONS = 3
 """Options of a parser that have a slider: size, overlap and one more."""
@@ -88,7 +91,8 @@ class ChosenColumns:
         options: options that differ from the preset, by name of the column.
         baseline: name of the column that the others are compared with; "" for none.
         chosen: name of the column whose chunks are drawn and whose options are shown.
-        colours: colour of each column that was ticked, by name; those that are ticked differ.
+        colours: colour of each column that was ticked or is plotted, by name; those that are
+            ticked differ, and those that are plotted as far as there are colours.
     """
 
     offer: Mapping[str, Preset]
@@ -143,12 +147,13 @@ class ChosenColumns:
             self.chosen = name if is_ticked else next(iter(self.ticked), "")
 
     def _colour(self, new: str = "") -> None:
-        """Give ticked columns without a colour, and a new one, a colour that no other has."""
-        for name in self.ticked:
-            others = [other for other in self.ticked if other != name and other in self.colours]
-            taken = {self.colours[other] for other in others}
-            if name not in self.colours or (name == new and self.colours[name] in taken):
-                self.colours[name] = free_colour(name, taken)
+        """Give ticked columns, the new one last, and then those of the plot a colour each."""
+        taken = set[int]()
+        for name in dict.fromkeys((*sorted(self.ticked, key=lambda name: name == new), *PLOTTED)):
+            number = self.colours.get(name)
+            if number is None or number in taken:
+                number = self.colours[name] = free_colour(name, taken)
+            taken.add(number)
 
     def compare_with(self, name: str) -> None:
         """Take a column as the baseline; it is compared from now on. "" takes none."""

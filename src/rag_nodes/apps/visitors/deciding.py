@@ -17,7 +17,7 @@ from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probe
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import KS, EvaluationPlan
 from rag_nodes.evaluation.run import recommend
-from rag_nodes.evaluation.wording import rounded
+from rag_nodes.evaluation.wording import SELECTING, rounded
 from rag_nodes.models.executors import Pool, usable_cores
 from rag_nodes.operations.workspace.limits import check_amount, rows_of
 from rag_nodes.parsers import get_parser
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.drafts.probes import AnswerLength
     from rag_nodes.evaluation.plan import Step
-    from rag_nodes.evaluation.report import EvaluationReport
+    from rag_nodes.evaluation.report import EvaluationReport, Row
 
 logger = logging.getLogger(__name__)
 
@@ -56,6 +56,8 @@ About = tuple[object, ...]
 """Subject of a sweep: what it decides by, models, documents and the visitor's own columns."""
 _FAULT = "stopped by a fault of the app ({}); whoever runs it finds the reason in its log"
 _CHARACTERS_OF_A_TOKEN = 4
+_YOURS = " (yours)"
+"""End of the name of a row that measures a preset with the options of its column."""
 
 
 @dataclass(slots=True)
@@ -308,7 +310,12 @@ class Decider:
 
 def _row_name(column: str) -> str:
     """Name of the row of a column; a preset has rows of its own name at several sizes."""
-    return f"{column} (yours)" if column in PRESETS else column
+    return f"{column}{_YOURS}" if column in PRESETS else column
+
+
+def column_of(row: Row) -> str:
+    """Return the name of the column that a row of a report measures."""
+    return row.column.removesuffix(_YOURS).removesuffix(SELECTING)
 
 
 def _as_kept(report: EvaluationReport) -> EvaluationReport:

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport, Row
     from rag_nodes.evaluation.tables import GoldQuote, ReportQuestion
 
-__all__ = ["Cell", "Matrix", "MatrixLine", "html_of", "line_colour", "matrix", "size_curve"]
+__all__ = ["Cell", "Matrix", "MatrixLine", "html_of", "matrix", "size_curve"]
 
 _HALF = 0.5
 """Recall from which an answer counts as found in part."""

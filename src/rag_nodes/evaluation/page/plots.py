@@ -1,7 +1,7 @@
 """The plot of an evaluation: recall over the mean size of the chunks, as SVG.
 
-It follows the page's width and colours, which are the classes `c0` to `c7`, so that a page in the
-dark has lighter ones.
+It follows the page's width and colours, which are classes, by default `c0` to `c7`, so that a page
+in the dark has lighter ones.
 """
 
 from __future__ import annotations
@@ -12,6 +12,8 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
+
+from rag_nodes.evaluation.wording import SELECTING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -95,6 +97,7 @@ def size_curve(
     narrow: bool = False,
     link: Callable[[Row], str] | None = None,
     baseline: str = "",
+    colour: Callable[[str], str] | None = None,
 ) -> Markup:
     """Recall over the mean size of the chunks: a line per strategy, its band the 95 % interval.
 
@@ -108,8 +111,9 @@ def size_curve(
         narrow: for a screen of 360 pixels, where names stand below the plot.
         link: where a point leads to; None for points that lead nowhere.
         baseline: row or column that the reader has; "" for none.
+        colour: class of the colour of a column; by default that of `line_colour`.
     """
-    lines = _lines(report)
+    lines = _lines(report, colour or (lambda column: line_colour(report, column)))
     probed = report.dataset.probed
     drafted = report.by_drafts and not probed
     if drafted or sum(len(line.points) for line in lines) < 2:  # noqa: PLR2004 -- to compare
@@ -154,21 +158,21 @@ def line_colour(report: EvaluationReport, column: str) -> str:
     return f"c{order.index(cuts[column]) % COLOURS}" if column in cuts else "cx"
 
 
-def _lines(report: EvaluationReport) -> list[_Line]:
+def _lines(report: EvaluationReport, colour: Callable[[str], str]) -> list[_Line]:
     found = []
     for column in dict.fromkeys(row.column for row in report.rows):
         rows = [row for row in report.rows if row.column == column]
         points = [*filter(None, (_in_chunks(row) for row in rows if row.search == rows[0].search))]
         if points:
             points.sort(key=lambda point: point.size)
-            found.append(_Line(column, line_colour(report, column), points, flat=False))
+            found.append(_Line(column, colour(column), points, flat=False))
     sentences = [row for row in report.rows if row.interval and row.granularity == "sentences"]
     if sentences:
         best = max(sentences, key=lambda row: (row.name == report.decision.take, row.mean))
         assert best.interval  # noqa: S101 -- for the type checker
         point = _Point(best.chunks.mean, best.interval, best, best.name)
-        name = f"{best.name}, sentences"
-        found.append(_Line(name, line_colour(report, best.column), [point], flat=True))
+        name = best.name if best.name.endswith(SELECTING) else f"{best.name}, sentences"
+        found.append(_Line(name, colour(best.column), [point], flat=True))
     return found
 
 
@@ -198,7 +202,8 @@ def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:
 
 def _names(frame: _Frame, lines: Sequence[_Line]) -> list[tuple[float, str, str]]:
     """Height, name and colour at the ends of the lines, moved apart where they would overlap."""
-    ends = sorted((frame.y(line.points[-1].gap.mean), line.name, line.colour) for line in lines)
+    named = {line.name: line for line in lines}.values()  # sentences and whole chunks share a name
+    ends = sorted((frame.y(line.points[-1].gap.mean), line.name, line.colour) for line in named)
     heights: list[float] = []
     for y, _, _ in ends:
         heights.append(max(y, heights[-1] + _APART) if heights else y)
