@@ -8,6 +8,8 @@ from browser_page import ask, load, watched
 from contrast import STILL, left, pale
 from playwright.sync_api import Browser, Page
 
+from rag_nodes.apps.markup import render
+
 pytestmark = pytest.mark.browser
 
 SIZES = {"phone": (390, 844), "tablet": (820, 1180), "laptop": (1024, 768), "desk": (1440, 900)}
@@ -61,6 +63,13 @@ SMALL = """() => [...document.querySelectorAll(
 STATE = """([ready, loading, asking]) =>
   Object.assign(document.querySelector('.rn').dataset, {ready, loading, asking})"""
 """The state that the script of the page writes there."""
+DRAW = "([name, html]) => { document.querySelector(`[data-region=${name}]`).innerHTML = html; }"
+DECIDED = (
+    "For answers of a sentence, retrieval + sentence selection looks best, the same for short "
+)
+DECIDED += "and long answers."
+CERTAINTY = "Likely: settings were ranked by keywords of passages, not by questions. Part of this "
+CERTAINTY += "is reading, not splitting."
 UNFOLD = "() => document.querySelectorAll('.rn details').forEach((one) => { one.open = true; })"
 
 
@@ -133,3 +142,46 @@ def test_a_question_that_waits_for_its_documents_is_seen(answered: Page) -> None
     assert answered.locator(".rn-answers").is_hidden()
     answered.evaluate(STATE, ["true", "false", "false"])
     assert answered.locator(".rn-view").is_visible()
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_decision_keeps_its_height_from_the_first_step_to_the_result(
+    answered: Page, size: str
+) -> None:
+    width, height = SIZES[size]
+    answered.set_viewport_size({"width": width, "height": height})
+    waits = "Nothing was measured on these documents yet."
+    step = "Testing settings on your documents: token-overlap at 200, about 20 seconds left"
+    tops = set()
+    for first, doing in ((waits, "About to test settings"), (waits, step), (DECIDED, "")):
+        answered.evaluate(DRAW, ["decision", _decision(first, doing)])
+        tops.add(answered.evaluate("document.querySelector('.rn-ask').offsetTop"))
+    assert len(tops) == 1
+
+
+def _decision(first: str, doing: str) -> str:
+    """The strip while settings are tested, or with the result against the baseline."""
+    taken = {"points": "+1.7", "won": 1, "lost": 0}
+    return render("decision", first=first, certainty=CERTAINTY, running=bool(doing), doing=doing,
+                  share="0.5", taken=taken, baseline="LlamaIndex SentenceSplitter",
+                  measure="recall@1500", asked="passage", budget="1,500 tokens", kept="", price="",
+                  error="", start="", by_questions="", lengths=[], others=[])  # fmt: skip
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_the_last_column_of_the_questions_can_be_read(answered: Page, size: str) -> None:
+    width, height = SIZES[size]
+    answered.set_viewport_size({"width": width, "height": height})
+    names = ["retrieval + sentence selection", "recursive at 800", "heading at 800",
+             "token-overlap at 400", "semantic at 800", "LlamaIndex SentenceSplitter"]  # fmt: skip
+    line = {"number": 1, "asked": "When is it red? " * 8, "where": "links.md p. 13"}
+    line["cells"] = [("+", "✂ split, 94 %")] * len(names)
+    rows = [{"name": name, "column": name} for name in names]
+    drawn = render("questions", asked="passage", said="", heading="Passages", rows=rows,
+                   budget="1,500 tokens", baseline=names[-1], lines=[line] * 20)  # fmt: skip
+    answered.evaluate(DRAW, ["details", drawn])
+    box = answered.locator(".rn-matrix")
+    if width > 1000:
+        assert box.evaluate("one => one.scrollWidth <= one.clientWidth")
+    bar = box.evaluate("one => getComputedStyle(one, '::-webkit-scrollbar').height")
+    assert bar == "10px", "it is seen before anything is scrolled"
