@@ -1,13 +1,14 @@
 """The page in a real browser: from a document to a script, by mouse, by keyboard, and again."""
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 
 import gradio as gr
 import pytest
 from browser_page import ask, load, loaded, unfold, watched
-from playwright.sync_api import Browser, Page, expect
+from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 
@@ -88,6 +89,30 @@ def test_the_page_follows_the_sentence_that_the_keyboard_selects(ferry: Page) ->
     ferry.wait_for_selector(GOLD, state="attached")
     expect(place).to_have_attribute("aria-current", "true")
     expect(place).to_be_focused()
+    expect(ferry.locator(".rn-back")).to_be_hidden()
+
+
+def test_a_jump_out_of_sight_leaves_a_way_back_to_the_very_citation(ferry: Page) -> None:
+    ferry.set_viewport_size({"width": 390, "height": 844})
+    place = ferry.locator(".rn-statements .rn-place", has_text="heading").first
+    back = ferry.get_by_role("button", name="Back to the answer")
+    for leave, come_back in ((place.click, back.click), (_pressing(place), _pressing(back))):
+        leave()
+        expect(ferry.locator(GOLD)).to_be_in_viewport()
+        expect(place).not_to_be_in_viewport()
+        expect(back).to_be_focused()
+        expect(back).to_be_in_viewport(ratio=1)
+        come_back()
+        expect(place).to_be_focused()
+        expect(place).to_be_in_viewport(ratio=1)
+        expect(back).to_be_hidden()
+    place.click()
+    back.press("Escape")
+    expect(place).to_be_focused()
+
+
+def _pressing(button: Locator) -> Callable[[], None]:
+    return partial(button.press, "Enter")
 
 
 def test_each_column_opens_to_its_whole_answer_and_its_chunks(ferry: Page) -> None:
@@ -159,6 +184,12 @@ def test_questions_are_reviewed_with_three_keys(page: Page, tmp_path: Path) -> N
     rejected = page.get_attribute(".rn-card", "data-id")
     page.keyboard.press("r")
     expect(page.locator(f".rn-card[data-id='{rejected}']")).to_have_count(0)
+    page.set_viewport_size({"width": 1280, "height": 300})
+    shown = page.get_by_role("button", name="Show this passage on the page").first
+    shown.click()
+    expect(page.locator(".rn-sheet .rn-gold").first).to_be_in_viewport()
+    page.get_by_role("button", name="Back to the list").click()
+    expect(shown).to_be_focused()
 
 
 def test_a_page_that_was_answered_asks_the_server_for_nothing_more(

@@ -66,7 +66,7 @@ const put = (patch) => {
 };
 // The control that stands for one that was drawn again.
 const same = (home, active) => all(active.tagName, home).find((one) =>
-  ['act', 'change', 'step', 'number', 'turn', 'column'].every((key) => one.dataset[key] === active.dataset[key])
+  ['act', 'change', 'step', 'number', 'turn', 'column', 'cited', 'quote'].every((key) => one.dataset[key] === active.dataset[key])
   && one.name === active.name && (active.dataset.act || active.dataset.change));
 const switchOn = (state) => {
   for (const name of ['ready', 'loading', 'asking', 'turns']) root.dataset[name] = state[name];
@@ -190,15 +190,34 @@ const zoom = (step) => {
   const at = scales.indexOf(box.style.getPropertyValue('--rn-zoom') || '1') + step;
   box.style.setProperty('--rn-zoom', scales[Math.min(Math.max(at, 0), scales.length - 1)]);
 };
-// What was opened on the page comes into view within its half; nothing else moves.
+// What was opened on the page comes into view within its half; nothing else moves if it is in sight then.
 const reveal = () => {
-  const pane = find('.rn-view');
   const shown = find('.rn-gold-box[d]:not([d=""]), .rn-sheet .rn-gold, .rn-sheet .rn-shown');
   if (!shown) return;
-  if (getComputedStyle(pane).overflowY === 'auto') {
-    const box = shown.getBoundingClientRect(), home = pane.getBoundingClientRect();
-    if (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight)) pane.scrollTop += box.top - home.top - home.height / 3;
-  } else shown.scrollIntoView({block: 'center'});
+  const scrolls = getComputedStyle(view).overflowY === 'auto', home = view.getBoundingClientRect();
+  let box = shown.getBoundingClientRect();
+  if (scrolls && (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight))) view.scrollTop += box.top - home.top - home.height / 3;
+  box = shown.getBoundingClientRect();
+  if (!scrolls || box.bottom < 0 || box.top > innerHeight) shown.scrollIntoView({block: 'center'});
+};
+// If that leads out of sight of what was pressed, a button of the page leads back to it.
+const back = find('.rn-back');
+let origin;
+const sight = new IntersectionObserver(([seen]) => {
+  back.hidden = seen.isIntersecting;
+  return back.hidden ? sight.disconnect() : back.focus({preventScroll: true});
+});
+const leave = (button) => {
+  sight.disconnect();
+  sight.observe(origin = button);
+  back.textContent = button.closest('.rn-answers') ? 'Back to the answer' : 'Back to the list';
+};
+const goBack = () => {
+  const home = (origin.isConnected ? origin : same(root, origin)) || find('.rn-answers');
+  back.hidden = true;
+  unfold(home);
+  home.focus({preventScroll: true});
+  home.scrollIntoView({block: 'center'});
 };
 const press = async (button) => {
   const {act: action, open: section, confirm: sure, ...sent} = button.dataset;
@@ -209,6 +228,7 @@ const press = async (button) => {
   for (const chosen of all('[aria-current]')) chosen.removeAttribute('aria-current');
   if (action === 'open') button.setAttribute('aria-current', 'true');
   await act(action, sent);
+  if (FOLLOWED.includes(action) && !view.contains(button)) leave(button);
 };
 const ask = async (question, followUp) => {
   const box = find('.rn-question-box');
@@ -230,7 +250,8 @@ root.addEventListener('click', (event) => {
   if ((hit = at('[data-zoom]'))) return zoom(Number(hit.dataset.zoom));
   if ((hit = at('[data-focus]'))) return find(hit.dataset.focus)?.focus();
   if ((hit = at('.rn-plot a[href]'))) { event.preventDefault(); return toRow(hit); }
-  if ((hit = at('.rn-mark-here'))) return mark();
+  if (at('.rn-mark-here')) return mark();
+  if (at('.rn-back')) return goBack();
   if ((hit = at('[data-act], [data-open]'))) return press(hit);
   if ((hit = at('svg[data-strategy]'))) {
     const box = hit.getBoundingClientRect();
@@ -272,6 +293,7 @@ root.addEventListener('keydown', (event) => {
     if (box.matches('.rn-review-text')) box.blur();
   }
   if (box.matches('.rn-review-text') && event.key === 'Escape') box.blur();
+  if (event.key === 'Escape' && !back.hidden && view.contains(box)) goBack();
   const step = {ArrowLeft: '-1', ArrowRight: '1'}[event.key];
   if (step && box.matches('.rn-sheet') && box.scrollWidth <= box.clientWidth) act('turn', {step});
 });
