@@ -41,6 +41,13 @@ def paid() -> Models:
     return Models.of(embed_model="lexical", llm=CountingLLM(says="About tea."))
 
 
+@pytest.fixture
+def tea(tmp_path: Path) -> Path:
+    file = tmp_path / "tea.md"
+    file.write_text(TEXT)
+    return file
+
+
 def embedded_in(store: Store, report: IngestReport) -> list[str]:
     """What the chunks of the first document were embedded as."""
     collection, document = report.columns[0].collection, str(report.files[0].document_id)
@@ -85,17 +92,15 @@ def test_a_long_chunk_is_embedded_as_pieces_of_its_text_alone(
 
 
 def test_another_text_makes_a_file_due_and_the_same_leaves_it(
-    models: Models, embedding: Any, tmp_path: Path
+    models: Models, embedding: Any, tea: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
     asked: list[tuple[Any, int]] = [("heading", 3), ("plain", 6), ("plain", 6), ("heading", 9)]
     with open_store(tmp_path / "store") as store:
         for text, texts in asked:
-            report = ingest([file], PARSERS, store, models=models, text=text)
+            report = ingest([tea], PARSERS, store, models=models, text=text)
             assert len(embedding.texts) == texts
             assert store.count(report.columns[0].collection) == 3
-        report = ingest([file], PARSERS, store, models=models)
+        report = ingest([tea], PARSERS, store, models=models)
         assert report.files[0].status == "unchanged"
 
 
@@ -117,14 +122,12 @@ def test_summaries_of_a_transformation_are_embedded_and_no_other_is_written(
 
 
 def test_a_dry_run_counts_extracts_and_asks_no_llm(
-    models: Models, paid: Models, tmp_path: Path
+    models: Models, paid: Models, tea: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
     with open_store(tmp_path / "store") as store:
-        said = ingest([file], PARSERS, store, models=models, text="summary", dry_run=True)
+        said = ingest([tea], PARSERS, store, models=models, text="summary", dry_run=True)
         assert said.due == {"heading": 1}
-        ingest([file], PARSERS, store, models=paid, text="summary", dry_run=True)
+        ingest([tea], PARSERS, store, models=paid, text="summary", dry_run=True)
         assert asked_of(paid) == 0
         assert not (tmp_path / "store" / "written.sqlite").exists()
 
@@ -138,15 +141,13 @@ def asked_of(models: Models) -> int:
     "names", [("ledger.sqlite", "written.sqlite"), ("a.db", "a.written.sqlite")]
 )
 def test_a_summary_outlives_a_store_and_stands_beside_its_ledger(
-    names: tuple[str, str], paid: Models, tmp_path: Path
+    names: tuple[str, str], paid: Models, tea: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
     place = tmp_path / "ledgers" / names[0]
     for _ in range(2):
         with open_store() as fresh:
             report = ingest(
-                [file],
+                [tea],
                 PARSERS,
                 fresh,
                 models=paid,
@@ -159,32 +160,28 @@ def test_a_summary_outlives_a_store_and_stands_beside_its_ledger(
 
 
 def test_a_file_that_was_moved_or_is_split_by_another_parser_is_not_summarised_again(
-    paid: Models, tmp_path: Path
+    paid: Models, tea: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
     options: dict[str, Any] = {"models": paid, "text": "summary"}
     with open_store(tmp_path / "store") as store:
-        ingest([file], PARSERS, store, **options)
-        file = file.rename(tmp_path / "coffee.md")
-        moved = ingest([file], PARSERS, store, **options, prune=True)
+        ingest([tea], PARSERS, store, **options)
+        tea = tea.rename(tmp_path / "coffee.md")
+        moved = ingest([tea], PARSERS, store, **options, prune=True)
         assert summarised_in(store, moved) == 3
         smaller = {"heading": get_parser("heading", min_chunk_size=0, chunk_size=400)}
-        report = ingest([file], smaller, store, **options)
+        report = ingest([tea], smaller, store, **options)
         assert summarised_in(store, report) == 3
     assert asked_of(paid) == 3
 
 
 def test_chunks_without_a_summary_are_named_and_summarised_by_the_next_ingest(
-    paid: Models, tmp_path: Path
+    paid: Models, tea: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
     options: dict[str, Any] = {"text": "summary"}
     silent = replace(paid, llm=FailingLLM(says="About tea.", fails_at="It is hard"))
     paid = replace(paid, llm=FailingLLM(says="About tea.", fails_at="what nobody wrote"))
     with open_store(tmp_path / "store") as store:
-        report = ingest([file], PARSERS, store, models=silent, **options)
+        report = ingest([tea], PARSERS, store, models=silent, **options)
         [[column]] = [file.columns.values() for file in report.files]
         assert (report.files[0].status, column.stored, column.chunks) == ("incomplete", 3, 3)
         assert "an LLM summarised 2 of 3 chunks" in str(column.error)
@@ -192,11 +189,11 @@ def test_chunks_without_a_summary_are_named_and_summarised_by_the_next_ingest(
         assert str(column.lack).startswith("stored without")
         assert summarised_in(store, report) == 2
         assert len(embedded_in(store, report)) == 3
-        report = ingest([file], PARSERS, store, models=paid, **options)
+        report = ingest([tea], PARSERS, store, models=paid, **options)
         assert (report.files[0].status, report.columns[0].written) == ("read", 3)
         assert summarised_in(store, report) == 3
         assert asked_of(paid) == 1
-        report = ingest([file], PARSERS, store, models=paid, **options)
+        report = ingest([tea], PARSERS, store, models=paid, **options)
         assert (report.files[0].status, asked_of(paid)) == ("unchanged", 1)
 
 
@@ -212,10 +209,8 @@ class FailingLLM(CountingLLM):
 
 
 def test_summaries_outlive_an_embedding_that_fails(
-    paid: Models, openai_server: OpenAIServer, tmp_path: Path
+    paid: Models, openai_server: OpenAIServer, tea: Path, tmp_path: Path
 ) -> None:
-    file = tmp_path / "tea.md"
-    file.write_text(TEXT)
     served = choose_models(
         Settings(
             embedding="openai", api_key="sk-test", api_base=openai_server.base, retry_seconds=0
@@ -226,7 +221,7 @@ def test_summaries_outlive_an_embedding_that_fails(
     for _ in range(2):
         with open_store() as fresh:
             report = ingest(
-                [file],
+                [tea],
                 PARSERS,
                 fresh,
                 models=models,

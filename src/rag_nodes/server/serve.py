@@ -12,10 +12,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.core.errors import (
-    ConfigurationError,
-    FileMissingError,
-)
+from rag_nodes.core.errors import ConfigurationError, FileMissingError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.network import is_loopback
 from rag_nodes.core.several import several
@@ -142,7 +139,10 @@ def make_server(
     server.mount("/api", make_api(served, access))
     if tools is not None:
         server.router.routes.append(tools.route)
-    gr.mount_gradio_app(server, page, path="/", **_mount_options())
+    # Unlike `launch`, mounting shows the text of unexpected errors by default, and
+    # turns on its own tools where an environment variable says so.
+    quiet = {"show_error": False, "mcp_server": False}
+    gr.mount_gradio_app(server, page, path="/", **_page_options(), **quiet)
     # The last one added is the outermost: headers are on every refusal, too.
     server.add_middleware(NoDeepLinks)
     server.add_middleware(BodyLimits, limits=limits)
@@ -176,12 +176,6 @@ def _page_options() -> dict[str, Any]:
         "ssr_mode": False,
         "enable_monitoring": False,
     }
-
-
-def _mount_options() -> dict[str, Any]:
-    # Unlike `launch`, mounting shows the text of unexpected errors by default, and
-    # turns on its own tools where an environment variable says so.
-    return {**_page_options(), "show_error": False, "mcp_server": False}
 
 
 @contextlib.asynccontextmanager
