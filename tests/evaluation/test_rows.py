@@ -13,14 +13,7 @@ from tests.evaluation.scripted_judge import scripted
 
 from rag_nodes.core.errors import ConfigurationError, EngineError
 from rag_nodes.core.keys import keys_of
-from rag_nodes.evaluation import (
-    Dataset,
-    EvaluationPlan,
-    Judging,
-    Searched,
-    evaluate,
-    rows,
-)
+from rag_nodes.evaluation import Dataset, EvaluationPlan, Judging, Searched, evaluate, rows
 from rag_nodes.evaluation.columns import REFERENCE, StoredCollection
 from rag_nodes.evaluation.measuring import Recipe, Unit
 from rag_nodes.evaluation.plan import Step

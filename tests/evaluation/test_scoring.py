@@ -3,13 +3,7 @@
 import pytest
 
 from rag_nodes.evaluation.dataset import Question
-from rag_nodes.evaluation.metrics import (
-    Passage,
-    first_hit,
-    iou,
-    precision,
-    recall,
-)
+from rag_nodes.evaluation.metrics import Passage, first_hit, iou, precision, recall
 from rag_nodes.evaluation.scoring import ChunkMap, ContextRead, score
 from rag_nodes.evaluation.sizes import chunk_statistics
 from rag_nodes.text.filling import Ranked

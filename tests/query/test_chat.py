@@ -11,12 +11,7 @@ from scripted_llm import ScriptedLLM
 
 from rag_nodes.core.errors import ConfigurationError, ModelConnectionError
 from rag_nodes.models import Models
-from rag_nodes.query import (
-    Finished,
-    QueryOptions,
-    RagNodesChat,
-    RagNodesQueryEngine,
-)
+from rag_nodes.query import Finished, QueryOptions, RagNodesChat, RagNodesQueryEngine
 from rag_nodes.store import Store
 from rag_nodes.text.tokens import count_tokens
 

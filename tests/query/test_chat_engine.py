@@ -4,12 +4,7 @@ from collections.abc import AsyncIterator, Iterator
 from typing import Any
 
 import pytest
-from llama_index.core.base.llms.types import (
-    ChatMessage,
-    ChatResponse,
-    MessageRole,
-    ThinkingBlock,
-)
+from llama_index.core.base.llms.types import ChatMessage, ChatResponse, MessageRole, ThinkingBlock
 from llama_index.core.chat_engine.types import BaseChatEngine
 from llama_index.core.schema import QueryBundle
 from plant import scripted_models

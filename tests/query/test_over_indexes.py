@@ -8,10 +8,7 @@ from llama_index.core import Document, SummaryIndex, VectorStoreIndex
 from llama_index.core.callbacks import CallbackManager
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.node_parser import SentenceSplitter
-from llama_index.core.postprocessor import (
-    MetadataReplacementPostProcessor,
-    SimilarityPostprocessor,
-)
+from llama_index.core.postprocessor import MetadataReplacementPostProcessor, SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.prompts import PromptTemplate
 from llama_index.core.query_engine import RetrieverQueryEngine

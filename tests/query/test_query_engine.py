@@ -6,15 +6,9 @@ import pytest
 from llama_index.core import Document
 from plant import scripted_models
 
-from rag_nodes.core.errors import (
-    ConfigurationError,
-)
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import Models
-from rag_nodes.query import (
-    QueryOptions,
-    RagNodesQueryEngine,
-    ask,
-)
+from rag_nodes.query import QueryOptions, RagNodesQueryEngine, ask
 from rag_nodes.query.prompts import fill
 from rag_nodes.store import Store
 

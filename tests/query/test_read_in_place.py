@@ -8,23 +8,11 @@ from llama_index.core import Document
 from llama_index.core.schema import TextNode
 from plant import scripted_models
 
-from rag_nodes.core.metadata import (
-    END_CHAR,
-    PAGE_END,
-    PAGE_START,
-    START_CHAR,
-    WINDOW,
-    WINDOW_PLACE,
-)
+from rag_nodes.core.metadata import END_CHAR, PAGE_END, PAGE_START, START_CHAR, WINDOW, WINDOW_PLACE
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
 from rag_nodes.pipeline import ingest_documents
-from rag_nodes.query import (
-    Answer,
-    QueryOptions,
-    RagNodesQueryEngine,
-    RagNodesRetriever,
-)
+from rag_nodes.query import Answer, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.query.expansion import expanded, window_of
 from rag_nodes.query.responses import replaced
 from rag_nodes.store import Hit, Store

@@ -8,10 +8,7 @@ from typing import Any
 import pytest
 from fixtures_app import offline_settings
 
-from rag_nodes.core.errors import (
-    ConfigurationError,
-    DatasetTooLargeError,
-)
+from rag_nodes.core.errors import ConfigurationError, DatasetTooLargeError
 from rag_nodes.core.settings import Settings
 from rag_nodes.core.settings.answers import ANSWER_PRESETS
 from rag_nodes.embedding import Progress

@@ -15,10 +15,7 @@ from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from llama_index.core import instrumentation
 from llama_index.core.instrumentation.event_handlers import BaseEventHandler
-from llama_index.core.instrumentation.events.embedding import (
-    EmbeddingEndEvent,
-    EmbeddingStartEvent,
-)
+from llama_index.core.instrumentation.events.embedding import EmbeddingEndEvent, EmbeddingStartEvent
 from llama_index.core.schema import BaseNode, MetadataMode
 
 from rag_nodes.core.errors import (

@@ -9,14 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.import_paths import lazy_getattr
-from rag_nodes.evaluation.metrics import (
-    Passage,
-    first_hit,
-    iou,
-    precision,
-    precision_omega,
-    recall,
-)
+from rag_nodes.evaluation.metrics import Passage, first_hit, iou, precision, precision_omega, recall
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.columns import Searched, StoredCollection

@@ -12,13 +12,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.core.import_paths import lazy_getattr
 
 if TYPE_CHECKING:
-    from rag_nodes.models.choose import (
-        Models,
-        check_models,
-        choose_models,
-        get_embedding,
-        settled,
-    )
+    from rag_nodes.models.choose import Models, check_models, choose_models, get_embedding, settled
     from rag_nodes.models.faults import failure_of
 
 __all__ = [

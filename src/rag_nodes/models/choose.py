@@ -15,12 +15,7 @@ from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.import_paths import load
 from rag_nodes.core.keys import without_secrets
 from rag_nodes.core.keywords import checks_keywords
-from rag_nodes.core.settings import (
-    DEFAULT_PROMPT,
-    DEFAULT_SYSTEM_PROMPT,
-    FASTEMBED,
-    Settings,
-)
+from rag_nodes.core.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED, Settings
 from rag_nodes.core.spelling import quoted
 from rag_nodes.models.access import server_access
 from rag_nodes.models.faults import failure_of

@@ -12,12 +12,7 @@ from pydantic import Field
 from rag_nodes.core.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations.base import NOT_BLANK, OWNER, Flag, Request, Result, visitors
 from rag_nodes.operations.evaluating import Columns, check_names, finders
-from rag_nodes.operations.fields import (
-    MOST_QUESTION,
-    OfText,
-    ParserSpec,
-    Searching,
-)
+from rag_nodes.operations.fields import MOST_QUESTION, OfText, ParserSpec, Searching
 from rag_nodes.operations.places import check_there, concluded, must_exist, reasons_of
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.workspace.limits import MEMORY

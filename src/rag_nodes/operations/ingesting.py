@@ -14,13 +14,7 @@ from rag_nodes.core.numbers import MAX_DIGITS, number_in
 from rag_nodes.core.own_metadata import typed_metadata
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
-from rag_nodes.operations.places import (
-    check_there,
-    concluded,
-    exists,
-    must_exist,
-    reasons_of,
-)
+from rag_nodes.operations.places import check_there, concluded, exists, must_exist, reasons_of
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.workspace.limits import MEMORY
 from rag_nodes.parsers.presets import DEFAULT_PARSER

@@ -22,13 +22,7 @@ from rag_nodes.models.kept import KeptAnswers
 from rag_nodes.parsers import ForeignNodeParser
 from rag_nodes.parsers.foreign.configuration import class_path
 from rag_nodes.parsers.media import has_media
-from rag_nodes.pipeline.ledger import (
-    FILE_NAME,
-    CollectionRow,
-    model_of,
-    source_hash_of,
-    version_of,
-)
+from rag_nodes.pipeline.ledger import FILE_NAME, CollectionRow, model_of, source_hash_of, version_of
 from rag_nodes.store import parser_collection
 from rag_nodes.text.packing import Packer
 

@@ -10,10 +10,7 @@ from array import array
 from typing import TYPE_CHECKING
 
 from llama_index.core import instrumentation
-from llama_index.core.instrumentation.dispatcher import (  # type: ignore[attr-defined] # re-exported
-    active_instrument_tags,
-    instrument_tags,
-)
+from llama_index.core.instrumentation.dispatcher import active_instrument_tags, instrument_tags  # type: ignore[attr-defined] # re-exported
 from llama_index.core.schema import Document
 
 from rag_nodes.core.errors import DimensionError, ModelError, ParseError
@@ -27,12 +24,7 @@ from rag_nodes.models.executors import working_on
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.pipeline.ledger import StoredDocument, version_of
 from rag_nodes.pipeline.recipe import hashed
-from rag_nodes.pipeline.units import (
-    ColumnResult,
-    DocumentRead,
-    DocumentResult,
-    UnitResult,
-)
+from rag_nodes.pipeline.units import ColumnResult, DocumentRead, DocumentResult, UnitResult
 from rag_nodes.readers import COLLECTIONS, read_listed
 from rag_nodes.store.payload import points_of
 

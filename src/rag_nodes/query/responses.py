@@ -14,14 +14,7 @@ from llama_index.core.base.response.schema import (
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.query.locations import (
-    document_of,
-    joined_text,
-    part_of,
-    place_of,
-    slice_of,
-    span_of,
-)
+from rag_nodes.query.locations import document_of, joined_text, part_of, place_of, slice_of, span_of
 from rag_nodes.query.types import Delta, Failed, Finished, Retrieved
 from rag_nodes.store import Hit
 from rag_nodes.text.filling import Ranked, fill

@@ -7,10 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from llama_index.core import instrumentation
 from llama_index.core.instrumentation.event_handlers import NullEventHandler
-from llama_index.core.instrumentation.events.retrieval import (
-    RetrievalEndEvent,
-    RetrievalStartEvent,
-)
+from llama_index.core.instrumentation.events.retrieval import RetrievalEndEvent, RetrievalStartEvent
 from llama_index.core.instrumentation.events.synthesis import (
     SynthesizeEndEvent,
     SynthesizeStartEvent,

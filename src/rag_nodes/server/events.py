@@ -13,13 +13,7 @@ from starlette.responses import Response, StreamingResponse
 from rag_nodes.core.errors import RagNodesError
 from rag_nodes.core.keys import trace_of
 from rag_nodes.operations.run import Said
-from rag_nodes.query.types import (
-    CitationSeen,
-    Failed,
-    Finished,
-    Retrieved,
-    UnknownSource,
-)
+from rag_nodes.query.types import CitationSeen, Failed, Finished, Retrieved, UnknownSource
 from rag_nodes.server.messages import public, without_paths
 from rag_nodes.server.served import Milestones
 

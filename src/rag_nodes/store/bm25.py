@@ -18,12 +18,7 @@ import numpy as np
 
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
-from rag_nodes.text.languages import (
-    content_words,
-    guess_language,
-    question_languages,
-    stem_of,
-)
+from rag_nodes.text.languages import content_words, guess_language, question_languages, stem_of
 from rag_nodes.text.words import RUN, VOCABULARY, WordCounts, counted, stem_id, term_id
 
 if TYPE_CHECKING:

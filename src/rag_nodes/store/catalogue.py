@@ -15,11 +15,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, Self
 from urllib.parse import urlsplit, urlunsplit
 
-from rag_nodes.core.errors import (
-    CollectionMissingError,
-    StoreError,
-    StoreUnreachableError,
-)
+from rag_nodes.core.errors import CollectionMissingError, StoreError, StoreUnreachableError
 from rag_nodes.core.metadata import SOURCE_HASH, START_CHAR, TOKEN_COUNT, TOTAL_CHUNKS
 
 if TYPE_CHECKING:

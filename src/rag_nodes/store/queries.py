@@ -8,9 +8,7 @@ from numbers import Real
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
-from rag_nodes.core.errors import (
-    ConfigurationError,
-)
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
 from rag_nodes.core.spelling import quoted
 from rag_nodes.readers import node_boxes, node_lines

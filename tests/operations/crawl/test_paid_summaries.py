@@ -10,9 +10,7 @@ import pytest
 from openai_server import FAILING, Fault, OpenAIServer
 from tests.operations.crawl.conftest import chunks
 
-from rag_nodes.core.errors import (
-    ConfigurationError,
-)
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.embedding import SectionSummary
 from rag_nodes.models.openai import OpenAIServerLLM
 from rag_nodes.operations import crawl as documentation

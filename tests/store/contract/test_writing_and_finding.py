@@ -4,11 +4,7 @@ import pytest
 from llama_index.core.schema import NodeRelationship, TextNode
 from stored_nodes import MakeNode
 
-from rag_nodes.core.errors import (
-    CollectionMissingError,
-    ConfigurationError,
-    DimensionError,
-)
+from rag_nodes.core.errors import CollectionMissingError, ConfigurationError, DimensionError
 from rag_nodes.store import Query, Store, is_complete
 
 X, Y, Z = [1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]

@@ -14,13 +14,7 @@ from rag_nodes.core.metadata import PARSER
 from rag_nodes.embedding import DocumentsReport, ParserOutcome
 from rag_nodes.evaluation.columns import plain_parser
 from rag_nodes.evaluation.compare.report import Column, ComparisonReport
-from rag_nodes.evaluation.engines import (
-    AnsweringEngine,
-    Placing,
-    finds,
-    found_store,
-    is_placed,
-)
+from rag_nodes.evaluation.engines import AnsweringEngine, Placing, finds, found_store, is_placed
 from rag_nodes.models import settled
 from rag_nodes.parsers import PRESETS, as_parser
 from rag_nodes.query import QueryOptions, QuestionVectors, RagNodesQueryEngine

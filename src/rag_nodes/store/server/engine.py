@@ -12,13 +12,7 @@ from qdrant_client.http import models as rest
 from rag_nodes.store.conditions import INDEXES, keys_of
 from rag_nodes.store.engine import Engine, EngineCollection, Layout, Point
 from rag_nodes.store.fusion import DEPTH, TIES
-from rag_nodes.store.server.connection import (
-    NOT_FOUND,
-    REFUSED,
-    Repeating,
-    status_of,
-    translated,
-)
+from rag_nodes.store.server.connection import NOT_FOUND, REFUSED, Repeating, status_of, translated
 from rag_nodes.store.server.models import (
     TERMS,
     layout_of,
