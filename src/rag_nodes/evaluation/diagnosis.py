@@ -99,9 +99,8 @@ def _parts(answer: Answer, read: Sequence[Passage]) -> Iterator[tuple[str, int, 
     """Yield the parts of an answer that were read."""
     for place in answer:
         for other, span in read:
-            low, high = max(span.start, place.span.start), min(span.end, place.span.end)
-            if other == place.document and low < high:
-                yield other, low, high
+            if other == place.document and (part := span.common(place.span)):
+                yield other, *part
 
 
 def _rank(ranked: Sequence[Ranked], answer: Answer) -> int | None:

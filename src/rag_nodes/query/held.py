@@ -151,9 +151,8 @@ class HeldText:
         """
         run = self.runs[read.run]
         for held in self._bridged(run):
-            if held.overlap(read.span):
-                span = Span(max(held.start, read.span.start), min(held.end, read.span.end))
-                yield self._passage(run, span, inside(read.best, span))
+            if span := held.common(read.span):
+                yield self._passage(run, span, read.best and read.best.common(span))
 
     def _passage(self, run: TextRun, span: Span, best: Span | None) -> Ranked:
         """Return characters of a run with the lines before parts that begin inside a table."""
@@ -273,10 +272,3 @@ def _meet(span: Span, other: Span) -> bool:
 def _overlap(node: TextNode, span: Span) -> int:
     own = span_of(node)
     return own.overlap(span) if own else 0
-
-
-def inside(core: Span | None, span: Span) -> Span | None:
-    """As much of the best sentence as is there."""
-    if core is None or not core.overlap(span):
-        return None
-    return Span(max(core.start, span.start), min(core.end, span.end))

@@ -77,13 +77,9 @@ def quote(store: Store, collection: str, document_id: str, span: Span) -> Docume
     if not any(own.start <= span.start and span.end <= own.end for own in held):
         raise ConfigurationError(_out_of_range(span, held))
     node = slice_of(parts, span)
-    unsure = [gap.span for gap in gaps if not gap.is_sure and gap.span.overlap(span)]
-    return DocumentSlice(node, tuple(_inside(gap, span) for gap in unsure))
-
-
-def _inside(gap: Span, span: Span) -> Span:
-    """Return the part of a gap that a slice holds, as offsets inside the slice."""
-    return Span(max(gap.start, span.start) - span.start, min(gap.end, span.end) - span.start)
+    unsure = filter(None, (gap.span.common(span) for gap in gaps if not gap.is_sure))
+    inside = (Span(part.start - span.start, part.end - span.start) for part in unsure)
+    return DocumentSlice(node, tuple(inside))
 
 
 def _out_of_range(span: Span, held: Sequence[Span]) -> str:

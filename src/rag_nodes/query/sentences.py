@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
-from rag_nodes.query.held import HeldText, inside
+from rag_nodes.query.held import HeldText
 from rag_nodes.query.locations import span_of
 from rag_nodes.query.reading import passage_of, plain_passage_of
 from rag_nodes.text.filling import Ranked, fill
@@ -78,7 +78,7 @@ class Sentences:
             for part in parts:
                 start = read.passage.span.start
                 text = read.passage.text[part.start - start : part.end - start]
-                core = inside(read.passage.core, part)
+                core = read.passage.core and read.passage.core.common(part)
                 passage = read.passage._replace(span=part, text=text, core=core)
                 yield _Found(self._with_repeats(passage), read.score)
 

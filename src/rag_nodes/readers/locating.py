@@ -143,7 +143,7 @@ def node_boxes(
     return [
         box
         for page, part in parts
-        if (shared := Span(max(start, part.start), min(end, part.end))).length > 0
+        if (shared := part.common(Span(start, end)))
         for box in _located(
             file,
             page,

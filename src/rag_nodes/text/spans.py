@@ -29,6 +29,11 @@ class Span(NamedTuple):
         """Number of characters both spans hold."""
         return max(0, min(self.end, other.end) - max(self.start, other.start))
 
+    def common(self, other: Span) -> Span | None:
+        """The characters both spans hold; None where there are none."""
+        start, end = max(self.start, other.start), min(self.end, other.end)
+        return Span(start, end) if start < end else None
+
     def union(self, other: Span) -> Span:
         """The smallest span that holds both."""
         return Span(min(self.start, other.start), max(self.end, other.end))
