@@ -105,6 +105,19 @@ def test_on_a_phone_the_page_stands_below_the_answers(answered: Page) -> None:
     assert answers["y"] + answers["height"] <= view["y"]
 
 
+def test_on_a_phone_columns_that_cite_a_place_stand_in_its_line(answered: Page) -> None:
+    answered.set_viewport_size({"width": 390, "height": 844})
+    middles = """one => { const range = document.createRange(), found = [];
+      for (const part of [one, ...one.querySelectorAll('.rn-place')]) {
+        range.selectNodeContents(part === one ? part.firstChild : part);
+        const box = range.getBoundingClientRect();
+        found.push(box.top + box.height / 2);
+      }
+      return found; }"""
+    bracket, first, *_ = answered.locator(".rn-by").first.evaluate(middles)
+    assert abs(bracket - first) < 4, "on one height"
+
+
 def test_on_a_phone_all_that_is_tapped_is_as_large_as_a_finger(answered: Page) -> None:
     answered.set_viewport_size({"width": 390, "height": 844})
     assert left(answered, SMALL) == []

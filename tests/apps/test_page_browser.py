@@ -96,6 +96,9 @@ def test_a_jump_out_of_sight_leaves_a_way_back_to_the_very_citation(ferry: Page)
     ferry.set_viewport_size({"width": 390, "height": 844})
     place = ferry.locator(".rn-statements .rn-place", has_text="heading").first
     back = ferry.get_by_role("button", name="Back to the answer")
+    ferry.evaluate("scrollTo(0, 0)")
+    ask(ferry, QUIET)
+    expect(ferry.locator(".rn-headline").first).to_be_in_viewport()
     for leave, come_back in ((place.click, back.click), (_pressing(place), _pressing(back))):
         leave()
         expect(ferry.locator(GOLD)).to_be_in_viewport()

@@ -1,7 +1,7 @@
 // The script of the page. The server answers each action with the regions that changed, each with the
 // number of its change; a region that shows a later change stays, so replies may come in any order.
 const root = element.querySelector('.rn');
-const find = (selector) => root.querySelector(selector);
+const find = (selector) => root.querySelector(selector), view = find('.rn-view');
 const all = (selector, within = root) => [...within.querySelectorAll(selector)];
 const region = (name) => find(`[data-region="${CSS.escape(name)}"]`);
 const wait = (ms) => new Promise((done) => setTimeout(done, ms));
@@ -190,15 +190,17 @@ const zoom = (step) => {
   const at = scales.indexOf(box.style.getPropertyValue('--rn-zoom') || '1') + step;
   box.style.setProperty('--rn-zoom', scales[Math.min(Math.max(at, 0), scales.length - 1)]);
 };
+// Answers and page stand side by side, and each scrolls for itself.
+const hasHalves = () => getComputedStyle(view).overflowY === 'auto';
 // What was opened on the page comes into view within its half; nothing else moves if it is in sight then.
 const reveal = () => {
   const shown = find('.rn-gold-box[d]:not([d=""]), .rn-sheet .rn-gold, .rn-sheet .rn-shown');
   if (!shown) return;
-  const scrolls = getComputedStyle(view).overflowY === 'auto', home = view.getBoundingClientRect();
+  const home = view.getBoundingClientRect();
   let box = shown.getBoundingClientRect();
-  if (scrolls && (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight))) view.scrollTop += box.top - home.top - home.height / 3;
+  if (hasHalves() && (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight))) view.scrollTop += box.top - home.top - home.height / 3;
   box = shown.getBoundingClientRect();
-  if (!scrolls || box.bottom < 0 || box.top > innerHeight) shown.scrollIntoView({block: 'center'});
+  if (!hasHalves() || box.bottom < 0 || box.top > innerHeight) shown.scrollIntoView({block: 'center'});
 };
 // If that leads out of sight of what was pressed, a button of the page leads back to it.
 const back = find('.rn-back');
@@ -233,6 +235,7 @@ const press = async (button) => {
 const ask = async (question, followUp) => {
   const box = find('.rn-question-box');
   say('Answering');
+  if (!hasHalves()) find('.rn-ask').scrollIntoView(); // the answers stand below it, out of sight on a phone
   const reply = await act('ask', {question, follow_up: followUp});
   if (!reply.notice && box.value === question) box.value = '';
   find('.rn-answers').scrollTop = 0;
@@ -317,7 +320,6 @@ const under = (event) => document.elementsFromPoint(event.clientX, event.clientY
 const numbers = (one) => (one?.dataset.k || '').split(' ').filter(Boolean);
 const light = (chosen) => all('[data-k]').forEach((one) =>
   one.classList.toggle('rn-lit', numbers(one).some((number) => chosen.includes(number))));
-const view = find('.rn-view');
 view.addEventListener('mousemove', (event) => light(numbers(under(event))));
 view.addEventListener('mouseleave', () => light([]));
 view.addEventListener('focusin', (event) => light(numbers(event.target.closest('.rn-piece'))));
