@@ -43,7 +43,7 @@ def main(scheme: str = "light") -> None:
         _shoot(wide, "document", ".rn-halves")
         wide.evaluate("document.querySelector('#rn-section-details').open = true")
         _shoot(wide, "decide", "#rn-section-details")
-        _shoot(_opened(browser, address, "phone"), "phone", ".rn")
+        _shoot(_opened(browser, address, "phone"), "phone", ".rn-view")
         browser.close()
     app.close()
 
