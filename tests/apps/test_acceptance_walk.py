@@ -9,7 +9,7 @@ import pytest
 from app_process import AppProcess, app_process
 from browser_page import PATIENCE, ask, loaded
 from openai_server import OpenAIServer
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = pytest.mark.browser
 
@@ -108,7 +108,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     page.locator(".rn-file", has_text="handbook.pdf").wait_for(state="detached")
     loaded(page, "lighthouse.pdf")
     assert "2 pages" in page.inner_text(".rn-documents")
-    assert page.locator(".rn-turn").count() == 0
+    expect(page.locator(".rn-turn")).to_have_count(0)
     assert _counts(page) != counts
 
     assert KEY not in page.content()
