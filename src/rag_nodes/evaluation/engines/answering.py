@@ -107,7 +107,7 @@ class AnsweringEngine:
 
 
 def _model_of(engine: BaseQueryEngine) -> str:
-    """Return the name of the LLM that writes an engine's answers; "" if it cannot be told."""
+    """Return the name of the LLM that writes an engine's answers; "" if it holds none."""
     for owner in (getattr(engine, "_response_synthesizer", None), engine):
         for llm in (getattr(owner, name, None) for name in ("_llm", "llm")):
             if isinstance(llm, LLM):
