@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import Any
+from unittest.mock import create_autospec
 
 import httpx
 import pytest
@@ -158,6 +159,13 @@ def test_a_password_closes_every_route_and_a_token_opens_only_those_for_programs
             assert client.get(address, auth=("ann", "right-word")).status_code == 200
 
 
+@pytest.fixture
+def nothing_served(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "make_server", create_autospec(make_server))
+    monkeypatch.setattr(serving, "_run", lambda _server, _listener, ready: ready())
+
+
+@pytest.mark.usefixtures("nothing_served")
 @pytest.mark.parametrize(
     ("host", "access", "warns"),
     [
@@ -172,25 +180,20 @@ def test_an_app_that_everyone_can_reach_without_a_password_says_so(
     access: Access | None,
     warns: bool,
     settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(serving, "make_server", lambda *_, **__: None)
-    monkeypatch.setattr(serving, "_run", lambda _server, _listener, ready: ready())
     announced: list[str] = []
     launch(settings, host=host, port=0, access=access, announce=announced.append)
     assert announced
     assert ("Warning" in capsys.readouterr().err) is warns
 
 
+@pytest.mark.usefixtures("nothing_served")
 @pytest.mark.parametrize("mcp", [True, False])
 def test_the_address_of_the_tools_is_shown_if_they_are_offered(
     mcp: bool,
     settings: Settings,
-    monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    monkeypatch.setattr(serving, "make_server", lambda *_, **__: None)
-    monkeypatch.setattr(serving, "_run", lambda _server, _listener, ready: ready())
     launch(settings, port=0, mcp=mcp)
     assert bool(re.search(r"http://127\.0\.0\.1:\d+/mcp\n", capsys.readouterr().err)) is mcp

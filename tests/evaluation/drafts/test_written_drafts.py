@@ -190,7 +190,7 @@ def server_llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAISer
     del no_configuration
     openai_server.answer = reader
     return OpenAIServerLLM(
-        model_name="tea-1",
+        model="tea-1",
         api_base=openai_server.base,
         api_key=SecretStr("sk-canary"),
         retry_seconds=0,
