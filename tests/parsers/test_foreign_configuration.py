@@ -1,5 +1,6 @@
 """Splitters of other packages: fingerprints, import paths, and refusals that say what to give."""
 
+import json
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +15,7 @@ from llama_index.core.schema import Document, TextNode, TransformComponent
 from splitters import Given, Headed
 
 from rag_nodes.core.errors import ConfigurationError, ParseError
-from rag_nodes.parsers import ForeignNodeParser, as_parser, get_parser
+from rag_nodes.parsers import ForeignNodeParser, as_parser, get_parser, load_parser
 
 
 class Nothing(TransformComponent):
@@ -60,7 +61,7 @@ def test_no_key_of_a_splitter_is_written_down() -> None:
         (SentenceSplitter, "is a class: give an object of it"),
         (Nothing(), "is not a splitter"),
         (object(), "is not a splitter"),
-        (None, "give it as splitter="),
+        (None, "give the name of a preset"),
     ],
 )
 def test_an_object_that_cannot_split_is_refused_with_a_remedy(
@@ -115,6 +116,46 @@ def test_the_name_of_a_splitter_of_llama_index_is_answered_with_its_path() -> No
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
     with pytest.raises(ConfigurationError, match=re.escape(f'-p "{path}"')):
         get_parser("SentenceSplitter")
+
+
+@pytest.mark.parametrize(
+    ("name", "remedy"),
+    [
+        ("splitters:WindowSplitter()", 'ForeignNodeParser(path="splitters:WindowSplitter()")'),
+        ("fixed:chunk_size=500", "get_parser('fixed', option=value)"),
+    ],
+)
+def test_what_is_typed_on_the_command_line_is_answered_with_what_python_takes(
+    name: str, remedy: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(remedy)):
+        get_parser(name)
+
+
+def test_get_parser_takes_parsers_and_splitters_as_they_are() -> None:
+    splitter = SentenceSplitter(chunk_size=64, chunk_overlap=0)
+    assert get_parser(splitter) == as_parser(splitter)
+    fixed = get_parser("fixed")
+    assert get_parser(fixed) is fixed
+    assert get_parser(fixed, chunk_size=500).chunk_size == 500
+    assert get_parser(splitter, language="de").language == "de"
+
+
+@pytest.mark.parametrize("given", [None, 3, ["fixed"]])
+def test_what_splits_nothing_is_refused_with_what_does(given: object) -> None:
+    name = "None" if given is None else type(given).__name__
+    with pytest.raises(ConfigurationError, match=f"{name} is not a splitter: give the name of a"):
+        get_parser(given)
+
+
+def test_a_foreign_parser_is_loaded_from_its_data() -> None:
+    parser = ForeignNodeParser(path="splitters:WindowSplitter(chunk_size=40)")
+    assert load_parser(json.loads(json.dumps(parser.to_dict()))) == parser
+    splitter = SentenceSplitter(chunk_size=64, chunk_overlap=0)
+    data = as_parser(splitter).to_dict()
+    assert load_parser(data, splitter=splitter) == as_parser(splitter)
+    with pytest.raises(ConfigurationError, match=r"do not hold the splitter .*SentenceSplitter"):
+        load_parser(data)
 
 
 def test_a_name_that_reaches_the_list_of_parsers_imports_nothing() -> None:

@@ -5,12 +5,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from llama_index.core import Document
+from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.postprocessor import SimilarityPostprocessor
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
 from llama_index.core.schema import NodeRelationship, NodeWithScore, QueryBundle
 from plant import scripted_models
 
 from rag_nodes.models import Models
+from rag_nodes.parsers import as_parser
 from rag_nodes.query import Hit, QueryOptions, RagNodesQueryEngine, RagNodesRetriever
 from rag_nodes.store import Store
 from rag_nodes.text.tokens import count_tokens
@@ -27,6 +29,13 @@ def retriever(store: Store, collection: str, models: Models, **options: Any) -> 
 def hits(store: Store, collection: str, models: Models, **options: Any) -> list[Hit]:
     one = retriever(store, collection, models, **options)
     return one.hits(QUESTION, one.question_vector(QUESTION).vector)
+
+
+def test_a_collection_is_named_by_the_splitter_that_made_it(store: Store, offline: Models) -> None:
+    splitter = SentenceSplitter(chunk_size=64, chunk_overlap=0)
+    by_splitter = RagNodesRetriever(store=store, parser=splitter, models=offline)
+    by_parser = RagNodesRetriever(store=store, parser=as_parser(splitter), models=offline)
+    assert by_splitter.collection == by_parser.collection
 
 
 def test_a_reranker_decides_the_order_and_sees_more_than_is_shown(

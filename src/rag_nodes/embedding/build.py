@@ -22,7 +22,7 @@ from rag_nodes.embedding import EmbeddingGuard, UserTransformations, embedded_as
 from rag_nodes.embedding.atomic import AtomicIngestionPipeline
 from rag_nodes.embedding.embedded import HiddenMetadata
 from rag_nodes.models import settled
-from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
+from rag_nodes.parsers import SpanNodeParser, as_parser
 from rag_nodes.parsers.parent_child import is_leaf
 from rag_nodes.text.tokens import count_tokens
 
@@ -130,7 +130,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
         >>> nodes[0].metadata["heading_path"], nodes[0].embedding is None
         (['Tea'], False)
     """
-    parser = get_parser(preset) if isinstance(preset, str) else as_parser(preset)
+    parser = as_parser(preset)
     embedding = LeafEmbedding(embed_model=settled(None, embed_model).embedding)
     given = UserTransformations(transformations).steps
     behind = behind_parser(parser, embedded_as(text, given, metadata=several(embed_metadata)))

@@ -27,7 +27,8 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
 
     Args:
         data: what `to_dict` gave, also from JSON; a parser comes back as it is.
-        overrides: options to change, and what is never in the data, such as `embed_model`.
+        overrides: options to change, and what is never in the data, such as `embed_model`, or the
+            `splitter` of a `ForeignNodeParser` that was made without a `path`.
 
     Raises:
         ConfigurationError: there is no such class, or its options are wrong, or were written by a
@@ -42,7 +43,10 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
     if isinstance(data, NodeParser):
         return data
     name = str(data.get("class_name"))
-    built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
+    from rag_nodes.parsers.foreign import ForeignNodeParser
+
+    ours = (*(preset.parser for preset in PRESETS.values()), ForeignNodeParser)
+    built_in = {parser.class_name(): parser for parser in ours}
     own = built_in.get(name)
     if own is None:
         return _stock(name, {**data, **overrides}, known=sorted(built_in))

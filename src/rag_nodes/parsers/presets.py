@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.import_paths import is_path
 from rag_nodes.core.spelling import did_you_mean
 
 if TYPE_CHECKING:
@@ -296,7 +297,11 @@ def preset_named(name: str) -> Preset:
 def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
     """Return the error for a preset that does not exist, with the one that was probably meant."""
     hint = did_you_mean(name, known, "choose one of: ")
-    if ":" in name:
+    if is_path(name):
+        hint = f'make a splitter of another package with ForeignNodeParser(path="{name}")'
+    elif name.partition(":")[0] in known:
+        hint = f"give options as keywords, get_parser('{name.partition(':')[0]}', option=value)"
+    elif ":" in name:
         hint = (
             "a splitter of another package is module:Class, or module:function(option=value) where "
             "a function makes it"
@@ -310,19 +315,25 @@ def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
     return ConfigurationError(f"unknown parser '{name}'; {hint}")
 
 
-def get_parser(name: str, **overrides: Any) -> SpanNodeParser:
-    """Return the parser of a preset, with some options changed.
+def get_parser(name: Any, **overrides: Any) -> SpanNodeParser:
+    """Return the parser of a preset, or of a splitter, with some options changed.
 
     Args:
-        name: a key of `PRESETS`.
+        name: a key of `PRESETS`; or a parser, or any splitter that `as_parser` takes.
         overrides: options of the parser's class.
 
     Raises:
-        ConfigurationError: no such preset or option, or a value out of range.
+        ConfigurationError: no such preset or option, a value out of range, or an object that does
+            not split texts.
 
     Examples:
         >>> from rag_nodes import get_parser
         >>> get_parser("fixed", chunk_size=500, chunk_overlap=50).chunk_size
         500
     """
-    return preset_named(name).make(**overrides)
+    if isinstance(name, str):  # imports no path, as strangers may have written it
+        return preset_named(name).make(**overrides)
+    from rag_nodes.parsers.foreign import as_parser
+
+    parser = as_parser(name)
+    return parser.model_copy(update=overrides) if overrides else parser

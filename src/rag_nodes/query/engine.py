@@ -46,7 +46,6 @@ if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query.indexes import Searchable
     from rag_nodes.query.options import QueryOptions
     from rag_nodes.query.preparing import QuestionVector, QuestionVectors
@@ -72,7 +71,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         store: where the chunks are.
         vector_store: any vector store of LlamaIndex that was filled before, instead of a `store`.
         collection: which of its collections; None for that of the next two.
-        parser: that made the chunks, or the name of its preset.
+        parser: parser or splitter that made the chunks, or the name of its preset.
         corpus: name of the document set they are of.
         models: embeds the question and, where there is an LLM, writes the answer; without one
             the answer is made of the documents' own sentences; None for the next two.
@@ -104,7 +103,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         store: Searchable | None = None,
         vector_store: BasePydanticVectorStore | None = None,
         collection: str | None = None,
-        parser: SpanNodeParser | str | None = None,
+        parser: Any = None,
         corpus: str = "default",
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,

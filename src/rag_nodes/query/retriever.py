@@ -16,7 +16,7 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.models import settled
-from rag_nodes.parsers import get_parser
+from rag_nodes.parsers import as_parser
 from rag_nodes.query.expansion import expanded, with_neighbours
 from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
 from rag_nodes.query.keywords import INSTEAD, check_filters, options_with
@@ -53,7 +53,6 @@ if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import BasePydanticVectorStore, MetadataFilters
 
     from rag_nodes.models import Models
-    from rag_nodes.parsers import SpanNodeParser
     from rag_nodes.query.indexes import Searchable
     from rag_nodes.store import Hit, SearchMode
 
@@ -79,7 +78,7 @@ class RagNodesRetriever(BaseRetriever):
         store: where the chunks are.
         vector_store: any vector store of LlamaIndex that was filled before, instead of a `store`.
         collection: which of its collections; None for that of the next two.
-        parser: that made the chunks, or the name of its preset.
+        parser: parser or splitter that made the chunks, or the name of its preset.
         corpus: name of the document set they are of.
         models: embeds the question; None for `embed_model`.
         embed_model: any embedding model of LlamaIndex, instead of `models`; None for that of
@@ -103,7 +102,7 @@ class RagNodesRetriever(BaseRetriever):
         store: Searchable | None = None,
         vector_store: BasePydanticVectorStore | None = None,
         collection: str | None = None,
-        parser: SpanNodeParser | str | None = None,
+        parser: Any = None,
         corpus: str = "default",
         models: Models | None = None,
         embed_model: BaseEmbedding | str | None = None,
@@ -132,8 +131,7 @@ class RagNodesRetriever(BaseRetriever):
                 "name either the collection, or the parser whose chunks to search"
             )
         if parser is not None:
-            parser = get_parser(parser) if isinstance(parser, str) else parser
-            collection = parser_collection(corpus, parser, self.models.embedding_name)
+            collection = parser_collection(corpus, as_parser(parser), self.models.embedding_name)
         self.collection = str(collection)
         self.document_ids = several(document_ids)
         self.options = options_with(options, similarity_top_k, node_postprocessors)

@@ -48,8 +48,9 @@ def check_splitter(splitter: Any) -> None:
         return
     if isinstance(splitter, TransformComponent) or _method(splitter) is None:
         raise ConfigurationError(
-            f"{type(splitter).__name__} is not a splitter: give a NodeParser or TextSplitter of "
-            "LlamaIndex, or an object with split_text(text) or chunk(text)"
+            f"{'None' if splitter is None else type(splitter).__name__} is not a splitter: give "
+            "the name of a preset, a NodeParser or TextSplitter of LlamaIndex, or an object with "
+            "split_text(text) or chunk(text)"
         )
 
 

@@ -195,7 +195,10 @@ def as_parser(parser: Any) -> SpanNodeParser:
     """
     if isinstance(parser, str):
         return get_parser(parser)
-    return parser if isinstance(parser, SpanNodeParser) else ForeignNodeParser(splitter=parser)
+    if isinstance(parser, SpanNodeParser):
+        return parser
+    check_splitter(parser)
+    return ForeignNodeParser(splitter=parser)
 
 
 def parser_at(path: str) -> SpanNodeParser:
@@ -218,10 +221,9 @@ def _made(options: dict[str, Any]) -> Any:
         check_no_key(options["path"])
         return load(options["path"])
     known = options.get("splitter_class")
-    what = f" of {known} was given as an object, which is not written down;" if known else ":"
+    what = f"the data do not hold the splitter {known} itself" if known else "there is no splitter"
     raise ConfigurationError(
-        f"ForeignNodeParser: the splitter{what} give it as splitter=…, or as path="
-        "'module:Class(option=value)'"
+        f"ForeignNodeParser: {what}; give it as splitter=…, or as path='module:Class(option=value)'"
     )
 
 
