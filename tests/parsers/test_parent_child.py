@@ -148,11 +148,42 @@ def test_a_tokenizer_set_once_holds_for_both_levels() -> None:
         ({"child_options": {"chunk_sise": 3}}, "unknown option 'chunk_sise'"),
         ({"child_options": {"embed_model": object()}}, "child_options must be plain data"),
         ({"parent_options": {"include_metadata": False}}, "set it on ParentChildNodeParser"),
+        (
+            {"child_options": {"chunk_size": 120}},
+            "children of up to 120 tokens must be smaller than their parents of up to 120; lower",
+        ),
     ],
 )
 def test_a_bad_option_is_refused_with_the_remedy(options: dict[str, object], message: str) -> None:
     with pytest.raises(ConfigurationError, match=message):
         small_family(**options)
+
+
+@pytest.mark.parametrize(
+    ("options", "parents", "children"),
+    [
+        (
+            {"child_options": {"chunk_size": 100}},
+            {"chunk_size": 1500, "min_chunk_size": 500},
+            {"chunk_size": 100, "chunk_overlap": 0, "whole_document_below": 0},
+        ),
+        (
+            {"parent_options": {"min_chunk_size": 0}, "child": "sentence"},
+            {"chunk_size": 1500, "min_chunk_size": 0},
+            {},
+        ),
+    ],
+)
+def test_options_that_are_left_out_keep_the_defaults_of_their_preset(
+    options: dict[str, object], parents: dict[str, int], children: dict[str, int]
+) -> None:
+    parser = ParentChildNodeParser(**options)
+    assert (parser.parent_options, parser.child_options) == (parents, children)
+
+
+def test_sizes_in_different_units_are_not_compared() -> None:
+    parser = small_family(child="fixed", child_options={"chunk_size": 500})
+    assert parser.child_options == {"chunk_size": 500}
 
 
 def test_a_family_within_a_family_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,7 +7,7 @@ import uuid
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar
 
-from llama_index.core.bridge.pydantic import Field, PrivateAttr
+from llama_index.core.bridge.pydantic import Field, PrivateAttr, model_validator
 from llama_index.core.schema import (
     BaseNode,
     Document,
@@ -22,11 +22,13 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
-from rag_nodes.parsers.presets import get_parser
+from rag_nodes.parsers.presets import preset_named
 from rag_nodes.parsers.source import ChunkSpan, SourceText
 
 _NAMESPACE = uuid.UUID("0b5a3c52-3f0e-5b57-9a0c-6d6f7c1d4e21")
 _Family = tuple[TextNode, list[TextNode]]
+_PARENT_OPTIONS = {"chunk_size": 1500, "min_chunk_size": 500}
+_CHILD_OPTIONS = {"chunk_size": 250, "chunk_overlap": 0, "whole_document_below": 0}
 
 
 class ParentChildNodeParser(SpanNodeParser):
@@ -43,16 +45,18 @@ class ParentChildNodeParser(SpanNodeParser):
 
     Args:
         parent: preset that makes the parents.
-        parent_options: options of the parents' parser, as plain data.
+        parent_options: options of the parents' parser, as plain data. Options that you leave out
+            keep their defaults; with another `parent`, those of that preset.
         child: preset that makes the children.
-        child_options: options of the children's parser, as plain data.
+        child_options: options of the children's parser, likewise. Children must be smaller than
+            parents if both are measured in the same unit.
 
     `tokenizer`, `language`, `include_metadata` and `include_prev_next_rel` hold for both levels;
     the first two may be set for one of them in its options.
 
     Raises:
         ConfigurationError: a preset or option is unknown, an option is not plain data, or a
-            level is itself a family.
+            level is itself a family, or the children are not smaller than the parents.
 
     Examples:
         >>> from rag_nodes import ParentChildNodeParser
@@ -69,23 +73,34 @@ class ParentChildNodeParser(SpanNodeParser):
     """3: a list item wrapped over several lines is split between its sentences."""
 
     parent: str = Field(default="heading")
-    parent_options: dict[str, Any] = Field(
-        default_factory=lambda: {"chunk_size": 1500, "min_chunk_size": 500}
-    )
+    parent_options: dict[str, Any] = Field(default=_PARENT_OPTIONS)
     child: str = Field(default="token-overlap")
-    child_options: dict[str, Any] = Field(
-        default_factory=lambda: {
-            "chunk_size": 250,
-            "chunk_overlap": 0,
-            "whole_document_below": 0,
-        }
-    )
+    child_options: dict[str, Any] = Field(default=_CHILD_OPTIONS)
     _parents: SpanNodeParser = PrivateAttr()
     _children: SpanNodeParser = PrivateAttr()
+
+    @model_validator(mode="before")
+    @classmethod
+    def _add_default_options(cls, data: Any) -> Any:
+        """Complete the options of a level that its default preset makes."""
+        options = dict(data)
+        for level, defaults in (("parent", _PARENT_OPTIONS), ("child", _CHILD_OPTIONS)):
+            default_preset = cls.model_fields[level].default
+            own = options.get(f"{level}_options", {})
+            if isinstance(own, dict):
+                kept = defaults if options.get(level, default_preset) == default_preset else {}
+                options[f"{level}_options"] = {**kept, **own}
+        return options
 
     def _check(self) -> None:
         self._parents = self._level("parent", self.parent, self.parent_options)
         self._children = self._level("child", self.child, self.child_options)
+        (large, unit), (small, other) = map(_size_of, (self._parents, self._children))
+        if unit == other and small >= large:
+            raise ConfigurationError(
+                f"children of up to {small} {unit} must be smaller than their parents of up to "
+                f"{large}; lower chunk_size in child_options, or raise it in parent_options"
+            )
 
     def _level(self, level: str, preset: str, options: dict[str, Any]) -> SpanNodeParser:
         try:
@@ -105,7 +120,7 @@ class ParentChildNodeParser(SpanNodeParser):
             "language": self.language,
             "include_metadata": self.include_metadata,
         }
-        parser = get_parser(preset, **{**both, **options})
+        parser = preset_named(preset).make(**{**both, **options})
         if isinstance(parser, ParentChildNodeParser):
             raise ConfigurationError(
                 f"{level} must not be '{preset}': it has two levels of its own; choose another "
@@ -163,8 +178,16 @@ class ParentChildNodeParser(SpanNodeParser):
 
 @checks_keywords
 def leaf_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
-    """The nodes without children, in order: those to embed. Nodes of any other parser all are."""
+    """Return the nodes without children, in order, which are those to embed.
+
+    Of a parser that makes no parents these are all nodes.
+    """
     return [node for node in nodes if isinstance(node, TextNode) and is_leaf(node)]
+
+
+def _size_of(parser: SpanNodeParser) -> tuple[int, str]:
+    """Return the maximum size of a parser's nodes and its unit."""
+    return getattr(parser, "chunk_size", 0), getattr(parser, "unit", "tokens")
 
 
 def is_leaf(node: BaseNode) -> bool:
