@@ -43,6 +43,12 @@ def test_from_defaults_refuses_what_the_class_refuses(name: str) -> None:
 
 
 @EVERY
+async def test_a_single_document_stands_for_itself(name: str) -> None:
+    parser = get_parser(name)
+    assert parser(DOCUMENTS[0]) == parser(DOCUMENTS[:1]) == await parser.acall(DOCUMENTS[0])
+
+
+@EVERY
 def test_show_progress_shows_the_bar_of_llama_index(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

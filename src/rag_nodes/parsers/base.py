@@ -230,6 +230,26 @@ class SpanNodeParser(NodeParser):
         """Split several texts, see `split_text_metadata_aware`."""
         return self.split_texts(texts)
 
+    def get_nodes_from_documents(
+        self,
+        documents: BaseNode | Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **kwargs: Any,
+    ) -> list[BaseNode]:
+        """Return the nodes of documents, or of a single one."""
+        given: Any = several(documents)
+        return super().get_nodes_from_documents(given, show_progress, **kwargs)
+
+    async def aget_nodes_from_documents(
+        self,
+        documents: BaseNode | Sequence[BaseNode],
+        show_progress: bool = False,  # noqa: FBT001, FBT002 -- LlamaIndex's signature
+        **kwargs: Any,
+    ) -> list[BaseNode]:
+        """Return the nodes of documents, or of a single one."""
+        given: Any = several(documents)
+        return await super().aget_nodes_from_documents(given, show_progress, **kwargs)
+
     def _source(self, text: str, **known: Any) -> SourceText:
         return SourceText(text, encoding=self.tokenizer, language=self.language, **known)
 
