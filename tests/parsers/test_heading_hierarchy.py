@@ -37,6 +37,30 @@ def test_s1_41_without_headings_the_first_sentence_or_the_title_stands_in() -> N
     assert paths(parse(text, title="Manual", chunk_size=200))[-1] == ["Manual"]
 
 
+@pytest.mark.parametrize(
+    ("text", "metadata"),
+    [
+        ("import os\n\n# Seconds between two starts\nEVERY = 3\n", {"file_name": "pump.py"}),
+        ("Bring the keys.\n\nFeed the cat.", {"file_path": "/notes/monday.txt"}),
+        ("Bring the keys.\n\nFeed the cat.", {keys.TEXT_FORMAT: "plain"}),
+        ("<html><head><title>T</title></head>\n<body><p>Rinse it.</p></body></html>", {}),
+        ("<!DOCTYPE html>\n\nRinse it.\n\n<p>Twice.</p>", {}),
+    ],
+)
+def test_the_first_line_of_code_notes_and_raw_html_is_no_heading(
+    text: str, metadata: dict[str, str]
+) -> None:
+    parser = get_parser("heading", chunk_size=10, min_chunk_size=0)
+    for title, path in (("", []), ("Manual", ["Manual"])):
+        nodes = parser([Document(text=text, metadata={**metadata, keys.TITLE: title})])
+        assert all(found == path for found in paths(nodes))
+
+
+def test_code_and_tables_stand_in_for_no_missing_heading() -> None:
+    text = f"```py\nimport os\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\nThe pump. {BODY}"
+    assert paths(parse(text)) == [["The pump."]]
+
+
 def test_s1_43_a_long_section_is_split_and_its_parts_numbered() -> None:
     nodes = parse("# Long\n\n" + "\n\n".join([BODY] * 20), chunk_size=200)
     assert len(nodes) > 4

@@ -49,6 +49,20 @@ async def test_a_single_document_stands_for_itself(name: str) -> None:
 
 
 @EVERY
+def test_raw_html_is_named_once_with_the_reader_to_use(
+    name: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    pages = [
+        Document(text=f"<html><p>{n}</p></html>", metadata={"file_name": f"{n}.html"})
+        for n in range(2)
+    ]
+    get_parser(name)([*DOCUMENTS, *pages])
+    [warning] = caplog.messages
+    assert "2 documents are raw HTML, the first is 0.html" in warning
+    assert "file_extractor={'.html': RagNodesReader()}" in warning
+
+
+@EVERY
 def test_show_progress_shows_the_bar_of_llama_index(
     name: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

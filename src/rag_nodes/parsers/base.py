@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
+import logging
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Self, TypeVar
@@ -31,9 +32,11 @@ from rag_nodes.parsers.mistakes import misfit, option_hint
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
-from rag_nodes.text.formats import format_in
+from rag_nodes.text.formats import format_in, is_raw_html
 from rag_nodes.text.sentences import AUTO
 from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
+
+logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
 _NOT_OPTIONS = frozenset({"callback_manager", "id_func"})
@@ -282,6 +285,7 @@ class SpanNodeParser(NodeParser):
     def _sources(
         self, nodes: Sequence[BaseNode], *, show_progress: bool
     ) -> Iterator[tuple[Origin, SourceText]]:
+        _warn_of_raw_html(nodes)
         for origin in counted(origins_of(nodes), len(nodes), show_progress=show_progress):
             yield origin, self._source_of(origin)
 
@@ -314,6 +318,18 @@ class SpanNodeParser(NodeParser):
     ) -> list[BaseNode]:
         """Nothing is left to do: LlamaIndex would search for offsets we already know."""
         return nodes
+
+
+def _warn_of_raw_html(nodes: Sequence[BaseNode]) -> None:
+    documents = (node for node in nodes if node.source_node is None)
+    if raw := [node for node in documents if is_raw_html(node.get_content(MetadataMode.NONE))]:
+        logger.warning(
+            "%d documents are raw HTML, the first is %s. Tags and scripts are split like text: "
+            "read HTML files with rag_nodes.read, or with "
+            "SimpleDirectoryReader(..., file_extractor={'.html': RagNodesReader()})",
+            len(raw),
+            keys.page_name(raw[0].metadata) or raw[0].node_id,
+        )
 
 
 def _until_cancelled(cuts: Iterable[ChunkSpan]) -> Iterator[ChunkSpan]:

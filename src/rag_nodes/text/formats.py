@@ -34,6 +34,7 @@ SOURCE_CODE = frozenset({
 })  # fmt: skip
 """Suffixes of source code, in which `#` begins a comment or a directive and no heading."""
 _FORMATS = frozenset(Format)
+_HTML = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
 _BY_SUFFIX = {
     **dict.fromkeys(SOURCE_CODE, Format.PLAIN),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mdx", ".mkd"), Format.MARKDOWN),
@@ -91,7 +92,12 @@ def format_in(metadata: Mapping[str, Any], text: str) -> Format:
     stated = metadata.get(keys.TEXT_FORMAT)
     if stated in _FORMATS:
         return Format(stated)
-    return format_of(text, str(metadata.get(keys.FILE_NAME) or ""))
+    return format_of(text, str(metadata.get(keys.FILE_NAME) or metadata.get(keys.FILE_PATH) or ""))
+
+
+def is_raw_html(text: str) -> bool:
+    """Return True if a text is the source of a web page, by its beginning."""
+    return _HTML.match(text) is not None
 
 
 def blocks_of(text: str, text_format: Format) -> list[Block]:

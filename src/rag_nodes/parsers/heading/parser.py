@@ -55,7 +55,8 @@ class HeadingHierarchyNodeParser(SpanNodeParser):
     - A text shorter than `min_chunk_size` above the first H1, such as a breadcrumb, is part of that
       H1's section.
     - Other text above the first heading, or all of a document without headings, stands under the
-      title, else under its first sentence.
+      title. Without a title, Markdown stands under its first sentence; plain text, source code
+      and raw HTML stand under no heading.
 
     Args:
         chunk_size: maximum tokens of a node, overlap included.

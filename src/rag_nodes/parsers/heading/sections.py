@@ -9,12 +9,14 @@ from math import inf
 from typing import Any, NamedTuple
 
 from rag_nodes.core import metadata as keys
-from rag_nodes.text.formats import below
+from rag_nodes.text.formats import Format, below, is_raw_html
 from rag_nodes.text.markdown import Block, Kind
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span
 
 _MARKED = ((Kind.CODE, "code"), (Kind.LIST, "list"), (Kind.TABLE, "table"))
+_RUNNING = frozenset({Kind.PARAGRAPH, Kind.LIST, Kind.QUOTE})
+"""Blocks whose first sentence may stand in for a missing heading."""
 _LONGEST_TITLE = 120
 """Characters of a first sentence that stands in for a missing heading."""
 _MOST = 2 / 3
@@ -175,7 +177,12 @@ def _with_preamble(packer: Packer, sections: list[Section], least: int) -> list[
 
 
 def _opening_words(packer: Packer) -> str:
-    """Return words in place of a missing heading: a deeper heading or the first sentence."""
+    """Return words in place of a missing heading: a deeper heading or the first sentence.
+
+    "" for plain text and raw HTML, whose first line is code or a note as often as a title.
+    """
+    if packer.text_format is Format.PLAIN or is_raw_html(packer.text):
+        return ""
     for block in packer.blocks:
         for words in _words_of(packer, block):
             if any(character.isalnum() for character in words):
@@ -184,10 +191,10 @@ def _opening_words(packer: Packer) -> str:
 
 
 def _words_of(packer: Packer, block: Block) -> Iterator[str]:
-    """A heading's text or the sentences of another block; nothing of front matter."""
+    """Yield a heading's text, or the sentences of running text."""
     if block.kind is Kind.HEADING:
         yield from packer.headings.path_at(block.start)[-1:]
-    elif block.kind is not Kind.FRONT_MATTER:
+    elif block.kind in _RUNNING:
         for unit in packer.units_of(block):
             yield " ".join(unit.of(packer.text).split())
 
