@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rag_nodes.embedding import (
         AtomicIngestionPipeline,
         EmbeddingGuard,
+        FlatMetadata,
         SectionSummary,
         build_pipeline,
     )
@@ -92,6 +93,7 @@ __all__ = [
     "FileMetadata",
     "Filter",
     "FixedSizeNodeParser",
+    "FlatMetadata",
     "ForeignNodeParser",
     "HeadingHierarchyNodeParser",
     "IngestReport",
@@ -144,6 +146,7 @@ _HOMES = {
     "embedding": (
         "AtomicIngestionPipeline",
         "EmbeddingGuard",
+        "FlatMetadata",
         "SectionSummary",
         "build_pipeline",
     ),

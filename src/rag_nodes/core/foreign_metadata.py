@@ -1,18 +1,21 @@
 """Metadata of other programs that have names of ours, made usable or left out.
 
 Readers and splitters of other packages have keys such as `page_start` and `heading_path` too, with
-texts or numbers of their own under them.
+texts or numbers of their own under them. Lists that had to be written as text for a vector store
+become lists again.
 """
 
 from __future__ import annotations
 
+import json
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.core.metadata import FLATTENED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
     from llama_index.core.schema import BaseNode
 
@@ -25,18 +28,57 @@ _MOST = 2**53
 def usable(node: Node) -> Node:
     """Return a node whose keys of ours hold what they mean; a copy if something had to change.
 
-    What cannot be understood is left out. All other keys stay as they are.
+    What cannot be understood is left out. All other keys stay as they are. What `FlatMetadata`
+    wrote as text is read back.
     """
     changed: dict[str, Any] = {}
+    metadata = node.metadata
+    if FLATTENED in metadata:
+        read_back = {name: _parsed(metadata[name]) for name in _names(metadata)}
+        changed = {**read_back, FLATTENED: None}
+        metadata = {**metadata, **changed}
     for key, read in _READ.items():
-        value = node.metadata.get(key)
+        value = metadata.get(key)
         if value is not None and (understood := read(value)) != value:
             changed[key] = understood
     if not changed:
         return node
-    merged = {**node.metadata, **changed}
+    merged = {**metadata, **changed}
     kept = {key: value for key, value in merged.items() if key not in changed or value is not None}
     return node.model_copy(update={"metadata": kept})
+
+
+def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:
+    """Return metadata whose lists, mappings and other objects are text, which `usable` reads back.
+
+    Args:
+        metadata: metadata of a node; numbers, texts, truth values and None stay as they are.
+    """
+    nested = [
+        key
+        for key, value in metadata.items()
+        if value is not None and not isinstance(value, str | int | float)
+    ]
+    if not nested:
+        return dict(metadata)
+    written = {key: json.dumps(metadata[key], ensure_ascii=False, default=str) for key in nested}
+    names = [*_names(metadata), *nested]
+    return {**metadata, **written, FLATTENED: json.dumps(names, ensure_ascii=False)}
+
+
+def _names(metadata: Mapping[str, Any]) -> list[str]:
+    """Return the keys whose values `flat` wrote as text."""
+    names = _parsed(metadata.get(FLATTENED))
+    names = names if isinstance(names, list) else []
+    return [name for name in names if isinstance(name, str) and name in metadata]
+
+
+def _parsed(value: Any) -> Any:
+    """Return what a text holds as JSON; any other value as it is."""
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
 
 
 def _whole(value: Any) -> int | None:

@@ -142,6 +142,9 @@ SUMMARY_ERROR = _own("summary_error")
 EMBEDDED_METADATA = _own("embedded_metadata")
 """Keys whose values are embedded with the text and indexed as words, as named (list of str)."""
 
+FLATTENED = _own("flattened_metadata")
+"""Keys whose lists and mappings `FlatMetadata` wrote as JSON, as a JSON list of names (str)."""
+
 WINDOW = _own("window")
 """A node's text with the sentences around it (str): LlamaIndex's key, for its post-processor."""
 ORIGINAL_TEXT = _own("original_text")

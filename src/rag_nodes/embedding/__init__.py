@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.embedding.atomic import AtomicIngestionPipeline
     from rag_nodes.embedding.build import build_pipeline
     from rag_nodes.embedding.embedded import EmbeddedText, embedded_as
+    from rag_nodes.embedding.flat import FlatMetadata
     from rag_nodes.embedding.guard import EmbeddingGuard
     from rag_nodes.embedding.summary import SectionSummary
     from rag_nodes.embedding.user import UserTransformations, identity_of
@@ -41,6 +42,7 @@ __all__ = [
     "FileColumn",
     "FileOutcome",
     "FileStatus",
+    "FlatMetadata",
     "ParserOutcome",
     "Progress",
     "SectionSummary",
@@ -58,6 +60,7 @@ if not TYPE_CHECKING:  # a type checker would take every misspelt name for one o
             "atomic": ["AtomicIngestionPipeline"],
             "build": ["build_pipeline"],
             "embedded": ["EmbeddedText", "embedded_as"],
+            "flat": ["FlatMetadata"],
             "guard": ["EmbeddingGuard"],
             "summary": ["SectionSummary"],
             "user": ["UserTransformations", "identity_of"],

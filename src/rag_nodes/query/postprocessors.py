@@ -109,7 +109,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
             found = self.store.get_nodes(list(node_ids), raise_error=False)
         else:
             found = self.store.get_nodes(node_ids=list(node_ids))
-        return {node.node_id: node for node in found if isinstance(node, TextNode)}
+        return {node.node_id: usable(node) for node in found if isinstance(node, TextNode)}
 
     def _read_beside(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
         """Read neighbours; the first time that the store has none of them, say so."""

@@ -1,0 +1,92 @@
+"""Stores with flat metadata take our nodes behind `FlatMetadata`, and nothing is lost."""
+
+import json
+from typing import Any
+
+import pytest
+from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
+from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+
+from rag_nodes import (
+    PRESETS,
+    FlatMetadata,
+    RagNodesQueryEngine,
+    SentencePostprocessor,
+    get_embedding,
+    get_parser,
+)
+from rag_nodes.core.foreign_metadata import usable
+
+TEXT = "# Pump\n\nIt starts at six.\n\n## Filter\n\nRinse it monthly. Replace it after two years."
+QUESTION = "When is the filter replaced?"
+OWN = {"tags": ["wet", "Größe"], "by": {"name": "Ada"}, "year": 2024, "note": "[1]", "none": None}
+
+
+def document() -> Document:
+    starts = [0, TEXT.index("## Filter")]
+    return Document(text=TEXT, id_="pump.md", metadata={**OWN, "page_starts": starts})
+
+
+def stored(nodes: list[BaseNode]) -> list[BaseNode]:
+    """The nodes as a store such as Chroma returns them."""
+    payloads = [
+        node_to_metadata_dict(node, remove_text=True, flat_metadata=True)
+        for node in FlatMetadata()(nodes)
+    ]
+    pairs = zip(payloads, nodes, strict=True)
+    return [
+        metadata_dict_to_node(json.loads(json.dumps(p)), text=n.get_content()) for p, n in pairs
+    ]
+
+
+@pytest.mark.parametrize("splitter", [*PRESETS, SentenceSplitter(chunk_size=128, chunk_overlap=0)])
+def test_a_store_with_flat_metadata_gives_back_what_it_was_given(splitter: Any) -> None:
+    parser = get_parser(splitter) if isinstance(splitter, str) else splitter
+    nodes = parser.get_nodes_from_documents([document()])
+    with pytest.raises(ValueError, match="must be one of"):
+        node_to_metadata_dict(nodes[0], flat_metadata=True)
+    for node, back in zip(nodes, stored(nodes), strict=True):
+        assert usable(back).metadata == usable(node).metadata
+        assert back.node_id == node.node_id
+        for mode in (MetadataMode.EMBED, MetadataMode.LLM):
+            assert "flattened_metadata" not in back.get_content(mode)
+
+
+def test_sentences_and_citations_of_flat_nodes_have_pages_headings_and_own_lists() -> None:
+    nodes = stored(get_parser("heading", min_chunk_size=0)([document()]))
+    scored = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    [passage, *_] = SentencePostprocessor(budget=20).postprocess_nodes(scored, query_str=QUESTION)
+    assert passage.metadata["heading_path"] == ["Pump", "Filter"]
+    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    [citation, *_] = RagNodesQueryEngine.from_index(index).answer(QUESTION).citations
+    assert (citation.page, citation.heading_path) == (2, ("Pump", "Filter"))
+    assert citation.metadata["tags"] == ["wet", "Größe"]
+
+
+def test_neighbours_that_a_store_returns_flat_are_read() -> None:
+    nodes = {
+        node.node_id: node
+        for node in stored(get_parser("sentence", chunk_size=1, chunk_overlap=0)([document()]))
+    }
+
+    class Flat:
+        def get_nodes(self, node_ids: list[str]) -> list[BaseNode]:
+            return [nodes[node_id] for node_id in node_ids]
+
+    found = [NodeWithScore(node=[*nodes.values()][-1], score=0.5)]
+    select = SentencePostprocessor(budget=40, store=Flat())
+    passages = select.postprocess_nodes(found, query_str=QUESTION)
+    [before] = [passage for passage in passages if "Rinse" in passage.text]
+    assert before.metadata["heading_path"] == ["Pump", "Filter"]
+
+
+def test_flat_nodes_stay_as_they_are_and_later_lists_are_added() -> None:
+    [node] = FlatMetadata()([TextNode(text="x", metadata={"a": [1]})])
+    assert FlatMetadata()([node]) == [node]
+    node.metadata["b"] = [2]
+    [twice] = FlatMetadata()([node])
+    assert usable(twice).metadata == {"a": [1], "b": [2]}
+    plain = TextNode(text="x", metadata={"a": 1})
+    assert FlatMetadata()([plain])[0] is plain
