@@ -11,6 +11,7 @@ from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_
 
 from rag_nodes import (
     PRESETS,
+    Comparison,
     FlatMetadata,
     RagNodesQueryEngine,
     SentencePostprocessor,
@@ -90,3 +91,15 @@ def test_flat_nodes_stay_as_they_are_and_later_lists_are_added() -> None:
     assert usable(twice).metadata == {"a": [1], "b": [2]}
     plain = TextNode(text="x", metadata={"a": 1})
     assert FlatMetadata()([plain])[0] is plain
+
+
+def test_a_column_of_flat_nodes_is_compared_with_its_headings() -> None:
+    nodes = stored(get_parser("heading", min_chunk_size=0)([document()]))
+    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    with Comparison({"mine": index}, documents=[document()]) as comparison:
+        [column] = comparison.ask(QUESTION).columns
+    assert column.answer is not None
+    assert [hit.node.metadata["heading_path"] for hit in column.answer.hits] == [
+        ["Pump", "Filter"],
+        ["Pump"],
+    ]

@@ -20,6 +20,7 @@ from llama_index.core.schema import (
 )
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.several import several
 from rag_nodes.parsers.foreign.placing import Visible, place_window
 from rag_nodes.text.locating import IndexedSpan, LetterIndex, Piece
@@ -329,7 +330,7 @@ def _copy(
     facts: dict[str, object],
     document: Document | None = None,
 ) -> TextNode:
-    metadata = dict(node.metadata)
+    metadata = dict(usable(node).metadata)
     if span is None or span != _claim(node, text):
         metadata = {key: value for key, value in metadata.items() if key not in _OFFSETS}
     for key in (keys.START_CHAR, keys.END_CHAR):
