@@ -52,6 +52,28 @@ def test_blank_pages_give_no_node() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("starts", "problem"),
+    [
+        ([4, 0], "are no sorted list of whole numbers"),
+        ("0,4", "are no sorted list of whole numbers"),
+        ([0, 4.5], "are no sorted list of whole numbers"),
+        ([0, 99], "go up to 99, beyond the 7 characters of its text"),
+        ([1, 4], "begin at 1, and there is text before that"),
+        ([0, 4], ""),
+        ([0, 0, 7], ""),
+    ],
+)
+def test_page_starts_that_cannot_be_right_are_named_and_left_out(
+    starts: object, problem: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    document = Document(text="One two", metadata={keys.PAGE_STARTS: starts, "file_name": "a.pdf"})
+    nodes = get_parser("page")([document])
+    assert [keys.PAGE_START in node.metadata for node in nodes] == [not problem] * len(nodes)
+    said = [f"a.pdf: its page_starts {problem}" in message for message in caplog.messages]
+    assert said == ([True] if problem else [])
+
+
 def test_a_document_without_pages_is_packed_as_one() -> None:
     (whole,) = parse(PageNodeParser(), TEXT)
     assert whole.text == TEXT
@@ -88,7 +110,7 @@ def test_a_size_below_what_one_character_can_take_is_refused() -> None:
 @example(text="A\u0301 break inside a letter.", breaks=[1])
 @given(text=TEXTS, breaks=st.lists(st.integers(1, 200), max_size=5))
 def test_the_laws_hold_for_any_text_and_any_pages(text: str, breaks: list[int]) -> None:
-    starts = sorted({0, *breaks}) if breaks else []
+    starts = sorted({0, *(min(start, len(text)) for start in breaks)}) if breaks else []
     nodes = parse(PageNodeParser(chunk_size=20), text, page_starts=starts)
     assert_slices_in_order_that_cover(text, nodes)
     assert_clusters_are_whole(text, nodes, count_tokens, 20)

@@ -88,9 +88,14 @@ def test_a_page_that_was_left_out_keeps_the_numbers_of_those_behind_it() -> None
 
 
 @pytest.mark.parametrize("labels", [("i", "ii"), ("2", "1"), ("", ""), ("1", "999999999")])
-def test_pages_without_numbers_that_ascend_are_counted(labels: tuple[str, str]) -> None:
-    given = [Document(text="A", metadata={"page_label": label}) for label in labels]
+def test_pages_without_numbers_that_ascend_are_counted(
+    labels: tuple[str, str], caplog: pytest.LogCaptureFixture
+) -> None:
+    metadata = [{"file_path": "/a/tea.pdf", "page_label": label} for label in labels]
+    given = [Document(text="A", metadata=facts) for facts in metadata]
     assert join_pages(given).metadata["page_starts"] == [0, 3]
+    named = f"/a/tea.pdf: its pages are counted from 1, because their labels ({', '.join(labels)})"
+    assert [named in message for message in caplog.messages] == ([True] if any(labels) else [])
 
 
 def test_a_joined_document_has_the_same_id_every_time_and_what_its_pages_share() -> None:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from llama_index.core.schema import BaseNode
+from llama_index.core.schema import BaseNode, MetadataMode
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.foreign_metadata import usable
@@ -16,6 +17,8 @@ from rag_nodes.text.formats import Format, format_of
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import PageMap, Span
 from rag_nodes.text.tables import Tables, may_hold_tables
+
+logger = logging.getLogger(__name__)
 
 NO_FACTS: Mapping[str, Any] = MappingProxyType({})
 
@@ -184,13 +187,37 @@ _OF_NOTHING_BUT_SIZE = _OF_THE_FULL_TEXT | _OF_BLOCKS
 
 def origins_of(nodes: Sequence[BaseNode]) -> Iterator[Origin]:
     """Return the location of each node in its document, if it is certain."""
-    nodes = [usable(node) for node in nodes]
+    given, nodes = nodes, [usable(node) for node in nodes]
     relative = _count_from_their_parent(nodes)
     bases = [_base_of(node, relative=relative) for node in nodes]
     doubtful = _contradicting(nodes, bases) | _chained(nodes)
-    for node, base in zip(nodes, bases, strict=True):
+    for original, node, base in zip(given, nodes, bases, strict=True):
         certain = None if node.ref_doc_id in doubtful else base
-        yield Origin(node, certain, None if certain is None else PageMap.of(node.metadata))
+        is_known = certain is not None and _has_right_pages(original, node)
+        yield Origin(node, certain, PageMap.of(node.metadata) if is_known else None)
+
+
+def _has_right_pages(given: BaseNode, node: BaseNode) -> bool:
+    """Return False, and say so, if a document's page starts cannot be those of its text."""
+    if node.source_node is not None or given.metadata.get(keys.PAGE_STARTS) is None:
+        return True
+    starts = node.metadata.get(keys.PAGE_STARTS)
+    text = node.get_content(MetadataMode.NONE)
+    if starts is None:
+        problem = "are no sorted list of whole numbers"
+    elif starts and starts[-1] > len(text):
+        problem = f"go up to {starts[-1]}, beyond the {len(text)} characters of its text"
+    elif starts and text[: starts[0]].strip():
+        problem = f"begin at {starts[0]}, and there is text before that"
+    else:
+        return True
+    logger.warning(
+        "%s: its page_starts %s, so its nodes have no pages; give the offset in the text at which "
+        "each page starts, such as [0, 1200]",
+        keys.page_name(node.metadata) or node.node_id,
+        problem,
+    )
+    return False
 
 
 def _base_of(node: BaseNode, *, relative: bool | None) -> int | None:

@@ -35,6 +35,10 @@ _MAX_PAGES = 100_000
 """Largest number that is believed to be one of a page."""
 
 
+_SHOWN = 3
+"""Labels of pages that a message names."""
+
+
 class FilePages(NamedTuple):
     """Documents that belong together: the pages of one file, or a single document.
 
@@ -160,7 +164,7 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
     LlamaIndex's PDF readers, LlamaParse and others make a document of each page, so that no chunk
     can cross the end of a page. The joined document has `page_starts`: its nodes know their pages.
     Pages have the numbers of their metadata (`page_label`, `page_number`, `page`) if these ascend,
-    else they are counted from 1.
+    else they are counted from 1, and a warning says so if they have any labels.
 
     Args:
         pages: the documents in order, or a single one.
@@ -220,7 +224,17 @@ def _file_of(page: Document) -> str:
 
 def _numbers_of(pages: Sequence[Document]) -> Sequence[int]:
     """Return the numbers of pages: those of their metadata if these ascend, else from 1."""
-    labels = ([page.metadata.get(key) for key in _NUMBERS] for page in pages)
-    numbers = [page_number(next(filter(None, known), None)) or 0 for known in labels]
+    known = ([page.metadata.get(key) for key in _NUMBERS] for page in pages)
+    labels = [next(filter(None, values), None) for values in known]
+    numbers = [page_number(label) or 0 for label in labels]
     ascend = all(before < after for before, after in pairwise([0, *numbers]))
-    return numbers if ascend and numbers[-1] <= _MAX_PAGES else range(1, len(pages) + 1)
+    if ascend and numbers[-1] <= _MAX_PAGES:
+        return numbers
+    if any(labels):
+        logger.warning(
+            "%s: its pages are counted from 1, because their labels (%s) are no ascending numbers; "
+            "if they are numbers, give the pages in their order",
+            _file_of(pages[0]) or pages[0].id_,
+            ", ".join(map(str, labels[:_SHOWN])),
+        )
+    return range(1, len(pages) + 1)
