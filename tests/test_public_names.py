@@ -31,6 +31,7 @@ from rag_nodes import (
     QueryOptions,
     RagNodesError,
     RagNodesRetriever,
+    SectionSummary,
     SentencePostprocessor,
     ServerOptions,
 )
@@ -113,6 +114,26 @@ def test_constructors_refuse_unknown_keywords_and_list_their_own(public: type) -
         public(unheard_of=1)
     own = set(signature(public).parameters) - {"args", "options", "callback_manager", "id_func"}
     assert own <= set(re.findall(r"\w+", str(refused.value)))
+
+
+def test_a_filter_by_file_is_answered_with_the_file_name() -> None:
+    with pytest.raises(ConfigurationError, match="unknown option 'file'; use file_name"):
+        Filter(file="manual.pdf")
+
+
+@pytest.mark.parametrize(
+    ("public", "options", "reason"),
+    [
+        (EmbeddingGuard, {"max_tokens": 0}, "max_tokens: must be at least 64"),
+        (EmbeddingGuard, {"margin": 2}, "margin: must be at most 1"),
+        (SectionSummary, {"concurrency": "x"}, "concurrency: must be a valid integer"),
+    ],
+)
+def test_a_value_that_pydantic_refuses_is_a_configuration_error(
+    public: type, options: dict[str, object], reason: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=f"{public.__name__}: {reason}"):
+        public(**options)
 
 
 @pytest.mark.parametrize(

@@ -233,12 +233,14 @@ def test_a_filter_by_page_finds_the_pages_that_citations_name(kind: str, parser:
 
 
 def test_a_filter_by_what_no_node_of_an_index_has_is_refused() -> None:
-    plain = PAGED.model_copy(update={"metadata": {"dept": "tea"}})
+    own = {"dept": "tea", "file_type": "text/plain", "file_name": "tea.txt"}
+    plain = PAGED.model_copy(update={"metadata": own})
     index = over_pages("qdrant", SentenceSplitter(), plain)
     for filter_, words in (
         (Filter(pages=(1, 2)), "no chunk has a page number; leave pages out"),
         (Filter(heading="Tea"), r"no chunk has headings; .*\(get_parser\)"),
         (Filter(where={"dep": "tea"}), "no chunk has the key 'dep'; did you mean 'dept'"),
+        (Filter(where={"file_nam": "x"}), "the key 'file_nam'; did you mean 'file_name'"),
     ):
         with pytest.raises(ConfigurationError, match=words):
             cited_pages(index, filter_)

@@ -14,6 +14,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _Checked = TypeVar("_Checked", bound="Callable[..., Any]")
+_INPUT = "Input should be "
+"""What the messages of pydantic begin with."""
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -23,7 +25,7 @@ def checks_keywords(
     """Make a function, or the constructor of a class, refuse keywords that it does not know.
 
     Python raises a bare TypeError for them, and pydantic ignores them or raises an error of its
-    own.
+    own. That error, which it raises for values too, becomes a `ConfigurationError`.
 
     Args:
         checked: the function, or the class, also one of pydantic; a class is changed in place.
@@ -55,7 +57,15 @@ def checks_keywords(
         def constructor(self: object, /, *args: Any, **options: Any) -> None:
             known = _keywords(type(self), checked)  # type: ignore[arg-type] # classes are hashable
             check(options, known)
-            construct(self, *args, **options)
+            try:
+                construct(self, *args, **options)
+            except ValueError as error:
+                # Only pydantic's own error has these; a ConfigurationError stays as it is.
+                problems = error.errors() if hasattr(error, "errors") else ()
+                if not problems:
+                    raise
+                reasons = (": ".join([*map(str, each["loc"]), misfit(each)]) for each in problems)
+                raise ConfigurationError(f"{checked.__name__}: {'; '.join(reasons)}") from error
 
         checked.__init__ = constructor  # type: ignore[misc] # the same for every caller
         return checked
@@ -87,6 +97,20 @@ def _keywords(owner: type, cls: type) -> tuple[str, ...]:
         if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in parameters}:
             return tuple(known)
     return tuple(known | dict.fromkeys(getattr(owner, "model_fields", ())))
+
+
+def misfit(error: Mapping[str, Any]) -> str:
+    """Return why a value does not fit its option: "must be at least 1".
+
+    Args:
+        error: one of those that pydantic found.
+    """
+    words = str(error["msg"]).removeprefix("Value error, ")
+    if not words.startswith(_INPUT):
+        return words
+    words = words.replace("greater than or equal to", "at least")
+    words = words.replace("less than or equal to", "at most")
+    return f"must be {words.removeprefix(_INPUT)}"
 
 
 def _remedy(name: str, owner: str, known: Sequence[str]) -> str:

@@ -77,6 +77,9 @@ class EmbeddingGuard(TransformComponent):
             differently.
         tokenizer: name of the tiktoken encoding to count with.
 
+    Raises:
+        ConfigurationError: an option is unknown or out of range.
+
     Examples:
         >>> from rag_nodes import EmbeddingGuard
         >>> from llama_index.core.schema import TextNode

@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model
 from pydantic.fields import FieldInfo
 
+from rag_nodes.core import keywords
 from rag_nodes.operations import ExitCode
-from rag_nodes.parsers import mistakes
 from rag_nodes.pipeline.ledger import utc_time
 
 NOT_BLANK = r"\S"
@@ -92,7 +92,7 @@ def misfit(error: Mapping[str, Any]) -> str:
     if error["type"] in {"model_type", "model_attributes_type"}:
         is_filter = error["loc"][-1:] == ("filter",)
         return f"must be a JSON object{f'; {_CONDITIONS}' if is_filter else ''}"
-    return mistakes.misfit(error)
+    return keywords.misfit(error)
 
 
 def as_plain(value: Any) -> Any:

@@ -25,10 +25,11 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import misfit
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.several import several
 from rag_nodes.parsers.media import span_without_text
-from rag_nodes.parsers.mistakes import misfit, option_hint
+from rag_nodes.parsers.mistakes import option_hint
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of

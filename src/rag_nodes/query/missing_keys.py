@@ -99,6 +99,10 @@ def _nothing(lacking: str, remedy: str) -> ConfigurationError:
 def _remedy(key: str, payloads: Sequence[Mapping[str, Any]]) -> str:
     known = sorted({f"'{name}'" for payload in payloads for name in own_metadata(payload)})
     looked_at = _looked_at(payloads)
+    names = [f"'{FILE_NAME}'"] if any(FILE_NAME in payload for payload in payloads) else []
+    closest = did_you_mean(f"'{key}'", [*known, *names], "")
+    if closest.endswith("?"):
+        return closest
     if not known:
         return (
             f"{looked_at} have no keys of your own: name --set or --metadata in every ingest "

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import ConfigurationError
@@ -39,7 +40,7 @@ if TYPE_CHECKING:
     from llama_index.core.vector_stores.types import MetadataFilters
 
 
-@checks_keywords
+@partial(checks_keywords, instead={"file": "file_name"})
 @dataclass(frozen=True, slots=True)
 class Filter:
     """Conditions a chunk must meet, all of them; none of them set means every chunk.
