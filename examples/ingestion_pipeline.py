@@ -22,7 +22,7 @@ from rag_nodes import AtomicIngestionPipeline, build_pipeline
 
 
 class Numbers(BaseExtractor):
-    """Notes the numbers in every chunk; LlamaIndex's `TitleExtractor` stands here as well."""
+    """Notes the numbers in every chunk; use LlamaIndex's `TitleExtractor` in the same way."""
 
     async def aextract(self, nodes: Sequence[BaseNode]) -> list[dict[str, Any]]:
         """One dictionary of metadata per chunk."""

@@ -36,7 +36,7 @@ def preset_or(default: str) -> str:
 
 
 class Scripted(CustomLLM):
-    """Says its lines one by one, the last of them for ever: no model, no key, no network."""
+    """Answers with its lines in turn, then always with the last: no model, key or network."""
 
     lines: list[str]
 

@@ -9,7 +9,7 @@ from pydantic import Field
 
 
 class ScriptedLLM(CustomLLM):
-    """Says its lines one by one, the last of them for ever.
+    """Answers with its lines in turn, then always with the last.
 
     A line is a text, an error that is raised, a function of the prompt, or a list of the pieces in
     which an answer arrives.

@@ -157,9 +157,13 @@ def _losses(gaps: list[Gap]) -> str:
 
 
 def _points(interval: Interval) -> str:
-    return f"{interval.mean:.1f} ({interval.low:.1f} to {interval.high:.1f})"
+    return f"{interval.mean:.1f} points ({interval.low:.1f} to {interval.high:.1f})"
 
 
 def _setting(peer: Named) -> str:
-    titles = {STOCK: "`SentenceSplitter()`", LADDER_ON: "the same chunks read whole"}
+    titles = {
+        STOCK: "`SentenceSplitter()`",
+        "LlamaIndex sentence 512": "`SentenceSplitter(512)`",
+        LADDER_ON: "the same chunks read whole",
+    }
     return titles.get(peer[1], peer[1])

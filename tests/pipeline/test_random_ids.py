@@ -69,6 +69,8 @@ def test_ids_of_the_user_stay_and_random_ones_without_a_path_are_named(
     assert [row.path for row in report.files] == ["/a/note.md", *(one.id_ for one in random)]
     [record] = [record for record in caplog.records if "random ids" in record.message]
     assert record.message.startswith(f"2 documents have random ids, the first is {random[0].id_}.")
+    ingest_documents(random[:1], parsers, store, models=models)
+    assert caplog.messages[-1].startswith("1 document has random ids, the first is ")
 
 
 @pytest.mark.parametrize("strategy", DocstoreStrategy)

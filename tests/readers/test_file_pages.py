@@ -11,7 +11,7 @@ from llama_index.core.readers.base import BaseReader
 from rag_nodes import get_parser, join_pages
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.metadata import page_name
-from rag_nodes.readers import FilePages, pages_of_one_file
+from rag_nodes.readers import FilePages, group_pages
 
 
 def pages(path: str, texts: Sequence[str]) -> list[Document]:
@@ -38,7 +38,7 @@ class PageReader(BaseReader):
 def test_consecutive_pages_of_a_file_are_one_group_and_other_documents_their_own() -> None:
     first, second = pages("/a/one.pdf", ["A", " "]), pages("/b/one.pdf", ["B"])
     note, other = Document(text="C", metadata={"file_path": "/a/c.md"}), Document(text="")
-    groups = pages_of_one_file([*first, *second, note, other])
+    groups = group_pages([*first, *second, note, other])
     assert groups == [
         FilePages("/a/one.pdf", tuple(first)),
         FilePages("/b/one.pdf", tuple(second)),
@@ -54,7 +54,7 @@ def test_pages_read_by_simple_directory_reader_are_grouped(tmp_path: Path) -> No
             pdf.new_page().insert_text((72, 72), text)
         pdf.save(tmp_path / "tea.pdf")
     reader = SimpleDirectoryReader(tmp_path, file_extractor={".pdf": PageReader()})
-    (group,) = pages_of_one_file(reader.load_data())
+    (group,) = group_pages(reader.load_data())
     assert group.path == str(tmp_path / "tea.pdf")
     assert len(group.documents) == 3
     assert group.blank == ("tea.pdf, page 2",)

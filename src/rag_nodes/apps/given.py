@@ -18,7 +18,7 @@ from rag_nodes.core.metadata import (
     page_number,
     sources,
 )
-from rag_nodes.readers import Reading, build_document, pages_of_one_file
+from rag_nodes.readers import Reading, build_document, group_pages
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -48,7 +48,7 @@ def given_documents(
         if not is_document:
             paths += [Path(document) for document in group if not isinstance(document, Document)]
             continue
-        for file in pages_of_one_file(page for page in group if isinstance(page, Document)):
+        for file in group_pages(page for page in group if isinstance(page, Document)):
             document = _one_document(file)
             path = _printed_file(file)
             if path is None or path in given:

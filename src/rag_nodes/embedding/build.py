@@ -94,9 +94,9 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
 ) -> AtomicIngestionPipeline:
     r"""Return the pipeline of an ingest, to run, store and cache with as with any of LlamaIndex.
 
-    Its transformations are `HiddenMetadata` (no metadata of your own are embedded), the parser,
-    your own, `EmbeddingGuard` (no chunk is longer than the model accepts) and the embedding, which
-    leaves out parents. `run`, `arun`, `num_workers`,
+    Its transformations are `HiddenMetadata` (your own metadata are not embedded), the parser,
+    your own transformations, `EmbeddingGuard` (no chunk is longer than the model accepts) and the
+    embedding, which leaves out parents. `run`, `arun`, `num_workers`,
     `persist` and `load` are LlamaIndex's. A parser that makes parents and children gives both:
     `leaf_nodes` picks those a vector store ranks. A run that fails loses and doubles nothing, see
     `AtomicIngestionPipeline`.
@@ -105,8 +105,8 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
         preset: name of a preset; or a parser, or any splitter that `as_parser` takes.
         embed_model: any embedding model of LlamaIndex, 'lexical' or 'openai:<model>'; None for that
             of LlamaIndex's `Settings` where it was set, else offline, see `Models.of`.
-        transformations: extractors, or others, between parser and guard; the laws of the nodes
-            hold behind them, see `UserTransformations`.
+        transformations: extractors, or others, between parser and guard. Nodes keep ids, offsets
+            and neighbours whatever they do, see `UserTransformations`.
         text: what of a chunk is embedded, as in `ingest`; summaries are sentences of the chunk
             where no `SectionSummary` is among the transformations.
         embed_metadata: metadata keys of the documents to embed with it, as in `ingest`.
@@ -114,7 +114,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
         docstore: leaves out documents that were ingested; one per pipeline, as it knows documents
             and not what was done to them.
         docstore_strategy: what is done about changed documents.
-        cache: of what the transformations gave.
+        cache: LlamaIndex's cache of the nodes that each transformation returned.
         disable_cache: run all of them every time.
 
     Raises:

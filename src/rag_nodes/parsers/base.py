@@ -355,10 +355,10 @@ def _frozen(parser: SpanNodeParser, name: str, value: object) -> str:
     counted_in = getattr(parser, "unit", "tokens")
     unit = f" (in {counted_in})" if name in {"chunk_size", "chunk_overlap"} else ""
     return (
-        f"{type(parser).__name__} is frozen, {name}{unit} stays {_shown(getattr(parser, name))}: "
-        "the ids of its nodes follow from it. Make another parser, "
-        f"parser.model_copy(update={{{name!r}: {_shown(value)}}}), and where it is the one of "
-        "LlamaIndex's Settings, assign that to Settings.node_parser"
+        f"{type(parser).__name__} is frozen: {name}{unit} stays {_shown(getattr(parser, name))}, "
+        "because the ids of its nodes are derived from it. Make another parser with "
+        f"parser.model_copy(update={{{name!r}: {_shown(value)}}}). If you set this parser as "
+        "Settings.node_parser, assign the new one there"
     )
 
 

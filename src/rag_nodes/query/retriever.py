@@ -62,7 +62,7 @@ class RagNodesRetriever(BaseRetriever):
     """Retrieval for any LlamaIndex query engine, sync and async, embedded and served.
 
     By default, its nodes are the sentences that answer, exact slices of their documents that fill
-    the budget, over every store and index, also if it has embeddings alone. With `top_k` or
+    the budget, over every store and index, also one without a keyword index. With `top_k` or
     `mode="dense"` they are whole chunks; `granularity` chooses either. All nodes together fit the
     budget, and a chunk that does not is truncated; with `top_k` and no budget of your own there are
     as many chunks as `top_k` says, however long they are. Where a parser made windows

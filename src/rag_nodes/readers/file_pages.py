@@ -57,7 +57,7 @@ class FilePages(NamedTuple):
         return tuple(filter(None, map(blank_page, self.documents)))
 
 
-def pages_of_one_file(documents: Document | Iterable[Document]) -> list[FilePages]:
+def group_pages(documents: Document | Iterable[Document]) -> list[FilePages]:
     """Group consecutive documents that are pages of the same file.
 
     A document is a page if its metadata have `file_path` and `page_label`, which the PDF reader of
@@ -71,12 +71,12 @@ def pages_of_one_file(documents: Document | Iterable[Document]) -> list[FilePage
 
     Examples:
         >>> from llama_index.core import Document
-        >>> from rag_nodes.readers import pages_of_one_file
+        >>> from rag_nodes.readers import group_pages
         >>> pages = [
         ...     Document(text=text, metadata={"file_path": "/a/tea.pdf", "page_label": label})
         ...     for label, text in [("1", "Green tea"), ("2", " "), ("3", "Black tea")]
         ... ]
-        >>> [(file.path, len(file.documents), file.blank) for file in pages_of_one_file(pages)]
+        >>> [(file.path, len(file.documents), file.blank) for file in group_pages(pages)]
         [('/a/tea.pdf', 3, ('tea.pdf, page 2',))]
     """
     given: Iterable[Document] = several(documents)
@@ -143,10 +143,10 @@ def warn_of_random_ids(documents: Iterable[BaseNode]) -> None:
         first = random[0]
         name = page_name(first.metadata) or first.metadata.get(FILE_PATH) or first.id_
         logger.warning(
-            "%d documents have random ids, the first is %s. Loaded again they are other documents, "
-            "which are stored beside these: load them with SimpleDirectoryReader(..., "
-            "filename_as_id=True), join pages with join_pages, or give each document an id_",
-            len(random),
+            "%s random ids, the first is %s. If you load the same files again, they get other ids "
+            "and are stored a second time: load them with SimpleDirectoryReader(..., "
+            "filename_as_id=True), or give each document an id_",
+            "1 document has" if len(random) == 1 else f"{len(random)} documents have",
             name,
         )
 
@@ -194,7 +194,7 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
     files = {_file_of(page) for page in given}
     if len(files) != 1:
         what = "there are no pages" if not given else f"the pages are of {len(files)} files"
-        remedy = "give the pages of one file, in order, as pages_of_one_file groups them"
+        remedy = "give the pages of one file, in order, as group_pages groups them"
         raise ConfigurationError(f"{what}; {remedy}")
     first = given[0]
     shared = {
