@@ -45,8 +45,8 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
     name = str(data.get("class_name"))
     from rag_nodes.parsers.foreign import ForeignNodeParser
 
-    ours = (*(preset.parser for preset in PRESETS.values()), ForeignNodeParser)
-    built_in = {parser.class_name(): parser for parser in ours}
+    built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
+    built_in[ForeignNodeParser.class_name()] = ForeignNodeParser
     own = built_in.get(name)
     if own is None:
         return _stock(name, {**data, **overrides}, known=sorted(built_in))
