@@ -46,7 +46,7 @@ def stores(monkeypatch: pytest.MonkeyPatch) -> list[Store]:
         opened.append(open_store(place, *about))
         return opened[-1]
 
-    monkeypatch.setattr("rag_nodes.operations.workspace.session.open_store", open_and_note)
+    monkeypatch.setattr("rag_nodes.operations.workspace.opening.open_store", open_and_note)
     return opened
 
 
