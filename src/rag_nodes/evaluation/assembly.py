@@ -81,23 +81,23 @@ def assemble(
     files = {document.id_: file_of(document) for document in dataset.documents}
     documents = [files[question.document] for question in dataset.questions]
     own = [row for row in rows if row.role == "own"]
-    found: dict[str, Any] = {"contrasts": (), "sizes": (), "decision": alone()}
-    said: tuple[str, ...] = ()
+    parts: dict[str, Any] = {"contrasts": (), "sizes": (), "decision": alone()}
+    sentences: tuple[str, ...] = ()
     rests = tuple(basis(len(documents), len({*documents}), dataset.unaccepted, dataset.repeated))
     if not values:
         rests = ()
     elif dataset.probed:
         measured = [row for row in own if not row.error]
-        found["decision"] = likely(measured, dataset.probed, len(documents), use, in_use, plan.main)
-        said = tuple(filter(None, [mixture_of(measured)]))
+        parts["decision"] = likely(measured, dataset.probed, len(documents), use, in_use, plan.main)
+        sentences = tuple(filter(None, [mixture_of(measured)]))
         rests = ()
     elif dataset.by_drafts:
-        found["decision"] = ReportDecision(
+        parts["decision"] = ReportDecision(
             None, None, "drafts", BY_DRAFTS, certainty=certainty_of("drafts")
         )
     else:
         mode = plan.options.search_mode(by_meaning=models.embeds_meaning)
-        found, said = _compared(rows, values, whole, documents, plan, use, in_use, mode)
+        parts, sentences = _compared(rows, values, whole, documents, plan, use, in_use, mode)
     lost_by = tuple(sentence for row in own for sentence in lost(row))
     return EvaluationReport(
         dataset=_described(dataset),
@@ -108,10 +108,10 @@ def assemble(
         ),
         questions=tuple(_question(dataset, question) for question in dataset.questions),
         rows=tuple(rows),
-        verdict=(*said, *rests, *_searched_by_words(rows, models), *unused(dataset), *lost_by),
+        verdict=(*sentences, *rests, *_searched_by_words(rows, models), *unused(dataset), *lost_by),
         left_out=tuple(left_out),
         judgement=judgement,
-        **found,
+        **parts,
     )
 
 
@@ -149,7 +149,7 @@ def _compared(
     pairs = pairs_of(own) + pairs_of(equal)
     judge = Judge({name: values[name] for name in compared}, pairs, documents, **flips)
     contrasts = judge.contrasts(compared)
-    found = {
+    parts = {
         "decision": decision_of(
             own, contrasts[: len(pairs_of(own))], values, use, in_use, mode, whole
         ),
@@ -159,7 +159,7 @@ def _compared(
     }
     effects_said = (effect.words for effect in effects)
     mixed = filter(None, [mixture_of(own)])
-    return found, (*mixed, *effects_said, *beside(own, equal, contrasts))
+    return parts, (*mixed, *effects_said, *beside(own, equal, contrasts))
 
 
 def _size_shares(

@@ -71,6 +71,6 @@ def lost(row: Row) -> Iterator[str]:
         )
 
 
-def not_located(chunks: int, of: int) -> str:
+def not_located(chunks: int, total: int) -> str:
     """Say how many chunks of a column have no known location."""
-    return f"cannot be located: {chunks:,} of {of:,} chunks"
+    return f"cannot be located: {chunks:,} of {total:,} chunks"

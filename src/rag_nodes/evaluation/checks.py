@@ -89,13 +89,13 @@ def check_dataset(dataset: Dataset) -> Check:
         *_duplicates(dataset.questions),
     ]
     for question, share in zip(dataset.questions, shares, strict=True):
-        concerns += (Concern(question.id, *said) for said in _of_one(question, share, dataset))
-    known = [share for share in shares if share is not None]
+        concerns += (Concern(question.id, *pair) for pair in _of_one(question, share, dataset))
+    known_shares = [share for share in shares if share is not None]
     return Check(
         questions=len(dataset.questions),
         documents=len(dataset.documents),
         drafts=sum(question.draft for question in dataset.questions),
-        leakage=sum(known) / len(known) if known else 0.0,
+        leakage=sum(known_shares) / len(known_shares) if known_shares else 0.0,
         concerns=tuple(concerns),
     )
 

@@ -84,28 +84,28 @@ def variants_of(
     """
     if not columns:
         raise ConfigurationError("nothing to evaluate: name at least one parser")
-    found: list[Variant] = []
+    variants: list[Variant] = []
     left_out: list[LeftOut] = []
     for name, column in columns.items():
         own, *others = _searched_by(_own(name, column), plan)
         is_sized = not isinstance(column, Searched) or column.at_sizes
         sized, without = _at_sizes(own, plan) if is_sized else ([], [])
         if plan.chosen_from == "columns" or not sized:
-            found.append(own)
-        found += sized
+            variants.append(own)
+        variants += sized
         left_out += without
         if plan.target and not isinstance(own.parser, StoredCollection):
-            found.append(replace(own, role="matched"))
-        found += others
-    found += _reference(found, plan)
+            variants.append(replace(own, role="matched"))
+        variants += others
+    variants += _reference(variants, plan)
     repeated = [
-        name for name, times in Counter(variant.name for variant in found).items() if times > 1
+        name for name, times in Counter(variant.name for variant in variants).items() if times > 1
     ]
     if repeated:
         raise ConfigurationError(
             f"two rows would be called '{repeated[0]}'; choose another name for that column"
         )
-    return found, left_out
+    return variants, left_out
 
 
 def _own(name: str, column: object) -> Variant:
@@ -151,10 +151,10 @@ def placed_in(documents: Sequence[Document], columns: Mapping[str, object]) -> d
 def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[LeftOut]]:
     """A column at each size of the plan, and those that it cannot have."""
     if not isinstance(own.parser, SpanNodeParser):
-        some = plan.sizes or plan.target
+        sizes = plan.sizes or plan.target
         reason = "it stays as it was split"
-        return [], [LeftOut(own.column, ("other sizes",), reason)] if some else []
-    found: list[Variant] = []
+        return [], [LeftOut(own.column, ("other sizes",), reason)] if sizes else []
+    variants: list[Variant] = []
     refused = defaultdict[str, list[str]](list)
     for size in plan.sizes:
         try:
@@ -163,19 +163,19 @@ def _at_sizes(own: Variant, plan: EvaluationPlan) -> tuple[list[Variant], list[L
             refused[words_of(error)].append(str(size))
         else:
             role: Role = "own" if plan.chosen_from == "sizes" else "size"
-            found.append(replace(own, role=role, parser=parser, nominal=size))
-    return found, [LeftOut(own.column, tuple(names), why) for why, names in refused.items()]
+            variants.append(replace(own, role=role, parser=parser, nominal=size))
+    return variants, [LeftOut(own.column, tuple(names), why) for why, names in refused.items()]
 
 
 def _reference(variants: Sequence[Variant], plan: EvaluationPlan) -> list[Variant]:
     """LlamaIndex's splitter with its default settings, if sizes are tried and nobody named it."""
     parser = ForeignNodeParser(path=_REFERENCE_PATH)
-    known = {
+    fingerprints = {
         variant.parser.fingerprint
         for variant in variants
         if isinstance(variant.parser, SpanNodeParser)
     }
-    if not plan.sizes or not known or parser.fingerprint in known:
+    if not plan.sizes or not fingerprints or parser.fingerprint in fingerprints:
         return []
     role: Role = "own" if plan.chosen_from == "sizes" else "reference"
     return [Variant(REFERENCE, role, parser)]

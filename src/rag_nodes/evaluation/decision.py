@@ -221,8 +221,8 @@ def decision_of(
     if not is_sure and not default:
         words.append(f"The default preset, {DEFAULT_PARSER}, was not measured here.")
     certainty = _cautioned(certainty_of(grade, 1 + len(rivals), len(rows)), rows)
-    known = {"certainty": certainty, "more_questions": more, "may_cost": max(0.0, loss)}
-    return _taking(chosen, grade, " ".join(words), use, **known)
+    figures = {"certainty": certainty, "more_questions": more, "may_cost": max(0.0, loss)}
+    return _taking(chosen, grade, " ".join(words), use, **figures)
 
 
 def _readings(
@@ -234,11 +234,11 @@ def _readings(
 ) -> tuple[str, tuple[str, ...]]:
     """Return for which reading the chosen row is proposed, and what holds for the other reading."""
     if chosen.name in whole:
-        found = {row.name: whole.get(row.name, values[row.name]) for row in rows}
-        row = proposed(rows, estimates(found, default), default)
+        recalls = {row.name: whole.get(row.name, values[row.name]) for row in rows}
+        row = proposed(rows, estimates(recalls, default), default)
         if row is chosen:
             return f", {_SELECTED}, and if you read whole chunks", ()
-        of_both = [f"{100 * found[name].mean():.1f} %" for name in (row.name, chosen.name)]
+        of_both = [f"{100 * recalls[name].mean():.1f} %" for name in (row.name, chosen.name)]
         name, other = (each.name.removesuffix(SELECTING) for each in (row, chosen))
         words = (
             f"If you read whole chunks: {name}, which finds {of_both[0]} ({other}: {of_both[1]})."
@@ -315,16 +315,16 @@ def _price(loss: float, gainer: str, asked: str, *, is_only: bool) -> str:
 
 
 def _taking(
-    taken: Row, grade: Grade, words: str, use: Callable[[str], dict[str, Any]], **known: Any
+    taken: Row, grade: Grade, words: str, use: Callable[[str], dict[str, Any]], **figures: Any
 ) -> ReportDecision:
-    cost, said = taken.cost, ""
+    cost, sentence = taken.cost, ""
     if cost.bytes is not None:
         size = _bytes(taken) / _MEGABYTE_BYTES
-        said = f"It takes {cost.chunks:,} chunks, {cost.tokens:,} tokens, {size:,.1f} MB"
+        sentence = f"It takes {cost.chunks:,} chunks, {cost.tokens:,} tokens, {size:,.1f} MB"
         priced = f" and ${cost.price:.4f} to embed" if cost.price else ""
-        said += f" of vectors and texts{priced}."
-    known |= {"search_ms": cost.search_ms, **use(taken.name)}
-    return ReportDecision(taken.name, round(taken.chunks.mean), grade, words, said, **known)
+        sentence += f" of vectors and texts{priced}."
+    figures |= {"search_ms": cost.search_ms, **use(taken.name)}
+    return ReportDecision(taken.name, round(taken.chunks.mean), grade, words, sentence, **figures)
 
 
 def _bytes(row: Row) -> float:

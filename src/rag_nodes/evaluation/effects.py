@@ -126,15 +126,15 @@ def effects_of(
     means = [np.mean(side, axis=0) for both in sides for side in both]
     led = [(2 * at, 2 * at + 1) for at in range(len(pairs))]
     flips = SignFlips(np.stack(means, axis=1), led, draws=draws, seed=seed)
-    found = []
-    for ((of, over), each), gap in zip(pairs.items(), flips.intervals, strict=True):
+    effects = []
+    for ((way, over), each), gap in zip(pairs.items(), flips.intervals, strict=True):
         size = "no difference" if abs(gap.mean) < SAME else f"{100 * gap.mean:+.1f} points"
-        words = f"{of[0].upper()}{of[1:]} instead of {over}: {size} ({ends(gap)})"
+        words = f"{way[0].upper()}{way[1:]} instead of {over}: {size} ({ends(gap)})"
         first, *others = each
         words += f" on average over {len(each)} columns" if others else f" for {first}"
         words += "." if gap.is_significant or abs(gap.mean) < SAME else ", which could be chance."
-        found.append(Effect(of, over, gap, len(each), words))
-    return tuple(found)
+        effects.append(Effect(way, over, gap, len(each), words))
+    return tuple(effects)
 
 
 def _pairs(
@@ -144,13 +144,15 @@ def _pairs(
     both = {row.name: (values[row.name], whole[row.name]) for row in rows if row.name in whole}
     yield ("reading sentences", "whole chunks"), both
     first, *others = dict.fromkeys(row.search for row in rows)
-    of = {(row.column, row.search): values[row.name] for row in rows}
+    scores = {(row.column, row.search): values[row.name] for row in rows}
     for search in others:
-        columns = [column for column, name in of if name == search and (column, first) in of]
+        columns = [
+            column for column, name in scores if name == search and (column, first) in scores
+        ]
         over = _called(first) if first else "the search alone"
         yield (
             (_called(search), over),
-            {column: (of[column, search], of[column, first]) for column in columns},
+            {column: (scores[column, search], scores[column, first]) for column in columns},
         )
 
 

@@ -73,17 +73,17 @@ def against_baseline(
     own = report.of_role("own")
     shared = _shared_columns(baseline, [row.name for row in own])
     rows = [row for row in own if row.name in shared]
-    found = {row.name: _unmeasured(row, report) or _read_otherwise(row, baseline) for row in rows}
-    names = [name for name, result in found.items() if result is None]
+    results = {row.name: _unmeasured(row, report) or _read_otherwise(row, baseline) for row in rows}
+    names = [name for name, result in results.items() if result is None]
     if names:
         both = _shared_questions(
             baseline, {question.id: question.text for question in report.questions}
         )
-        found |= _changes(report, baseline, names, both, tolerance)
+        results |= _changes(report, baseline, names, both, tolerance)
     gone = sorted({*_measured(baseline)} - {row.name for row in own})
     words = "is in the baseline and not in this run, so it was not compared"
     left = [GateResult(name, "not compared", f"{name} {words}") for name in gone]
-    return [*filter(None, found.values()), *left]
+    return [*filter(None, results.values()), *left]
 
 
 def check_measured(baseline: EvaluationReport, measure: str) -> None:
@@ -144,19 +144,19 @@ def limit_of(text: str, measured: Iterable[str]) -> Limit:
     Raises:
         ConfigurationError: it cannot be read, or nobody measures such a thing.
     """
-    found = _LIMIT.fullmatch(text.strip())
-    if found is None or not 0 <= float(found["value"]) <= 1:
+    match = _LIMIT.fullmatch(text.strip())
+    if match is None or not 0 <= float(match["value"]) <= 1:
         raise ConfigurationError(
             f"the limit '{text}' cannot be read; write a measure and a value from 0 to 1, "
             "such as recall@1000=0.85"
         )
-    known = sorted(measured)
-    if found["measure"] not in known:
+    measures = sorted(measured)
+    if match["measure"] not in measures:
         raise ConfigurationError(
-            f"the limit names {found['measure']}, which is not measured; measured are "
-            f"{', '.join(known)}"
+            f"the limit names {match['measure']}, which is not measured; measured are "
+            f"{', '.join(measures)}"
         )
-    return Limit(found["measure"], float(found["value"]))
+    return Limit(match["measure"], float(match["value"]))
 
 
 def under(report: EvaluationReport, limit: str) -> list[GateResult]:
@@ -170,7 +170,7 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
         ConfigurationError: see `limit_of`.
     """
     measure, least = limit_of(limit, shares(report.settings.budgets, report.settings.ks))
-    found = []
+    results = []
     for row in report.of_role("own"):
         result = _unmeasured(row, report)
         if result is None:
@@ -178,8 +178,8 @@ def under(report: EvaluationReport, limit: str) -> list[GateResult]:
             relation = "reaches" if value >= least else "is under"
             words = f"{row.name} {relation} {measure} {least:.3f}: {value:.3f}"
             result = GateResult(row.name, "holds" if value >= least else "fell", words)
-        found.append(result)
-    return found
+        results.append(result)
+    return results
 
 
 def _unmeasured(row: Row, report: EvaluationReport) -> GateResult | None:

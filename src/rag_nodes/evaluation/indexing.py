@@ -68,9 +68,9 @@ class RowStore(Store):
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:
         """See `Store.fetch`."""
-        known = self._nodes[collection]
-        found = ((node_id, known.get(node_id)) for node_id in several(node_ids))
-        return {node_id: node for node_id, node in found if isinstance(node, TextNode)}
+        nodes = self._nodes[collection]
+        pairs = ((node_id, nodes.get(node_id)) for node_id in several(node_ids))
+        return {node_id: node for node_id, node in pairs if isinstance(node, TextNode)}
 
     def drop(self, collection: str) -> None:
         """See `Store.drop`."""
@@ -134,8 +134,8 @@ class Index:
         leaves = leaf_nodes(nodes)
         self.chunks = ChunkMap.of((document_of(node), span_of(node)) for node in leaves)
         self.statistics: ChunkStatistics = chunk_statistics(token_counts(nodes, counts))
-        found = self._store if isinstance(self._store, FoundStore) else None
-        self.lists_all = found is None or found.lists_all
+        found_store = self._store if isinstance(self._store, FoundStore) else None
+        self.lists_all = found_store is None or found_store.lists_all
         self.options = replace(self.options, granularity=self._granularity(variant.role))
         placed = sum(map(len, self.chunks.spans.values()))
         texts = [node.get_content().encode("utf-8", "replace") for node in leaves]
@@ -149,7 +149,7 @@ class Index:
             seconds=self._seconds,
             price=self._price,
             recovery=placed / len(leaves) if leaves else 1.0,
-            outdated=found.outdated if found else 0,
+            outdated=found_store.outdated if found_store else 0,
         )
 
     def _standing(self, column: StoredCollection) -> list[BaseNode]:
@@ -168,18 +168,18 @@ class Index:
         documents, models = recipe.dataset.documents, recipe.known
         if self.mode == "sparse" and models.embeds_offline:
             models = replace(models, embedding=_NoEmbedding())
-        made = indexed(self._store, self.collection, parser, documents, models, name=name)
-        outcome = made.outcome
+        result = indexed(self._store, self.collection, parser, documents, models, name=name)
+        outcome = result.outcome
         if outcome.error:
             if outcome.written:
                 self.close()
             raise RagNodesError(outcome.error)
-        if not made.nodes:
+        if not result.nodes:
             raise RagNodesError("it made no chunk of the documents; check its options")
         self._seconds = sum(outcome.seconds.values())
         costs = outcome.embedding_cost, outcome.saved_cost
         self._price = None if None in costs else sum(cost or 0.0 for cost in costs)
-        return made.nodes
+        return result.nodes
 
     @property
     def mode(self) -> str:
@@ -203,13 +203,13 @@ class Index:
 
         Sentences and whole chunks are read of the same search.
         """
-        found, sentences = self._sentences(question, budgets)
+        hits, sentences = self._sentences(question, budgets)
         most = max(budgets)
-        whole = self._filling(question, most, chunks, found)
+        whole = self._filling(question, most, chunks, hits)
         by_budget = {
             at: whole if at == most else ContextRead.of(whole.ranked, at) for at in budgets
         }
-        return QuestionReads(whole.ranked, by_budget, sentences, len(found))
+        return QuestionReads(whole.ranked, by_budget, sentences, len(hits))
 
     def _sentences(
         self, question: Question, budgets: Sequence[int]
@@ -218,22 +218,22 @@ class Index:
 
         Nothing where whole chunks alone are read.
         """
-        found: list[Hit] = []
+        hits: list[Hit] = []
         sentences: Sentences | None = None
         reads: dict[int, ContextRead] = {}
         if self.options.granularity != "sentences":
-            return found, reads
+            return hits, reads
         for at in sorted(budgets):
             options = replace(self.options, top_k=None, budget=at)
             retriever = self._retriever(options, question.within)
-            if sentences is None or retriever.needs_more(found):
-                found = self._ranked(retriever, question)
-                sentences = retriever.sentences(question.text, found)
+            if sentences is None or retriever.needs_more(hits):
+                hits = self._ranked(retriever, question)
+                sentences = retriever.sentences(question.text, hits)
             reads[at] = ContextRead.of(sentences.passages(at), at)
-        return found, reads
+        return hits, reads
 
     def _filling(
-        self, question: Question, budget: int, chunks: int, found: Sequence[Hit]
+        self, question: Question, budget: int, chunks: int, ranked_hits: Sequence[Hit]
     ) -> ContextRead:
         """Return at least so many whole chunks, and what fills a budget.
 
@@ -241,12 +241,12 @@ class Index:
         """
         if self.options.rerank:  # nobody reads what it did not rank
             whole = self._whole(CANDIDATES, question)
-            found = found or self._ranked(whole, question)
-            return ContextRead.of([*map(passage_of, whole.readable(found))], budget)
+            ranked_hits = ranked_hits or self._ranked(whole, question)
+            return ContextRead.of([*map(passage_of, whole.readable(ranked_hits))], budget)
         mean = max(1.0, self.statistics.mean)
         depth = max(_LEAST, chunks, ceil(_SPARE * budget / mean))
-        if len(found) >= depth or 0 < len(found) < READ_IN:  # fewer are all there are
-            hits = self._whole(depth, question).readable(found[:depth])
+        if len(ranked_hits) >= depth or 0 < len(ranked_hits) < READ_IN:  # fewer are all there are
+            hits = self._whole(depth, question).readable(ranked_hits[:depth])
             read = ContextRead.of([*map(passage_of, hits)], budget)
         else:
             read = ContextRead.of(self.search(question, depth), budget)
@@ -268,9 +268,9 @@ class Index:
     def _ranked(self, retriever: RagNodesRetriever, question: Question) -> list[Hit]:
         started = time.perf_counter()
         vector = retriever.question_vector(question.text).vector
-        found = retriever.ranked(question.text, vector)
+        hits = retriever.ranked(question.text, vector)
         self._search_seconds.append(time.perf_counter() - started)
-        return found
+        return hits
 
     def _whole(self, depth: int, question: Question, **changes: Any) -> RagNodesRetriever:
         """Return what reads that many whole chunks."""

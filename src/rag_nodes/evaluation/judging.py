@@ -174,5 +174,5 @@ def _column(name: str, answers: Sequence[JudgedAnswer]) -> JudgedColumn:
 
 
 def _rated(grades: Sequence[float | None]) -> Rating:
-    known = [grade for grade in grades if grade is not None]
-    return Rating(fmean(known) if known else None, len(known), len(grades) - len(known))
+    values = [grade for grade in grades if grade is not None]
+    return Rating(fmean(values) if values else None, len(values), len(grades) - len(values))

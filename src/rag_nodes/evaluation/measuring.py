@@ -141,9 +141,9 @@ def _matched(recipe: Recipe, variant: Variant) -> Variant:
     parser, target = variant.parser, recipe.plan.target
     assert isinstance(parser, SpanNodeParser)  # noqa: S101 -- for the type checker
     assert target  # noqa: S101 -- for the type checker
-    found = matched(parser, recipe.dataset.documents, target)
-    note = "" if found.reached else f"mean size {found.mean:.0f}: {target} could not be reached"
-    return replace(variant, parser=found.parser, note=note)
+    match = matched(parser, recipe.dataset.documents, target)
+    note = "" if match.reached else f"mean size {match.mean:.0f}: {target} could not be reached"
+    return replace(variant, parser=match.parser, note=note)
 
 
 def _measured(recipe: Recipe, variant: Variant) -> Measured:

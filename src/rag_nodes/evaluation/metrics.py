@@ -37,12 +37,12 @@ class Coverage(NamedTuple):
     def of(cls, retrieved: Iterable[Passage], gold: Iterable[Passage]) -> Coverage:
         """Count the characters that retrieved passages share with gold passages."""
         read, own = list(retrieved), _by_document(gold)
-        found = _by_document(read)
+        read_spans = _by_document(read)
         shared = sum(
             left.overlap(right)
             for document, spans in own.items()
             for left in spans
-            for right in found.get(document, ())
+            for right in read_spans.get(document, ())
         )
         wanted = sum(span.length for spans in own.values() for span in spans)
         return cls(shared, sum(passage.span.length for passage in read), wanted)

@@ -312,7 +312,7 @@ class EvaluationReport:
                 f"this is not an evaluation of schema version {SCHEMA}; run the evaluation again"
             )
         try:
-            found: EvaluationReport = TypeAdapter(cls).validate_python(
+            report: EvaluationReport = TypeAdapter(cls).validate_python(
                 {name: value for name, value in plain.items() if name != "schema_version"}
             )
         except ValidationError as error:
@@ -321,7 +321,7 @@ class EvaluationReport:
             raise DatasetError(
                 f"the evaluation is damaged ({where}: {first['msg']}); run it again"
             ) from error
-        return found
+        return report
 
     @classmethod
     def load(cls, path: str | Path) -> EvaluationReport:

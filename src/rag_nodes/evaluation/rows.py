@@ -71,16 +71,16 @@ def rows_of(
     asked = len(recipe.dataset.questions)
     pace = _Pace(len(variants) * asked, progress or (lambda _: None))
     recipe.report = pace.report
-    found: dict[int, Measured] = {}
+    results: dict[int, Measured] = {}
     for unit, result in _results(variants, recipe, executor, pace):
         if isinstance(result, LostUnit):
             why = f"the worker died twice measuring it ({result.reason})"
             result = Measured(row_of(variants[unit.number], error=why), {})  # noqa: PLW2901
-        found[unit.number] = result
+        results[unit.number] = result
         pace.report(unit.variant.name, asked)
     kept = Rows([], [], {})
     for number, variant in enumerate(variants):
-        row, read, left_out = found[number]
+        row, read, left_out = results[number]
         if row and row.error:
             logger.warning("%s: %s", variant.name, row.error)
             # To a worker, the parser may be a pickle.

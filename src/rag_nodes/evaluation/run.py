@@ -127,17 +127,17 @@ def evaluate(  # noqa: PLR0913 -- options of one call, all but two with defaults
 
             stage = Stage(judge, recipe, progress)
             recipe.judged = frozenset(question.id for question in stage.questions)
-        found = rows_of(variants, recipe, executor, progress)
-        judgement = stage.judgement(found.read) if stage else None
-    of = {variant.name: variant for variant in variants}
+        measured = rows_of(variants, recipe, executor, progress)
+        judgement = stage.judgement(measured.read) if stage else None
+    by_name = {variant.name: variant for variant in variants}
     return assemble(
         dataset,
         plan,
         chosen,
-        found.rows,
-        [*left_out, *found.left_out],
+        measured.rows,
+        [*left_out, *measured.left_out],
         judgement,
-        lambda name: _use_of(of[name], given),
+        lambda name: _use_of(by_name[name], given),
         [
             *several(in_use),
             *(variant.name for variant in variants if isinstance(variant.parser, StoredCollection)),

@@ -44,16 +44,16 @@ class ChunkMap:
     @classmethod
     def of(cls, chunks: Iterable[tuple[str, Span | None]]) -> ChunkMap:
         """The map of chunks given as document and place."""
-        found = cls()
+        chunk_map = cls()
         for document, span in chunks:
             if span is None:
-                found.not_located[document] += 1
+                chunk_map.not_located[document] += 1
             else:
-                found.spans[document].append(span)
-        for document, spans in found.spans.items():
+                chunk_map.spans[document].append(span)
+        for document, spans in chunk_map.spans.items():
             spans.sort()
-            found.longest[document] = max(span.length for span in spans)
-        return found
+            chunk_map.longest[document] = max(span.length for span in spans)
+        return chunk_map
 
     @property
     def count(self) -> int:
@@ -142,8 +142,8 @@ def best_recall(
     read: Iterable[Passage], answers: Sequence[Answer], texts: Mapping[str, str]
 ) -> float:
     """Recall of the answer of which most was read."""
-    known = closed(read, texts)
-    return max(recall(known, answer) for answer in answers)
+    passages = closed(read, texts)
+    return max(recall(passages, answer) for answer in answers)
 
 
 def closed(read: Iterable[Passage], texts: Mapping[str, str]) -> list[Passage]:
@@ -169,11 +169,11 @@ def closed(read: Iterable[Passage], texts: Mapping[str, str]) -> list[Passage]:
 def _shares(
     at: str, read: Sequence[Passage], question: Question, texts: Mapping[str, str]
 ) -> Scores:
-    found = [Coverage.of(read, answer) for answer in question.gold]
+    coverages = [Coverage.of(read, answer) for answer in question.gold]
     return {
         f"recall@{at}": best_recall(read, question.gold, texts),
-        f"precision@{at}": max(coverage.precision for coverage in found),
-        f"iou@{at}": max(coverage.iou for coverage in found),
+        f"precision@{at}": max(coverage.precision for coverage in coverages),
+        f"iou@{at}": max(coverage.iou for coverage in coverages),
     }
 
 

@@ -55,16 +55,16 @@ class Judge:
 
     def contrasts(self, rows: Mapping[str, Row]) -> list[Contrast]:
         """Return the difference of every pair of rows with its words, in the order of the pairs."""
-        found = []
+        contrasts = []
         for at, (left, right) in enumerate(self._pairs):
             these, like_these = self.questions.intervals[at], self._like_these(at)
             more = more_of(self.questions, at)
             further = more_of(self.documents, at) if like_these else None
             words = self._words(at, rows[left].called, rows[right].called)
-            found.append(
+            contrasts.append(
                 Contrast(left, right, rows[left].role, these, like_these, more, further, words)
             )
-        return found
+        return contrasts
 
     def _words(self, at: int, left: str, right: str) -> str:
         first, other = (self._values[name] for name in self._pairs[at])
@@ -83,10 +83,10 @@ class Judge:
         """Return a difference in documents like these if the test finds one in these; else None."""
         if not self.documents.can_show:
             return None
-        found = self.documents.intervals[at]
+        interval = self.documents.intervals[at]
         if self.questions.intervals[at].is_significant:
-            return found
-        return Interval(found.mean, min(found.low, 0.0), max(found.high, 0.0))
+            return interval
+        return Interval(interval.mean, min(interval.low, 0.0), max(interval.high, 0.0))
 
 
 def is_small(gap: Interval | None) -> bool:
@@ -132,11 +132,11 @@ def shares_of(
         return []
     parts = [values[row.name] - values[matched[row.column]] for row in rows]
     flips = SignFlips(np.stack(parts, axis=1), pairs, draws=draws, seed=seed, widest=2.0)
-    found = []
+    shares = []
     for (first, other), size in zip(pairs, flips.intervals, strict=True):
         left, right = rows[first], rows[other]
         gap = judge.difference(left.name, right.name)
         equal = judge.difference(matched[left.column], matched[right.column])
         words = of_share(left.column, right.column, gap, size)
-        found.append(SizeShare(left.column, right.column, gap, equal, size, words))
-    return found
+        shares.append(SizeShare(left.column, right.column, gap, equal, size, words))
+    return shares

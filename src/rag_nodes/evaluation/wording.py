@@ -269,11 +269,11 @@ def rounded(number: int) -> int:
     return round(number, 2 - len(str(number)))
 
 
-def found_alike(found: int, missed: int) -> str:
+def found_alike(shared: int, missed: int) -> str:
     """Say how many answers all settings find, and how many none finds whole."""
     parts = []
-    if found:
-        parts.append(f"all settings find {counted(found, 'answer')}")
+    if shared:
+        parts.append(f"all settings find {counted(shared, 'answer')}")
     if missed:
         parts.append(f"none finds {counted(missed, 'answer')} whole")
     words = " and ".join(parts)

@@ -209,7 +209,7 @@ class ColumnEngines:
 
 
 def _parsers_of(
-    columns: Mapping[str, object], found: Mapping[str, object]
+    columns: Mapping[str, object], finders: Mapping[str, object]
 ) -> dict[str, SpanNodeParser]:
     """Return the columns that split documents, as parsers of ours.
 
@@ -219,7 +219,7 @@ def _parsers_of(
     parsers: dict[str, SpanNodeParser] = {}
     names: dict[tuple[str, str], str] = {}
     for name, given in columns.items():
-        if name in found:
+        if name in finders:
             continue
         parser = as_parser(given)
         other = names.setdefault((parser.class_name(), parser.fingerprint), name)

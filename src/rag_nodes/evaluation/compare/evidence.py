@@ -31,8 +31,8 @@ def found_also_by(columns: Mapping[str, Sequence[Hit]]) -> dict[tuple[str, int],
     return {
         (name, hit.rank): tuple(
             other
-            for other, found in places.items()
-            if other != name and _covered(span, found.get(document, ())) >= _MIN_SHARE * span.length
+            for other, spans in places.items()
+            if other != name and _covered(span, spans.get(document, ())) >= _MIN_SHARE * span.length
         )
         for name, hits in columns.items()
         for hit in hits
@@ -48,11 +48,11 @@ def _place(hit: Hit) -> tuple[str, Span] | None:
 
 def _places(hits: Sequence[Hit]) -> dict[str, list[Span]]:
     """Per document the spans that were found, disjoint."""
-    found: dict[str, list[Span]] = defaultdict(list)
+    places: dict[str, list[Span]] = defaultdict(list)
     for hit in hits:
         if place := _place(hit):
-            found[place[0]].append(place[1])
-    return {document: merge(spans) for document, spans in found.items()}
+            places[place[0]].append(place[1])
+    return {document: merge(spans) for document, spans in places.items()}
 
 
 def _covered(span: Span, others: Sequence[Span]) -> int:

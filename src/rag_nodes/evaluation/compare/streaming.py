@@ -106,8 +106,8 @@ class ComparisonStream:
             ConfigurationError: there is no parser of that name.
         """
         if name not in self._texts:
-            known = ", ".join(self._texts)
-            raise ConfigurationError(f"no parser '{name}' in this comparison; there are: {known}")
+            names = ", ".join(self._texts)
+            raise ConfigurationError(f"no parser '{name}' in this comparison; there are: {names}")
         with self._lock:
             self._put(name, Cancelled("".join(self._texts[name])))
 

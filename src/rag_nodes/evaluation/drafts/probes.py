@@ -99,16 +99,16 @@ def probes(
     def of_length(characters: int) -> tuple[Question, ...]:
         places = [(number, span) for number, text in enumerate(texts)
                   for span in text.passages(characters, characters // _APART)]  # fmt: skip
-        made: dict[str, Question] = {}
+        probes: dict[str, Question] = {}
         for at in sorted(evenly(len(places), seed)[:count]):
             number, span = places[at]
             if text := _keywords(span.of(texts[number].text), rarity):
                 gold = ((Passage(documents[number].id_, span),),)
-                made.setdefault(text, Question(f"{PROBE}-{len(made)}", text, gold, kind=PROBE))
-        return tuple(made.values())
+                probes.setdefault(text, Question(f"{PROBE}-{len(probes)}", text, gold, kind=PROBE))
+        return tuple(probes.values())
 
-    found = of_length(characters)
-    if not found:
+    questions = of_length(characters)
+    if not questions:
         remedy = "choose a shorter length, or label questions"
         if characters <= min(CHARACTERS.values()):
             remedy = "too little text to compare settings; add documents, or label questions"
@@ -117,7 +117,7 @@ def probes(
         )
     others = [size for size in CHARACTERS.values() if size != characters]
     beside = {size: asked for size in others if (asked := of_length(size))}
-    return Dataset("probes", tuple(documents), found, probed=characters, beside=beside)
+    return Dataset("probes", tuple(documents), questions, probed=characters, beside=beside)
 
 
 def examples(documents: Sequence[Document]) -> dict[AnswerLength, Passage]:
@@ -161,17 +161,17 @@ def _keywords(text: str, rarity: Rarity) -> str:
     }
     chosen: list[tuple[str, ...]] = []
     for own in sorted(weights, key=lambda key: -weights[key]):
-        said = {word for other in chosen for word in other}
-        if len(chosen) == _PHRASES or (len(chosen) > 1 and len(said) >= _ENOUGH):
+        chosen_words = {word for other in chosen for word in other}
+        if len(chosen) == _PHRASES or (len(chosen) > 1 and len(chosen_words) >= _ENOUGH):
             break
-        if said.isdisjoint(own):
+        if chosen_words.isdisjoint(own):
             chosen.append(own)
     return " ".join(shown for own, shown in phrases.items() if own in chosen)
 
 
 def _phrases(text: str) -> dict[tuple[str, ...], str]:
     """Return the phrases that carry meaning: folded words, and their form in the text."""
-    found: dict[tuple[str, ...], str] = {}
+    phrases: dict[tuple[str, ...], str] = {}
     start = end = -1
     for match in [*_WORD.finditer(text), None]:
         low, high = match.span() if match else (len(text), len(text))
@@ -181,11 +181,11 @@ def _phrases(text: str) -> dict[tuple[str, ...], str]:
         )  # fmt: skip
         if start >= 0 and apart:
             shown = text[start:end].rstrip("'’_-")  # noqa: RUF001
-            found.setdefault(tuple(words(shown)), shown)
+            phrases.setdefault(tuple(words(shown)), shown)
             start = -1
         if carries:
             start, end = (low if start < 0 else start), high
-    return found
+    return phrases
 
 
 def _carries(word: str) -> bool:
@@ -224,16 +224,16 @@ class SentenceText:
             if high > low and span.end - low - characters > characters - (high - low):
                 break
             high = span.end
-        found = Span(low, high)
-        fits = characters / 2 <= found.length <= characters * 2
-        return found if fits and is_prose(found.of(self.text)) else None
+        passage = Span(low, high)
+        fits = characters / 2 <= passage.length <= characters * 2
+        return passage if fits and is_prose(passage.of(self.text)) else None
 
     def passages(self, characters: int, apart: int) -> Iterator[Span]:
         """All passages of a length, whose beginnings are at least so far apart."""
         free = 0
         for number, span in enumerate(self.spans):
-            if span.start >= free and (found := self.passage(number, characters)):
-                yield found
+            if span.start >= free and (passage := self.passage(number, characters)):
+                yield passage
                 free = span.start + apart
 
 
@@ -268,16 +268,16 @@ def evenly(count: int, seed: int) -> list[int]:
 def quoted(quote: str, text: str) -> Iterator[Span]:
     """Return the spans of the same words in a text, whatever white space is between them."""
     pattern = re.compile(r"\s+".join(map(re.escape, quote.split())))
-    yield from (Span(*found.span()) for found in pattern.finditer(text))
+    yield from (Span(*match.span()) for match in pattern.finditer(text))
 
 
 def copies(place: Place, texts: Sequence[str]) -> list[Place]:
     """A place, and every other with the same words; nothing where there are too many."""
     quote = place.span.of(texts[place.document])
-    found = {
+    places = {
         Place(number, span) for number, text in enumerate(texts) for span in quoted(quote, text)
     }
-    others = sorted(other for other in found if other != place)
+    others = sorted(other for other in places if other != place)
     return [place, *others] if len(others) < _MOST_PLACES else []
 
 

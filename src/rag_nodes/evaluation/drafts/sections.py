@@ -55,7 +55,7 @@ class Page:
     @cached_property
     def sections(self) -> list[HeadedText]:
         """All with a body of prose."""
-        found, blocks = [], self._packer.blocks
+        sections, blocks = [], self._packer.blocks
         for number, block in enumerate(blocks, start=1):
             path = self._path(block.start)
             if block.kind is not BlockKind.HEADING or not path or self._elsewhere(block.start):
@@ -64,8 +64,8 @@ class Page:
             fit = [block.end for block in below if block.end - below[0].start <= _MOST]
             body = Span(below[0].start, fit[-1]) if fit else Span(0, 0)
             if _reads(body.of(self.text)) and len(words(bare(body.of(self.text)))) >= MIN_WORDS:
-                found.append(HeadedText(path[-1], body))
-        return found
+                sections.append(HeadedText(path[-1], body))
+        return sections
 
     def block_at(self, offset: int) -> Span:
         """The paragraph, list or table that holds an offset."""

@@ -215,27 +215,27 @@ class _Writer:
 
     async def _keep(self, draft: WrittenDraft, place: Place) -> None:
         """Keep a draft whose answer the model finds in its passage, and in nothing else."""
-        found = quoted_span(draft.quote, self._text(place))
+        quote_span = quoted_span(draft.quote, self._text(place))
         if not draft.question:
             raise _RefusedError("the model wrote no question in the form asked for")
-        if found is None:
+        if quote_span is None:
             raise _RefusedError("the quote is not in the passage")
         if draft.question.casefold() in self._asked:
             raise _RefusedError("the question was asked before")
         self._asked.add(draft.question.casefold())
         start = place.span.start
-        sentence = Place(place.document, Span(start + found.start, start + found.end))
+        sentence = Place(place.document, Span(start + quote_span.start, start + quote_span.end))
         gold = sentence if self._answers == "sentence" else place
         golds = copies(gold, self._texts)
         if not golds:
             raise _RefusedError("the quote is in too many places")
         mixed = [*self._closest(draft.question, place, golds), place]
         random.Random(f"{self._seed} {draft.question}").shuffle(mixed)  # noqa: S311 -- the same again
-        said = await self._answer(FoundAnswers, _TRY, mixed, draft.question)
+        reply = await self._answer(FoundAnswers, _TRY, mixed, draft.question)
         own = mixed.index(place) + 1
-        if said is None or own not in said.answers:
+        if reply is None or own not in reply.answers:
             raise _RefusedError("the model does not find the answer in the passage")
-        if set(said.answers) != {own}:
+        if set(reply.answers) != {own}:
             raise _RefusedError("other passages answer it, too")
         passages = tuple((Passage(self._documents[at].id_, span),) for at, span in golds)
         kept = drafted(draft.question, self._text(gold), passages, WRITTEN)
@@ -248,15 +248,15 @@ class _Writer:
         shown = enumerate(map(self._text, places), start=1)
         sources = [Source(number, (), text, f"Source {number}", 0) for number, text in shown]
         prompt = fill(template, sources, question)
-        known = self._kept.get(self._model, prompt) if self._kept else None
-        found = None
+        cached_reply = self._kept.get(self._model, prompt) if self._kept else None
+        reply = None
         with suppress(UnformedError, ValidationError):
-            if known is not None:
-                return form.model_validate_json(known)
-            found = await self._asker.predict(form, prompt)
-        if self._kept and known is None:  # at once: what is paid for must not wait
-            self._kept.add(self._model, prompt, found.model_dump_json() if found else "{}")
-        return found
+            if cached_reply is not None:
+                return form.model_validate_json(cached_reply)
+            reply = await self._asker.predict(form, prompt)
+        if self._kept and cached_reply is None:  # at once: what is paid for must not wait
+            self._kept.add(self._model, prompt, reply.model_dump_json() if reply else "{}")
+        return reply
 
     def _closest(self, question: str, place: Place, golds: Sequence[Place]) -> list[Place]:
         """The other passages that share most with a question, but for copies of the answer."""

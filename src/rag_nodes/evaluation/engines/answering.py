@@ -84,13 +84,13 @@ class AnsweringEngine:
     def _traced(self, question: str, text: str, sources: tuple[Source, ...]) -> Answer:
         marks = marks_of(text)
         numbers = [source.number for source in sources]
-        known, unknown = cited_numbers(marks, numbers)
+        cited, unknown = cited_numbers(marks, numbers)
         read = sum(source.tokens for source in sources)
         return Answer(
             question=question,
             text=text,
             kind="generated" if sources or text not in _NO_TEXT else "nothing",
-            citations=cite_sources(known or numbers, sources),
+            citations=cite_sources(cited or numbers, sources),
             unknown_sources=unknown,
             hits=tuple(source.hits[0] for source in sources),
             sources=sources,

@@ -128,8 +128,8 @@ class FoundStore(Store, ABC):
 
     def nodes(self) -> list[TextNode]:
         """Its chunks, as far as they are known: those that were found so far."""
-        found = (hit.node for hits in self._answers.values() for hit in hits)
-        return list({node.node_id: node for node in found}.values())
+        nodes = (hit.node for hits in self._answers.values() for hit in hits)
+        return list({node.node_id: node for node in nodes}.values())
 
     def _remembered(self, query: Query) -> list[Hit]:
         """Return the hits of a question, asked once: an engine may pay for every question."""
@@ -166,14 +166,14 @@ class _OfLlamaIndex(FoundStore):
 
     def _asked(self, query: Query) -> list[Hit]:
         try:
-            found = self._found(query)
+            nodes = self._found(query)
         except RagNodesError:
             raise
         except Exception as error:
             raise RagNodesError(
                 f"{self._what} failed: {kind_of(error)}; run it alone to see where it fails"
             ) from error
-        return hits_of(found, self._placing)
+        return hits_of(nodes, self._placing)
 
     def _found(self, query: Query) -> list[NodeWithScore]:
         given, text = self._given, str(query.text)
@@ -234,8 +234,8 @@ class _Collection(FoundStore):
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """The stored nodes with these ids, located."""
-        found = self._given.store.fetch(self._given.name, node_ids)
-        return {name: self._placing.placed(node) for name, node in found.items()}
+        nodes = self._given.store.fetch(self._given.name, node_ids)
+        return {name: self._placing.placed(node) for name, node in nodes.items()}
 
     def nodes(self) -> list[TextNode]:
         """All chunks of the documents, located; of a collection that knows none of them, all.
@@ -244,13 +244,13 @@ class _Collection(FoundStore):
         other documents that have a place.
         """
         given, placed, wanted = self._given, self._placing.placed, self._placing.documents.keys()
-        found = given.nodes_of(wanted)
-        known = [placed(node) for node in found]
-        if {node.ref_doc_id for node in found} >= wanted:
-            return known
+        nodes = given.nodes_of(wanted)
+        chunks = [placed(node) for node in nodes]
+        if {node.ref_doc_id for node in nodes} >= wanted:
+            return chunks
         others = given.nodes_of(given.store.documents(given.name).keys() - wanted)
         rest = [placed(node) for node in others]
-        return [*known, *(filter(is_placed, rest) if known else rest)] or super().nodes()
+        return [*chunks, *(filter(is_placed, rest) if chunks else rest)] or super().nodes()
 
     def count(self, collection: str) -> int:  # noqa: ARG002
         """Nodes in the collection that a search can find."""
@@ -298,15 +298,15 @@ def listed_chunks(given: object, placing: Placing) -> list[TextNode]:
     return [placing.placed(node) for node in leaf_nodes(nodes)]
 
 
-def hits_of(found: Sequence[NodeWithScore], placing: Placing) -> list[Hit]:
+def hits_of(nodes: Sequence[NodeWithScore], placing: Placing) -> list[Hit]:
     """Retrieved nodes as hits, located, in their order, with the scores they were given.
 
     The scores of `Hit.score` are these, brought to 0 to 1.
     """
     raw = [
-        Hit(placing.placed(node.node), rank, 1 - (rank - 1) / len(found), rerank_score=node.score)
-        for rank, node in enumerate(found, start=1)
+        Hit(placing.placed(node.node), rank, 1 - (rank - 1) / len(nodes), rerank_score=node.score)
+        for rank, node in enumerate(nodes, start=1)
     ]
-    if any(node.score is not None for node in found):  # else the order is all that is known
+    if any(node.score is not None for node in nodes):  # else the order is all that is known
         raw = rescored(raw)
     return in_order(raw)

@@ -48,15 +48,15 @@ def offered_columns(columns: Mapping[str, Any] | str | Iterable[str] = ()) -> di
         offer = offered(paths)
         own = list(offer)[len(offer) - len(paths) :] if paths else []
         return {name: offer[name] for name in (*own, *offer)}
-    found = {name: column for name, column in columns.items() if finds(column)}
+    finders = {name: column for name, column in columns.items() if finds(column)}
     rest = {
         name: _renamed(name, column) if isinstance(column, str) and column in PRESETS else column
         for name, column in columns.items()
-        if name not in found
+        if name not in finders
     }
     same = {name for name in rest if rest[name] is None}
     offer = offered({name: column for name, column in rest.items() if name not in same})
-    for name, column in found.items():
+    for name, column in finders.items():
         kind = type(column)
         where = f"{kind.__module__}:{kind.__qualname__}"
         offer[name] = FoundColumn(name, where, name, f"as {kind.__name__} finds", given=column)

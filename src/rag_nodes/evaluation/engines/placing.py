@@ -106,8 +106,8 @@ class Placing:
                 for place in places
             ]
             among = self._texts_of(family) or {place.text for place in alone if place}
-            found = self._index.find_in_order(texts, parts, alone, among, self._pages_of(among))
-            for node, old, new in zip(family, places, found, strict=True):
+            spans = self._index.find_in_order(texts, parts, alone, among, self._pages_of(among))
+            for node, old, new in zip(family, places, spans, strict=True):
                 if not _is_claimed(node, old):
                     place = NodePlace(self._ids[new.text], new.span) if new else None
                     self._known[self._key(node)] = place
@@ -155,14 +155,14 @@ class Placing:
                     return NodePlace(true[0], claim)
             if is_guess and len("".join(text.split())) < _LEAST:
                 return None
-            found = [
+            places = [
                 NodePlace(document, span)
                 for document in documents
                 if (span := self._only(document, text))
             ]
-            if len(found) == 1 and (not is_guess or self._is_alone(found[0], text)):
-                return found[0]
-            if not found and (extracted := self._extracted(documents, text)):
+            if len(places) == 1 and (not is_guess or self._is_alone(places[0], text)):
+                return places[0]
+            if not places and (extracted := self._extracted(documents, text)):
                 return extracted
         return None
 
@@ -210,10 +210,10 @@ class Placing:
         place = {keys.START_CHAR: around.start, keys.END_CHAR: around.end}
         return {keys.WINDOW: around.of(document.text), keys.WINDOW_PLACE: place}
 
-    def _is_alone(self, found: NodePlace, text: str) -> bool:
+    def _is_alone(self, place: NodePlace, text: str) -> bool:
         """Return True if no other document holds the text."""
         letters = "".join(text.split())
-        others = (visible for name, visible in self._visible.items() if name != found.document)
+        others = (visible for name, visible in self._visible.items() if name != place.document)
         return not any(letters in other.letters for other in others)
 
 
@@ -339,7 +339,7 @@ def _copy(
     relationships = dict(node.relationships)
     if document is not None:
         relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document.id_)
-    made = TextNode(
+    copy = TextNode(
         id_=node.node_id,
         text=text,
         metadata={**metadata, **facts},
@@ -348,5 +348,5 @@ def _copy(
         excluded_llm_metadata_keys=[*node.excluded_llm_metadata_keys, *added],
     )
     if span is not None:
-        made.start_char_idx, made.end_char_idx = span
-    return made
+        copy.start_char_idx, copy.end_char_idx = span
+    return copy

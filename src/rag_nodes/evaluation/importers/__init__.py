@@ -82,16 +82,16 @@ def read_labels(path: str | Path) -> Labels:
     suffix = path.suffix.lower()
     if path.is_dir():
         with _misplaced(path):
-            found = beir(path)
+            labels = beir(path)
         refusal = "is a folder, but not one of BEIR"
     elif suffix not in SUFFIXES:
-        found, refusal = None, "is of no kind that has questions"
+        labels, refusal = None, "is of no kind that has questions"
     else:
         plain, sheet = read_file(path), suffix in SHEETS
         if sheet and not plain:
             raise DatasetError(f"{path} has no row under its header; write a question in each")
         with _misplaced(path):
-            found = squad(plain) or read_rows(plain, str(path), sheet=sheet)
+            labels = squad(plain) or read_rows(plain, str(path), sheet=sheet)
         columns = ""
         if sheet:
             where = "row of the first sheet" if suffix == ".xlsx" else "row"
@@ -101,9 +101,9 @@ def read_labels(path: str | Path) -> Labels:
             "is of no known format: nothing in it is called a question with the words that "
             f"answer it{columns}"
         )
-    if found is None:
+    if labels is None:
         raise DatasetError(f"{path} {refusal}. {_SIMPLEST}")
-    return found
+    return labels
 
 
 @contextmanager
@@ -170,8 +170,8 @@ def plain_of(dataset: Dataset) -> dict[str, Any]:
     for question in dataset.questions:
         first, *others = map(passages, question.gold)
         within = [names[document] for document in question.within or ()]
-        told: dict[str, Any] = {"alternatives": others, "kind": question.kind, "within": within}
-        told["draft"] = question.draft
+        extras: dict[str, Any] = {"alternatives": others, "kind": question.kind, "within": within}
+        extras["draft"] = question.draft
         row: dict[str, Any] = {"id": question.id, "question": question.text, "gold": first}
-        rows.append(row | {name: value for name, value in told.items() if value})
+        rows.append(row | {name: value for name, value in extras.items() if value})
     return {"version": 1, "questions": rows}

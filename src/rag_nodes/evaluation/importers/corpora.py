@@ -87,13 +87,13 @@ def _annotated(answers: Any, before: int) -> list[Row]:
         starts = answers.get("answer_start") or [None] * len(texts)
         answers = [{"text": text, "answer_start": start}
                    for text, start in zip(texts, starts, strict=True)]  # fmt: skip
-    found: dict[tuple[str, int], Row] = {}
+    rows: dict[tuple[str, int], Row] = {}
     for answer in answers:
         text, offset = str(answer["text"]), answer.get("answer_start")
         start = before + (offset if isinstance(offset, int) else 0)
         if text.strip():
-            found[text, start] = {"text": text, "start": start, "end": start + len(text)}
-    return [*found.values()]
+            rows[text, start] = {"text": text, "start": start, "end": start + len(text)}
+    return [*rows.values()]
 
 
 def beir(folder: Path) -> Labels | None:
@@ -134,5 +134,5 @@ def beir(folder: Path) -> Labels | None:
 
 def _labels(form: str, rows: list[Row], texts: Mapping[str, str], why: str, asked: int) -> Labels:
     """Rows of our own format and the texts with them; of so many asked, the rest is left out."""
-    found, missing = read_rows(rows) or Labels(form, ()), asked - len(rows)
-    return replace(found, form=form, texts=texts, left_out={why: missing} if missing else {})
+    labels, missing = read_rows(rows) or Labels(form, ()), asked - len(rows)
+    return replace(labels, form=form, texts=texts, left_out={why: missing} if missing else {})

@@ -142,24 +142,24 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
         if isinstance(row, dict)
     ]
     names = rows[0].keys() if rows else ()
-    ragas = next((gold for known, gold in _RAGAS.items() if {*known.split()} <= {*names}), "")
+    ragas = next((gold for columns, gold in _RAGAS.items() if {*columns.split()} <= {*names}), "")
     gold = ragas.split() or COLUMNS["gold"]
-    found = [_labelled(row, gold, f"{source}: question {number}")
+    labels = [_labelled(row, gold, f"{source}: question {number}")
              for number, row in enumerate(rows, start=1)]  # fmt: skip
-    if not any(labelled.text and labelled.gold for labelled in found):
+    if not any(labelled.text and labelled.gold for labelled in labels):
         return None
     if sheet:
         numbers = (getattr(row, "number", 0) for row in listed if isinstance(row, dict))
-        found = [
+        labels = [
             replace(labelled, rows=(number,))
-            for labelled, number in zip(found, numbers, strict=True)
+            for labelled, number in zip(labels, numbers, strict=True)
         ]
-        found, notes = _merged(
-            labelled for labelled in found if labelled.text or any(labelled.gold)
+        labels, notes = _merged(
+            labelled for labelled in labels if labelled.text or any(labelled.gold)
         )
     named = (
         replace(labelled, id=labelled.id or (f"row {labelled.rows[0]}" if sheet else f"q{number}"))
-        for number, labelled in enumerate(found, start=1)
+        for number, labelled in enumerate(labels, start=1)
     )
     left_out = {_NO_ROW: len(listed) - len(rows)} if len(rows) < len(listed) else {}
     form = "RAGAS" if ragas else "sheet" if sheet else "own JSON"
@@ -202,14 +202,14 @@ def _answers(row: Row, gold: Iterable[str]) -> list[tuple[Quote, ...]]:
         _parsed(next(filter(None, values), None)),
         *([others] if isinstance(others, str | dict) else others),
     ]
-    found = [
-        tuple(_quote(quote, document, pages) for quote in _as_list(of) if quote)
-        for of in listed
-        if of
+    answers = [
+        tuple(_quote(quote, document, pages) for quote in _as_list(answer) if quote)
+        for answer in listed
+        if answer
     ]
-    if not any(found) and pages:
+    if not any(answers) and pages:
         return [(Quote("", document, pages=pages),)]
-    return [quote for quote in found if quote]
+    return [quote for quote in answers if quote]
 
 
 def _parsed(value: Any) -> Any:
@@ -217,11 +217,11 @@ def _parsed(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("[") and value.endswith("]"):
         for read in (json.loads, ast.literal_eval):
             with suppress(ValueError, SyntaxError, RecursionError, MemoryError):
-                found = read(value)
-                is_quote = found and not any(
-                    isinstance(value, str | dict | None) for value in found
+                content = read(value)
+                is_quote = content and not any(
+                    isinstance(value, str | dict | None) for value in content
                 )
-                return found if isinstance(found, list) and not is_quote else value  # as "[1]"
+                return content if isinstance(content, list) and not is_quote else value  # as "[1]"
     return value
 
 
@@ -241,8 +241,8 @@ def _pages(value: object) -> tuple[int, int] | None:
     """Pages as people write them: 12, "12", "p. 12", "12-14"; None where there is no number."""
     if isinstance(value, list):
         value = ",".join(map(str, value))
-    found = _PAGES.search(str(value or ""))
-    numbers = [int(number) for number in re.findall("[0-9]+", found[0])] if found else []
+    match = _PAGES.search(str(value or ""))
+    numbers = [int(number) for number in re.findall("[0-9]+", match[0])] if match else []
     if not numbers or not 0 < numbers[0] < _MOST_PAGES:
         return None
     return numbers[0], max(numbers[0], min(numbers[-1], _MOST_PAGES))
@@ -250,22 +250,22 @@ def _pages(value: object) -> tuple[int, int] | None:
 
 def _merged(rows: Iterable[Labelled]) -> tuple[list[Labelled], list[str]]:
     """Rows of one question as one, and a note on each question whose rows only repeat its text."""
-    found: list[Labelled] = []
+    questions: list[Labelled] = []
     repeated = dict[int, Labelled]()
     for row in rows:
-        last = found[-1] if found else row
+        last = questions[-1] if questions else row
         is_same = (last.id or last.text) == (row.id or row.text)
         # Two texts with one id are two questions, which `Dataset` refuses; merged cells have one.
-        if not found or not is_same or (row.text and last.text and row.text != last.text):
-            found.append(row)
+        if not questions or not is_same or (row.text and last.text and row.text != last.text):
+            questions.append(row)
         else:
             together = tuple(quote for each in (last, row) for quote in next(iter(each.gold), ()))
-            found[-1] = replace(
+            questions[-1] = replace(
                 last, gold=(together,), draft=last.draft or row.draft, rows=last.rows + row.rows
             )
             if row.text and not row.id:
-                repeated[len(found)] = found[-1]
-    return found, [_repeated(labelled) for labelled in repeated.values()]
+                repeated[len(questions)] = questions[-1]
+    return questions, [_repeated(labelled) for labelled in repeated.values()]
 
 
 def _repeated(labelled: Labelled) -> str:
@@ -278,11 +278,11 @@ def _repeated(labelled: Labelled) -> str:
 
 
 def _is_draft(mark: object, where: str) -> bool:
-    said = str(mark).strip().lower()
-    if said not in _DRAFT | _ACCEPTED:
+    word = str(mark).strip().lower()
+    if word not in _DRAFT | _ACCEPTED:
         # Taken for an accepted question, a draft would choose.
         raise DatasetError(f"{where} has '{mark}' as mark of a draft; write true or false")
-    return said in _DRAFT
+    return word in _DRAFT
 
 
 def _as_list(value: Any) -> list[Any]:
@@ -295,7 +295,7 @@ def _value(row: Row, what: str) -> Any:
 
 def _text(row: Row, what: str) -> str:
     """The first of the columns with that meaning that has a text, or a number."""
-    return next((said for column in COLUMNS[what] if (said := _said(row.get(column)))), "")
+    return next((text for column in COLUMNS[what] if (text := _said(row.get(column)))), "")
 
 
 def _said(value: object) -> str:

@@ -98,13 +98,13 @@ class _Documents:
         if not answers:
             raise _UnknownError(why or _NOT_QUOTED)
         gold = dict.fromkeys(
-            tuple(dict.fromkeys(found.passage for found in answer)) for answer in answers
+            tuple(dict.fromkeys(quote.passage for quote in answer)) for answer in answers
         )
         if not reachable(gold, within):
             raise _UnknownError(
                 "none of the documents that it searches contains its answer; name that document too"
             )
-        surest = max(min(found.confidence for found in answer) for answer in answers)
+        surest = max(min(quote.confidence for quote in answer) for answer in answers)
         return Question(
             labelled.id, labelled.text, tuple(gold), labelled.kind, within, labelled.draft, surest
         )
@@ -122,52 +122,52 @@ class _Documents:
         parts = _parts(quote.text)
         if not parts:
             return [[_page(quote, documents)]]
-        found = _as_written(quote.text, quote, documents)
-        if not found and len(parts) > 1:
+        places = _as_written(quote.text, quote, documents)
+        if not places and len(parts) > 1:
             return _in_order(parts, quote, documents)
-        if not found and parts != [quote.text.strip()]:  # an ellipsis at an end
-            found = _as_written(parts[0], quote, documents)
-        if not found:
+        if not places and parts != [quote.text.strip()]:  # an ellipsis at an end
+            places = _as_written(parts[0], quote, documents)
+        if not places:
             nearly = [
                 candidate for document in documents if (candidate := document.nearly(parts[0]))
             ]
-            found = sorted(nearly, key=lambda candidate: -candidate.confidence)[:1]
-        return [self._meant(found, quote)]
+            places = sorted(nearly, key=lambda candidate: -candidate.confidence)[:1]
+        return [self._meant(places, quote)]
 
-    def _meant(self, found: list[FoundQuote], quote: Quote) -> list[FoundQuote]:
+    def _meant(self, places: list[FoundQuote], quote: Quote) -> list[FoundQuote]:
         """Return those places of a quote that its label means."""
         if quote.pages:
-            at = ((candidate, self._documents[candidate.passage.document]) for candidate in found)
+            at = ((candidate, self._documents[candidate.passage.document]) for candidate in places)
             on = [
                 candidate
                 for candidate, document in at
                 if document.pages(quote.pages).overlap(candidate.passage.span)
             ]
-            found = on or found  # printed numbers may be others
-        files = self._names.files(candidate.passage.document for candidate in found)
+            places = on or places  # printed numbers may be others
+        files = self._names.files(candidate.passage.document for candidate in places)
         if quote.document and len(files) > 1:
             raise _UnknownError(
                 f"it stands in {len(files)} files called '{quote.document}'; write the folder "
                 f"before the name, such as '{ending(files[0])}'"
             )
-        if len(found) > _MOST_PLACES:
+        if len(places) > _MOST_PLACES:
             missing = "page" if quote.document else "file or the page"
             raise _UnknownError(
                 f"it stands in more than {_MOST_PLACES} places; quote more words, or name the "
                 f"{missing}"
             )
-        if not found:
+        if not places:
             raise _UnknownError(self._elsewhere(quote))
         if (start := quote.start) is not None:
-            return [min(found, key=lambda candidate: abs(candidate.passage.span.start - start))]
-        return found
+            return [min(places, key=lambda candidate: abs(candidate.passage.span.start - start))]
+        return places
 
     def _elsewhere(self, quote: Quote) -> str:
         """Say why a quote was not found: it is in another document than its label names, if so."""
         named = self._named(quote.document) if quote.document else [*self._documents.values()]
         others = [document for document in self._documents.values() if document not in named]
-        if others and (found := _as_written(quote.text, quote, others)):
-            name = ending(*self._names.files([found[0].passage.document]))
+        if others and (places := _as_written(quote.text, quote, others)):
+            name = ending(*self._names.files([places[0].passage.document]))
             return (
                 f"its quote is not in {quote.document}, but in {name}: correct the file column or "
                 "leave it empty"
@@ -176,11 +176,11 @@ class _Documents:
 
     def _named(self, name: str) -> list[SearchedDocument]:
         """Return the documents that are called so: the pages of a file may be one each."""
-        if found := self._names.find(name):
-            return [self._documents[name] for name in found]
-        known = self._names.shown(name)
+        if ids := self._names.find(name):
+            return [self._documents[name] for name in ids]
+        names = self._names.shown(name)
         raise _UnknownError(
-            f"no document is called '{name}'; write one of the names there are ({known}), or no "
+            f"no document is called '{name}'; write one of the names there are ({names}), or no "
             "name"
         )
 
@@ -188,8 +188,8 @@ class _Documents:
 def _parts(quote: str) -> list[str]:
     """Return the parts between the ellipses of a quote; empty if it consists of ellipses."""
     pieces = [piece.strip() for piece in _ELLIPSIS.split(quote)]
-    found = [piece for piece in pieces if len("".join(piece.split())) >= _LEAST_PART]
-    return found or ([quote.strip()] if any(pieces) else [])
+    parts = [piece for piece in pieces if len("".join(piece.split())) >= _LEAST_PART]
+    return parts or ([quote.strip()] if any(pieces) else [])
 
 
 def _as_written(text: str, quote: Quote, documents: Sequence[SearchedDocument]) -> list[FoundQuote]:
@@ -197,10 +197,10 @@ def _as_written(text: str, quote: Quote, documents: Sequence[SearchedDocument]) 
     most = MOST_LOOKED_AT if quote.pages else _MOST_PLACES + 1
     for way in zip(*(document.as_written(text) for document in documents), strict=True):
         pairs = zip(documents, way, strict=True)
-        if found := [
+        if places := [
             *islice((document.at(span) for document, spans in pairs for span in spans), most)
         ]:
-            return found
+            return places
     return []
 
 

@@ -65,15 +65,15 @@ class SearchedDocument:
         start, end = quote.start, quote.end
         if start is None or end is None or not 0 <= start < end <= len(self.text):
             return None
-        there = self.text[start:end].strip()
-        is_meant = there and quote.text.strip() in ("", there)
+        text = self.text[start:end].strip()
+        is_meant = text and quote.text.strip() in ("", text)
         return self.at(Span(start, end)) if is_meant else None
 
     def pages(self, pages: tuple[int, int]) -> Span:
         """The text from one page to another; empty for a document without them."""
-        known = PageMap.of(self._metadata)
-        if known and known.starts:
-            return known.span(*pages, len(self.text)) or Span(0, 0)
+        page_map = PageMap.of(self._metadata)
+        if page_map and page_map.starts:
+            return page_map.span(*pages, len(self.text)) or Span(0, 0)
         is_meant = self._page is not None and pages[0] <= self._page <= pages[1]
         return Span(0, len(self.text) if is_meant else 0)
 
@@ -100,11 +100,11 @@ class SearchedDocument:
             from rapidfuzz import fuzz
         except ImportError as error:
             raise MissingExtraError("rapidfuzz", "evaluate") from error
-        found = fuzz.partial_ratio_alignment(wanted, self._letters, score_cutoff=_LIKE * 100)
-        if found is None or found.dest_end <= found.dest_start:
+        alignment = fuzz.partial_ratio_alignment(wanted, self._letters, score_cutoff=_LIKE * 100)
+        if alignment is None or alignment.dest_end <= alignment.dest_start:
             return None
-        span = self._visible.span(Span(found.dest_start, found.dest_end), quote)
-        return self.at(_whole_words(self.text, span), found.score / 100)
+        span = self._visible.span(Span(alignment.dest_start, alignment.dest_end), quote)
+        return self.at(_whole_words(self.text, span), alignment.score / 100)
 
     def in_order(self, parts: Sequence[str], pages: tuple[int, int] | None) -> Chain | None:
         """Return the spans of the parts of a quote, in order and as close together as possible."""

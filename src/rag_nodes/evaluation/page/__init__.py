@@ -88,8 +88,8 @@ class MatrixLine(NamedTuple):
     @property
     def hardness(self) -> tuple[float, float]:
         """Least for what parts the rows most, then for what they find least."""
-        found = [cell.points for cell in self.cells]
-        return min(found) - max(found), sum(found)
+        scores = [cell.points for cell in self.cells]
+        return min(scores) - max(scores), sum(scores)
 
 
 class Matrix(NamedTuple):
@@ -112,8 +112,8 @@ def matrix(report: EvaluationReport) -> Matrix:
     rows.sort(key=lambda row: row.name != report.decision.take)
     outcomes = [{outcome.question: outcome for outcome in row.outcomes} for row in rows]
     lines = [
-        MatrixLine(number, question, tuple(_cell_of(report, of[question.id], question)
-                                           for of in outcomes))
+        MatrixLine(number, question, tuple(_cell_of(report, by_question[question.id], question)
+                                           for by_question in outcomes))
         for number, question in enumerate(report.questions, 1) if rows
     ]  # fmt: skip
     return Matrix(tuple(rows), tuple(sorted(lines, key=lambda line: line.hardness)))

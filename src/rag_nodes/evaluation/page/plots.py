@@ -159,21 +159,21 @@ def line_colour(report: EvaluationReport, column: str) -> str:
 
 
 def _lines(report: EvaluationReport, colour: Callable[[str], str]) -> list[_Line]:
-    found = []
+    lines = []
     for column in dict.fromkeys(row.column for row in report.rows):
         rows = [row for row in report.rows if row.column == column]
         points = [*filter(None, (_in_chunks(row) for row in rows if row.search == rows[0].search))]
         if points:
             points.sort(key=lambda point: point.size)
-            found.append(_Line(column, colour(column), points, flat=False))
+            lines.append(_Line(column, colour(column), points, flat=False))
     sentences = [row for row in report.rows if row.interval and row.granularity == "sentences"]
     if sentences:
         best = max(sentences, key=lambda row: (row.name == report.decision.take, row.mean))
         assert best.interval  # noqa: S101 -- for the type checker
         point = _Point(best.chunks.mean, best.interval, best, best.name)
         name = best.name if best.name.endswith(SELECTING) else f"{best.name}, sentences"
-        found.append(_Line(name, colour(best.column), [point], flat=True))
-    return found
+        lines.append(_Line(name, colour(best.column), [point], flat=True))
+    return lines
 
 
 def _baseline_point(lines: Sequence[_Line], baseline: str) -> _Point | None:
