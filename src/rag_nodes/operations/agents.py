@@ -109,11 +109,11 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         raise ConfigurationError(
             f"end must be 1 to {MOST_QUOTED:,} characters after start; correct start and end"
         )
-    found = quote(opened.store, opened.collection, request.document, span)
-    facts, own, sent = found.node.metadata, found.node.text, request.text
-    inside = found.find(sent) if sent else None
-    boxes = boxes_in(found.node, inside or Span(0, len(own)), opened.run.settings.ocr)
-    lines = node_lines(found.node, 0, len(own))
+    passage = quote(opened.store, opened.collection, request.document, span)
+    facts, own, sent = passage.node.metadata, passage.node.text, request.text
+    inside = passage.find(sent) if sent else None
+    boxes = boxes_in(passage.node, inside or Span(0, len(own)), opened.run.settings.ocr)
+    lines = node_lines(passage.node, 0, len(own))
     return Quotation(
         document=request.document,
         name=keys.display_name(facts),
@@ -126,7 +126,7 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         heading_path=tuple(facts.get(keys.HEADING_PATH) or ()),
         metadata=own_metadata(facts),
         text=own,
-        exact=None if sent is None else found.is_exactly(sent),
+        exact=None if sent is None else passage.is_exactly(sent),
         same_words=None if sent is None else inside is not None,
         text_start=span.start + inside.start if inside else None,
         text_end=span.start + inside.end if inside else None,
@@ -256,9 +256,9 @@ class StoredTools(NamedTuple):
         if store.dimension(collection) is None:
             corpus = run.settings.corpus
             nothing = f"{location}: nothing is stored in corpus '{corpus}'"
-            if known := stored_parsers(store, corpus, models):
+            if parsers := stored_parsers(store, corpus, models):
                 nothing += f" by parser {label} with {models.embedding_name}, only by "
-                nothing += first_of(known)
+                nothing += first_of(parsers)
             raise CollectionMissingError(
                 f"{nothing}; start the server with --parser, --corpus and the embedding model of "
                 "the ingest, which `rag-nodes status` shows"

@@ -110,8 +110,8 @@ class Asked(Result):
     def _citations(self) -> list[dict[str, Any]]:
         """Return the citations with their lines, and their boxes if somebody asked for these."""
         plain = _with_lines(self.answer.citations, self.lines)
-        for citation, found in zip(plain, self.boxes or (), strict=False):
-            citation |= {"boxes": as_plain(found.boxes), "boxes_error": found.error}
+        for citation, boxes in zip(plain, self.boxes or (), strict=False):
+            citation |= {"boxes": as_plain(boxes.boxes), "boxes_error": boxes.error}
         return plain
 
 
@@ -119,8 +119,8 @@ def _with_lines(
     passages: Sequence[Citation | Hit], lines: Sequence[Lines | None]
 ) -> list[dict[str, Any]]:
     plain = []
-    for passage, found in zip(passages, lines, strict=True):
-        first, last = found or (None, None)
+    for passage, numbers in zip(passages, lines, strict=True):
+        first, last = numbers or (None, None)
         plain.append({**passage.as_dict(), "start_line": first, "end_line": last})
     return plain
 
@@ -217,8 +217,8 @@ def asked_collection(
     corpus = run.settings.corpus
     if spec is None:
         spec = ParserSpec(name=_stored_preset(store, corpus, models))
-    ((label, made),) = run.parsers([spec], models).items()
-    return label, parser_collection(corpus, made, models.embedding_name)
+    ((label, parser),) = run.parsers([spec], models).items()
+    return label, parser_collection(corpus, parser, models.embedding_name)
 
 
 def stored_parsers(store: Store, corpus: str, models: Models) -> list[str]:
@@ -226,8 +226,8 @@ def stored_parsers(store: Store, corpus: str, models: Models) -> list[str]:
     from rag_nodes.store import is_of, parser_collection
 
     presets = {
-        parser_collection(corpus, made, models.embedding_name): name
-        for name, made in _presets(models)
+        parser_collection(corpus, parser, models.embedding_name): name
+        for name, parser in _presets(models)
     }
     return [
         presets.get(info.name, f"{info.parser} with {info.embedding}")
@@ -262,13 +262,13 @@ def _stored_preset(store: Store, corpus: str, models: Models) -> str:
     from rag_nodes.store import parser_collection
 
     present = {info.name for info in store.collections() if info.points or info.trouble}
-    found = (
+    presets = (
         name
-        for name, made in _presets(models)
-        if parser_collection(corpus, made, models.embedding_name) in present
+        for name, parser in _presets(models)
+        if parser_collection(corpus, parser, models.embedding_name) in present
     )
-    first = next(found, DEFAULT_PARSER)
-    return DEFAULT_PARSER if first == DEFAULT_PARSER or any(found) else first
+    first = next(presets, DEFAULT_PARSER)
+    return DEFAULT_PARSER if first == DEFAULT_PARSER or any(presets) else first
 
 
 def _presets(models: Models) -> Iterator[tuple[str, SpanNodeParser]]:
@@ -290,9 +290,9 @@ def _contents_named(request: AskRequest, store: Store) -> Iterator[None]:
         missing = str(error)
         if request.collection:
             missing = f"{store.location}: there is no collection '{request.collection}'"
-        known = f"there are: {first_of(names)}" if names else "nothing is stored"
+        content = f"there are: {first_of(names)}" if names else "nothing is stored"
         how = "; to ask one of these, name it with --collection" if names or foreign else ""
-        raise CollectionMissingError(f"{missing}; {known}{foreign_words(foreign)}{how}") from None
+        raise CollectionMissingError(f"{missing}; {content}{foreign_words(foreign)}{how}") from None
 
 
 def _tokens_of(run: Run, location: str, collection: str, answer: Answer) -> int:

@@ -215,7 +215,7 @@ def model_for(model: type[BaseModel]) -> type[BaseModel]:
             FieldInfo(**described),
         )
     config = ConfigDict(**{**model.model_config, "use_attribute_docstrings": False})
-    said = (model.__doc__ or "").partition("\n\n")[0]  # what follows is of commands and options
-    made: type[BaseModel] = create_model(model.__name__, __config__=config, __doc__=said, **shown)
-    made.__module__ = model.__module__
-    return made
+    doc = (model.__doc__ or "").partition("\n\n")[0]  # what follows is of commands and options
+    kind: type[BaseModel] = create_model(model.__name__, __config__=config, __doc__=doc, **shown)
+    kind.__module__ = model.__module__
+    return kind

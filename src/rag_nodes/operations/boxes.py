@@ -111,8 +111,8 @@ def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
     Of a stranger's citations only the PDFs that they have sent are opened.
     """
     with _files_of(citations, run) as files:
-        found = [_boxes_of(citation, files, run.settings.ocr) for citation in citations]
-    pairs = zip(citations, found, strict=True)
+        all_boxes = [_boxes_of(citation, files, run.settings.ocr) for citation in citations]
+    pairs = zip(citations, all_boxes, strict=True)
     errors = {
         f"No boxes in {citation.file_name}: {boxes.error}"
         for citation, boxes in pairs
@@ -120,7 +120,7 @@ def boxes_of(citations: Sequence[Citation], run: Run) -> list[CitedBoxes]:
     }
     for words in sorted(errors):
         run.warn(words)
-    return found
+    return all_boxes
 
 
 def boxes_in(node: TextNode, span: Span, ocr: str | None) -> CitedBoxes:

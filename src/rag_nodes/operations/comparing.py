@@ -223,17 +223,17 @@ def _collections(request: CompareRequest, run: Run, models: Models) -> dict[str,
     }
     if _names_parsers(request):
         return {label: StoredCollection(store, name) for name, label in labels.items()}
-    found = {
+    collections = {
         labels.get(collection.name, collection.name): StoredCollection(store, collection.name)
         for collection in store.collections()
         if collection.points and collection.corpus == corpus and is_embedded_by(collection, model)
     }
-    if not found:
+    if not collections:
         raise CollectionMissingError(
             f"{store.location}: no collection of corpus '{corpus}' was embedded with {model}; "
             "ingest documents first, or name another --corpus or --embedding"
         )
-    return {**found}
+    return {**collections}
 
 
 def compare_sent(

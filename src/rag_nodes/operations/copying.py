@@ -82,10 +82,10 @@ def push(request: PushRequest, run: Run) -> Copied:
     run.emit(Doing("Opening the stores"))
     from rag_nodes.pipeline.upkeep import copied
 
-    here = inventory(run)
-    chosen = _chosen(here, request.collections, None if request.all else run.settings.corpus)
-    there = inventory(run, request.target)  # last, because opening a folder makes it
-    outcomes = list(copied(here.store, there, chosen, run.emit, prune=request.prune))
+    source = inventory(run)
+    chosen = _chosen(source, request.collections, None if request.all else run.settings.corpus)
+    target = inventory(run, request.target)  # last, because opening a folder makes it
+    outcomes = list(copied(source.store, target, chosen, run.emit, prune=request.prune))
     failed = [outcome for outcome in outcomes if isinstance(outcome, CopyFailure)]
     whole = [outcome for outcome in outcomes if not isinstance(outcome, CopyFailure)]
     if failed and not whole:
@@ -97,8 +97,8 @@ def push(request: PushRequest, run: Run) -> Copied:
         run.warn(f"Not copied: {count}; remove the cause and run this again")
     return Copied(
         outcome=ExitCode.PARTIAL if failed else ExitCode.DONE,
-        source=here.store.location,
-        target=there.store.location,
+        source=source.store.location,
+        target=target.store.location,
         collections=whole,
         failed=failed,
     )
@@ -130,19 +130,19 @@ def _chosen(held: Inventory, names: list[str], corpus: str | None) -> list[HeldC
     from rag_nodes.store import missing
 
     if not names:
-        found = held.collections(corpus)
-        return found or _none_of(held.store, corpus)
-    known = {collection.info.name: collection for collection in held.collections()}
-    if unknown := [name for name in names if name not in known]:
+        collections = held.collections(corpus)
+        return collections or _none_of(held.store, corpus)
+    by_name = {collection.info.name: collection for collection in held.collections()}
+    if unknown := [name for name in names if name not in by_name]:
         raise missing(held.store.location, unknown[0])
-    return [known[name] for name in dict.fromkeys(names)]
+    return [by_name[name] for name in dict.fromkeys(names)]
 
 
 def _none_of(store: Store, corpus: str | None) -> Never:
     others = sorted({info.corpus for info in store.collections()})
     nothing = f"nothing is stored there{foreign_words(store.foreign())}"
-    known = f"there are: {', '.join(others)}" if others else nothing
+    content = f"there are: {', '.join(others)}" if others else nothing
     raise CollectionMissingError(
-        f"{store.location}: no collection of corpus '{corpus or 'any'}'; {known}; name one with "
+        f"{store.location}: no collection of corpus '{corpus or 'any'}'; {content}; name one with "
         "--corpus"
     )

@@ -114,8 +114,8 @@ def _sized(spec: ParserSpec, max_tokens: int | None) -> ParserSpec:
     if max_tokens is None:
         return spec
     sized = spec.model_copy(update={"options": {**spec.options, "chunk_size": max_tokens}})
-    known = {} if spec.is_foreign else {**plain_options(get_parser(spec.name)), **spec.options}
-    counts_tokens = "chunk_size" in known and known.get("unit", "tokens") == "tokens"
+    options = {} if spec.is_foreign else {**plain_options(get_parser(spec.name)), **spec.options}
+    counts_tokens = "chunk_size" in options and options.get("unit", "tokens") == "tokens"
     if not counts_tokens or "chunk_size" in spec.options:
         raise ConfigurationError(
             f"--max-tokens: {spec.label} does not count tokens, or has a size already; leave it "

@@ -137,10 +137,10 @@ def _understood(result: ReadResult, *, with_text: bool) -> Understood:
     )
 
 
-def _heading(found: HeadingBlock, pages: PageMap | None) -> OutlineHeading:
-    start = found.block.start
+def _heading(heading: HeadingBlock, pages: PageMap | None) -> OutlineHeading:
+    start = heading.block.start
     page = pages.page_of(start) if pages else None
-    return OutlineHeading(len(found.path), found.path[-1], page, start)
+    return OutlineHeading(len(heading.path), heading.path[-1], page, start)
 
 
 # --- chunk and parsers --------------------------------------------------------------------------
@@ -272,15 +272,15 @@ def _document(request: ChunkRequest, run: Run) -> Document:
     if request.file is None:
         if request.text is not None:
             return text_document(request.text)
-        found = next(
+        upload = next(
             (document for document in run.documents if document.id_ == request.document), None
         )
-        if found is None:
+        if upload is None:
             raise DocumentMissingError(
                 "this session has no such document; use the `document` from the response to its "
                 "upload"
             )
-        return found
+        return upload
     check_there([request.file])
     run.emit(Doing(f"Splitting {request.file.name}"))
     from rag_nodes.readers import read

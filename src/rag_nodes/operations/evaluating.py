@@ -58,15 +58,15 @@ class Searches(Request):
         from rag_nodes.query.reranking import reranker_at
 
         modes: list[SearchMode | None] = [*dict.fromkeys(self.modes)] or [options.mode]
-        found = {str(mode) if len(modes) > 1 else "": replace(options, mode=mode) for mode in modes}
+        ways = {str(mode) if len(modes) > 1 else "": replace(options, mode=mode) for mode in modes}
         for path in self.rerank:
-            made, label = reranker_at(path, llm), label_of(path)
-            found |= {
-                f"{name}, {label}" if name else label: replace(search, rerank=made)
-                for name, search in found.items()
+            reranker, label = reranker_at(path, llm), label_of(path)
+            ways |= {
+                f"{name}, {label}" if name else label: replace(search, rerank=reranker)
+                for name, search in ways.items()
                 if not search.rerank
             }
-        return found
+        return ways
 
 
 class Judged(Request):
@@ -139,16 +139,16 @@ def finders(columns: Sequence[str]) -> dict[str, object]:
     from rag_nodes.core.import_paths import load_object
     from rag_nodes.evaluation.engines import finds
 
-    made = {}
+    engines = {}
     for name, path in map(_named, columns):
-        made[name] = found = load_object(path)
-        if not finds(found):
+        engines[name] = engine = load_object(path)
+        if not finds(engine):
             raise ConfigurationError(
-                f"--column {name}={path}: {type(found).__name__} cannot be searched; name a query "
+                f"--column {name}={path}: {type(engine).__name__} cannot be searched; name a query "
                 "engine, retriever, index or vector store of LlamaIndex, or give a splitter with "
                 "--parser"
             )
-    return made
+    return engines
 
 
 def judging_of(request: Judged, run: Run) -> Judging | None:
@@ -215,8 +215,8 @@ class Gates:
         from rag_nodes.evaluation.gates import against_baseline, under
 
         before = self._before
-        found = against_baseline(report, before, tolerance=self._tolerance) if before else []
-        return [*found, *(result for limit in self._limits for result in under(report, limit))]
+        results = against_baseline(report, before, tolerance=self._tolerance) if before else []
+        return [*results, *(result for limit in self._limits for result in under(report, limit))]
 
 
 class Saved(Request):

@@ -166,8 +166,8 @@ def described_parsers(used: str, default: Iterable[str]) -> str:
 
 def as_parsers(default: Iterable[str]) -> Flag:
     """Return the spelling of several parsers on a command line."""
-    said = f"See `rag-nodes parsers`. Default: {', '.join(default)}."
-    return Flag("--parser", short="-p", metavar=PARSER_WORDS, help=said)
+    help_text = f"See `rag-nodes parsers`. Default: {', '.join(default)}."
+    return Flag("--parser", short="-p", metavar=PARSER_WORDS, help=help_text)
 
 
 class SearchMode(Request):

@@ -123,10 +123,10 @@ def search_filter(given: object) -> object:
         else:
             where[key] = _with(where.get(key, {}), key, how, value)
     if pages := conditions.pop("pages", None):
-        found = _PAGES.fullmatch(pages)
-        if found is None:
+        match = _PAGES.fullmatch(pages)
+        if match is None:
             raise ConfigurationError(f"--filter page={pages}: write a page or a range, as page=3-9")
-        conditions |= {"first_page": int(found[1]), "last_page": int(found[2] or found[1])}
+        conditions |= {"first_page": int(match[1]), "last_page": int(match[2] or match[1])}
     return conditions | ({"where": where} if where else {}) or None
 
 
@@ -141,16 +141,18 @@ def _typed(text: str) -> tuple[str, str, str]:
     return key or absent, how, value
 
 
-def _with(known: dict[str, Any] | None, key: str, how: str, value: str) -> dict[str, Any] | None:
+def _with(
+    conditions: dict[str, Any] | None, key: str, how: str, value: str
+) -> dict[str, Any] | None:
     """Return the conditions on an own key with another one; None if it is to be absent."""
     how = "==" if how == "=" else how
-    if known is None or (known and not how) or how in known:
+    if conditions is None or (conditions and not how) or how in conditions:
         raise _repeated(key)
     if not how:
         return None
     parts = [value] if is_quoted(value) else [part for part in value.split(",") if part.strip()]
     values = list(map(typed_scalar, parts))
-    return {**known, how: values[0] if len(values) == 1 else values}
+    return {**conditions, how: values[0] if len(values) == 1 else values}
 
 
 def _repeated(key: str) -> ConfigurationError:

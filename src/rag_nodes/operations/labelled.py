@@ -94,9 +94,9 @@ def check(request: CheckRequest, run: Run) -> Checked:
     from rag_nodes.evaluation.checks import check_dataset
 
     dataset = dataset_of(run, request.file, request.paths)
-    found = check_dataset(dataset)
+    check = check_dataset(dataset)
     whole = ExitCode.PARTIAL if run.unread else ExitCode.DONE
-    return Checked(outcome=whole if found.is_sound else ExitCode.GATE, check=found, dataset=dataset)
+    return Checked(outcome=whole if check.is_sound else ExitCode.GATE, check=check, dataset=dataset)
 
 
 def draft(request: DraftRequest, run: Run) -> Checked:

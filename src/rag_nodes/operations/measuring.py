@@ -278,8 +278,8 @@ def _outcome(
     if failed:
         return ExitCode.FAILURE if failed == len(report.rows) else ExitCode.PARTIAL
     not_judged = report.judgement.error if report.judgement else None
-    known = report.dataset
-    lost = len(known.not_located) + sum(known.left_out.values())
-    is_mostly_lost = lost > known.questions + known.unaccepted + known.repeated
-    partly = known.not_located or is_mostly_lost or not_judged or run.unread or unwritten
+    dataset = report.dataset
+    lost = len(dataset.not_located) + sum(dataset.left_out.values())
+    is_mostly_lost = lost > dataset.questions + dataset.unaccepted + dataset.repeated
+    partly = dataset.not_located or is_mostly_lost or not_judged or run.unread or unwritten
     return ExitCode.PARTIAL if partly else ExitCode.DONE

@@ -62,8 +62,8 @@ class Operation:
     def function(self) -> Callable[[Any, Run], Result]:
         """Function of the operation, given the request and a run."""
         module, _, name = self.path.partition(":")
-        found = getattr(import_module(f"{self.package}.{module}"), name)
-        return cast("Callable[[Any, Run], Result]", found)
+        function = getattr(import_module(f"{self.package}.{module}"), name)
+        return cast("Callable[[Any, Run], Result]", function)
 
     @property
     def request(self) -> type[Request]:
@@ -79,9 +79,9 @@ class Operation:
     def reply(self) -> type[Reply]:
         """Part of its `as_dict` that strangers see; only operations of served surfaces have it."""
         module, _, name = self.result.reply.partition(":")
-        found = getattr(import_module(f"rag_nodes.operations.{module}"), name)
-        return cast("type[Reply]", found)
+        reply = getattr(import_module(f"rag_nodes.operations.{module}"), name)
+        return cast("type[Reply]", reply)
 
     def _annotated(self, name: str) -> type[Any]:
-        found = self.function.__annotations__[name]  # a text, as every annotation is
-        return cast("type[Any]", getattr(sys.modules[self.function.__module__], found))
+        annotation = self.function.__annotations__[name]  # a text, as every annotation is
+        return cast("type[Any]", getattr(sys.modules[self.function.__module__], annotation))

@@ -44,25 +44,25 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
         ConfigurationError: a preset or option is unknown, a value out of range, or one parser is
             named twice.
     """
-    made: dict[str, SpanNodeParser] = {}
+    parsers: dict[str, SpanNodeParser] = {}
     for spec in specs:
         label = spec.label
         if spec.is_foreign:
             from rag_nodes.parsers.foreign import parser_at
 
-            _refuse_twice(label, "fixed", made)
-            made[label] = parser_at(spec.name)
+            _refuse_twice(label, "fixed", parsers)
+            parsers[label] = parser_at(spec.name)
             continue
         preset = preset_named(spec.name)
-        _refuse_twice(label, spec.name, made)
-        known = plain_options(preset.make())
-        if unknown := [name for name in spec.options if name not in known]:
+        _refuse_twice(label, spec.name, parsers)
+        options = plain_options(preset.make())
+        if unknown := [name for name in spec.options if name not in options]:
             raise ConfigurationError(
                 f"--parser {label}: unknown option {', '.join(unknown)}; "
-                + option_hint(unknown[0], sorted(known), spec.name)
+                + option_hint(unknown[0], sorted(options), spec.name)
             )
-        made[label] = _made(f"--parser {label}", preset, spec.options, embedding)
-    return made
+        parsers[label] = _made(f"--parser {label}", preset, spec.options, embedding)
+    return parsers
 
 
 def make_offered(
@@ -86,18 +86,18 @@ def make_offered(
             f"you named {len(specs)} parsers, and at most {MOST_COLUMNS} can be compared; leave "
             f"some out"
         )
-    made: dict[str, SpanNodeParser] = {}
+    parsers: dict[str, SpanNodeParser] = {}
     for spec in specs:
         if spec.name not in offer:
             hint = did_you_mean(spec.name, offer, "choose one of: ")
             raise ConfigurationError(f"unknown parser '{spec.name}'; {hint}")
-        _refuse_twice(spec.label, spec.name, made)
+        _refuse_twice(spec.label, spec.name, parsers)
         preset, where = offer[spec.name], f"parser '{spec.name}'"
         for name, value in spec.options.items():
             _check_harmless(where, preset, name, value)
-        made[spec.label] = _made(where, preset, spec.options, embedding)
-        check_cost(spec.label, made[spec.label])
-    return made
+        parsers[spec.label] = _made(where, preset, spec.options, embedding)
+        check_cost(spec.label, parsers[spec.label])
+    return parsers
 
 
 def _made(
@@ -115,8 +115,8 @@ def _made(
         raise ConfigurationError(f"{where}: {reason}") from error
 
 
-def _refuse_twice(label: str, name: str, made: Mapping[str, SpanNodeParser]) -> None:
-    if label in made:
+def _refuse_twice(label: str, name: str, parsers: Mapping[str, SpanNodeParser]) -> None:
+    if label in parsers:
         raise ConfigurationError(
             f"parser '{label}' is named twice; give one of them other options, for example "
             f"--parser {name}:chunk_size=500"

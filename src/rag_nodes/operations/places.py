@@ -203,13 +203,13 @@ def of_parser(held: Sequence[HeldCollection], parser: str) -> list[HeldCollectio
     from rag_nodes.store import collection_name
 
     spec = ParserSpec.model_validate(parser_spec(parser))
-    (made,) = make_parsers([spec], lambda: None).values()
+    (preset,) = make_parsers([spec], lambda: None).values()
 
     def is_it(collection: HeldCollection) -> bool:
         if collection.row:
-            return collection.row.fingerprint == made.fingerprint
+            return collection.row.fingerprint == preset.fingerprint
         name = collection_name(
-            collection.corpus, made.fingerprint, made.class_name(), collection.info.embedding
+            collection.corpus, preset.fingerprint, preset.class_name(), collection.info.embedding
         )
         return name == collection.info.name
 

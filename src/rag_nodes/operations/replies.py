@@ -38,8 +38,8 @@ class ChunkOrigin(Reply):
     @model_validator(mode="before")
     @classmethod
     def _own_keys_alone(cls, metadata: Any) -> Any:
-        known = {key: metadata[key] for key in cls.model_fields if key in metadata}
-        return {**own_metadata(metadata), **known}
+        own_keys = {key: metadata[key] for key in cls.model_fields if key in metadata}
+        return {**own_metadata(metadata), **own_keys}
 
 
 class ReadReply(Reply):
@@ -133,19 +133,19 @@ class _MadeReply(Reply):
 
 def _model(source: Any, **more: Any) -> type[Reply]:
     """A dataclass or named tuple as a reply, described by its docstring."""
-    said, hints = _said_of_fields(source), get_type_hints(source, localns=_OUTSIDE)
+    descriptions, hints = _said_of_fields(source), get_type_hints(source, localns=_OUTSIDE)
     summary = (source.__doc__ or "").partition("\n")[0]
     names = [item.name for item in fields(source)] if is_dataclass(source) else source._fields
     described: dict[str, Any] = {
-        name: (_plain(hints[name]), Field(description=_in_json(said[name])))
+        name: (_plain(hints[name]), Field(description=_in_json(descriptions[name])))
         for name in names
         if name not in _HIDDEN.get(source, ())
     }
     name, summary = f"{source.__name__}Reply", _in_json(summary)
-    made: type[Reply] = create_model(
+    reply: type[Reply] = create_model(
         name, __base__=_MadeReply, __doc__=summary, **(described | more)
     )
-    return made
+    return reply
 
 
 def _in_json(words: str) -> str:
@@ -153,9 +153,9 @@ def _in_json(words: str) -> str:
 
 
 def _said_of_fields(source: Any) -> dict[str, str]:
-    found = _SECTION.search(inspect.cleandoc(source.__doc__ or ""))
-    entries = _ENTRY.findall(found[1]) if found else ()
-    return {name: " ".join(said.split()) for name, said in entries}
+    section = _SECTION.search(inspect.cleandoc(source.__doc__ or ""))
+    entries = _ENTRY.findall(section[1]) if section else ()
+    return {name: " ".join(text.split()) for name, text in entries}
 
 
 def _plain(hint: Any) -> Any:

@@ -142,18 +142,18 @@ class Run:
     def tell(self, request: Request) -> None:
         """Have what the request says about settings win over them; before anything is opened."""
         self.check()
-        told = {name: getattr(request, name) for name in request.configures}
-        self.configure({name: value for name, value in told.items() if value is not None})
+        settings = {name: getattr(request, name) for name in request.configures}
+        self.configure({name: value for name, value in settings.items() if value is not None})
 
-    def configure(self, told: Mapping[str, Any]) -> None:
+    def configure(self, settings: Mapping[str, Any]) -> None:
         """Have these settings instead.
 
         Raises:
             ConfigurationError: a value is out of range.
         """
-        if told:
+        if settings:
             kept = self.settings.model_dump(exclude_unset=True)
-            self.settings = type(self.settings)(**{**kept, **told})
+            self.settings = type(self.settings)(**{**kept, **settings})
 
     @property
     def session(self) -> Session:
@@ -231,14 +231,14 @@ class Run:
         asked = {name: getattr(request, name, None) for name in _ASKED}
         if isinstance(request, Searching) and (request.budget or request.top_k):
             chosen["step_factor"] = 1.0
-        told = {
+        request_options = {
             name: value for name, value in asked.items() if value is not None and value is not False
         }
         if (conditions := getattr(request, "filter", None)) is not None:
             if not self.is_trusted:
                 conditions.check_no_path()
-            told["filter"] = conditions.condition()
-        return QueryOptions(**chosen | limits | told)
+            request_options["filter"] = conditions.condition()
+        return QueryOptions(**chosen | limits | request_options)
 
     def answer(
         self,

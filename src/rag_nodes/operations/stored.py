@@ -181,8 +181,8 @@ def status(request: StatusRequest, run: Run) -> Stored:
     from rag_nodes.pipeline.pruning import file_loss
 
     held, is_lost = inventory(run), file_loss()
-    known = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
-    collections = of_parser(known, request.parser)
+    candidates = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
+    collections = of_parser(candidates, request.parser)
     unread = held.ledger.unread(request.corpus or "")
     return Stored(
         outcome=_opened(collections),
@@ -202,7 +202,7 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
     """Look for each document in each collection."""
     corpus, held = run.settings.corpus, inventory(run)
     collections = of_parser(held.collections(corpus), request.parser)
-    known = held.documents(corpus, collections)
+    documents = held.documents(corpus, collections)
     for collection in collections:
         if collection.info.trouble:
             run.warn(
@@ -212,17 +212,19 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
         from rag_nodes.pipeline.pruning import file_loss
 
         is_lost = file_loss()
-        known = [
+        documents = [
             _as_gone(document) if document.path and is_lost(document.path) else document
-            for document in known
+            for document in documents
         ]
     return Listed(
         outcome=_opened(collections),
         corpus=corpus,
         documents=[
-            document for document in known if not request.state or document.state in request.state
+            document
+            for document in documents
+            if not request.state or document.state in request.state
         ],
-        total=len(known),
+        total=len(documents),
         collections={collection.info.name: collection.parser for collection in collections},
         foreign=[] if collections else held.store.foreign(),
     )
@@ -262,11 +264,11 @@ def clear(request: ClearRequest, run: Run) -> Gone:
 
     held = inventory(run, must_know=True)
     # Messages of an ingest and of `doctor` name a collection, and need not name its corpus.
-    known = [*held.collections(), *held.never_stored()]
-    own = [collection for collection in known if collection.info.name == request.parser]
+    candidates = [*held.collections(), *held.never_stored()]
+    own = [collection for collection in candidates if collection.info.name == request.parser]
     corpus = own[0].corpus if own else run.settings.corpus
     chosen = own or of_parser(
-        [collection for collection in known if collection.is_of(corpus)], request.parser
+        [collection for collection in candidates if collection.is_of(corpus)], request.parser
     )
     which = f"collection '{request.parser}'" if own else f"corpus '{corpus}'"
     if request.parser and not own:

@@ -241,12 +241,12 @@ class Session:
             RagNodesError: the models do not answer.
         """
         self._index = self._index or self._indexing(self._documents)
-        made = self._compared(parsers, self._index, models, options, progress)
+        comparison = self._compared(parsers, self._index, models, options, progress)
         if self._comparison:
-            made.turns, made.vectors = self._comparison.turns, self._comparison.vectors
-        self._drop_unused(made)
-        self._comparison = made
-        return made
+            comparison.turns, comparison.vectors = self._comparison.turns, self._comparison.vectors
+        self._drop_unused(comparison)
+        self._comparison = comparison
+        return comparison
 
     def _indexing(self, documents: Sequence[Document]) -> DocumentIndex:
         """Documents in memory; chunks of documents that are loaded already are used again."""
@@ -291,11 +291,11 @@ class Session:
         }
         if not any(given.values()):
             return models
-        made = Models.of(
+        own_models = Models.of(
             embed_model=given["embed_model"] or models.embedding,
             llm=given["llm"] or models.llm or EXTRACTIVE,
         )
-        return replace(made, prompt=models.prompt, system_prompt=models.system_prompt)
+        return replace(own_models, prompt=models.prompt, system_prompt=models.system_prompt)
 
     def _forget(self) -> None:
         """Close the store and be as new, but for vectors that were paid for; under the lock."""
