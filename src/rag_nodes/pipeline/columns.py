@@ -79,27 +79,27 @@ class IngestColumn:
 
     def stored_whole(self, document_ids: Sequence[str]) -> dict[str, StoredDocument]:
         """Return the rows of documents that are stored whole; none if the store does not answer."""
-        found: dict[str, StoredDocument] = {}
+        documents: dict[str, StoredDocument] = {}
         with self._failing((), "looking up what is stored"):
             self._believe()
             rows = self._ledger.stored(self.collection, document_ids)
-            found = {document_id: row for document_id, row in rows.items() if row.version}
+            documents = {document_id: row for document_id, row in rows.items() if row.version}
             for document_id in document_ids:
-                if (made := self._pending.get(document_id)) and made.is_whole:
-                    found[document_id] = made.stored
-        return found
+                if (pending := self._pending.get(document_id)) and pending.is_whole:
+                    documents[document_id] = pending.stored
+        return documents
 
     def vectors(self, document_ids: Sequence[str]) -> Mapping[str, Sequence[float]]:
         """Stored vectors of documents by the text that was embedded, by the same model."""
-        found: dict[str, Sequence[float]] = {}
+        vectors: dict[str, Sequence[float]] = {}
         own = model_of(version_of("", self.code))
         with self._failing((), "looking up what is stored"):
             self._believe()
-            for payload, text, of in self._store.vectors_of(self.collection, document_ids):
+            for payload, text, vector in self._store.vectors_of(self.collection, document_ids):
                 self._own_keys[str(payload.get(DOCUMENT_ID))].update(own_metadata(payload))
                 if model_of(StoredNode.of(payload).source_hash) == own:
-                    found[text] = of
-        return found
+                    vectors[text] = vector
+        return vectors
 
     def _believe(self) -> None:
         """Have the ledger say what the store holds, once; if it is in doubt, it is rebuilt."""
@@ -110,10 +110,10 @@ class IngestColumn:
         try:
             store, name = self._store, self.collection
             count = store.count(name)
-            found = self._doubted(count)
-            if found is not None:
+            documents = self._doubted(count)
+            if documents is not None:
                 self._ledger.adopt(
-                    name, (stored_row(name, document_id, of) for document_id, of in found.items())
+                    name, (stored_row(name, key, nodes) for key, nodes in documents.items())
                 )
                 if count:
                     self._use(self._row.dimension or store.dimension(name))
@@ -154,17 +154,17 @@ class IngestColumn:
 
     # What is written, in this order.
 
-    def open(self, made: ColumnResult, paths: Mapping[str, str]) -> None:
+    def open(self, column_result: ColumnResult, paths: Mapping[str, str]) -> None:
         """Write down what is about to change, with the path of the file of each document.
 
         Where that fails, nothing is to be stored.
         """
-        known = self._ledger.stored(self.collection, [*made.documents])
-        for key, row in known.items():
-            made.documents[key].previous = row.chunks
+        rows = self._ledger.stored(self.collection, [*column_result.documents])
+        for key, row in rows.items():
+            column_result.documents[key].previous = row.chunks
         changes = {
             key: document
-            for key, document in made.documents.items()
+            for key, document in column_result.documents.items()
             if document.points or document.is_new
         }
         if not changes or self.stopped:
@@ -182,69 +182,74 @@ class IngestColumn:
             return
         _refuse(due, due[0].error or "")  # what is not open is not stored
 
-    def write(self, made: ColumnResult) -> int:
+    def write(self, column_result: ColumnResult) -> int:
         """Store points, then delete what they replace; how many were stored."""
-        self._compare_keys(made)
-        due = [document for document in made.documents.values() if not document.is_known]
+        self._compare_keys(column_result)
+        due = [document for document in column_result.documents.values() if not document.is_known]
         stored = self._put([result for result in due if result.is_cut])
         for result in due:
             result.points, result.touched = (), True
         self._replace([result for result in due if result.is_new and result.is_open])
-        for document_id, result in made.documents.items():
-            made.documents[document_id] = self.enqueue(result)
+        for document_id, result in column_result.documents.items():
+            column_result.documents[document_id] = self.enqueue(result)
         return stored
 
-    def _compare_keys(self, made: ColumnResult) -> None:
+    def _compare_keys(self, column_result: ColumnResult) -> None:
         """Note which own keys the stored chunks of documents have, and the new ones have not."""
-        for document_id, result in made.documents.items():
+        for document_id, result in column_result.documents.items():
             keys = self._own_keys.pop(document_id, set())
             if keys and result.points:
                 given = (own_metadata(point.payload) for point in result.points)
                 result.removed_keys = keys.difference(*given)
 
-    def _replace(self, made: Sequence[DocumentResult]) -> None:
+    def _replace(self, results: Sequence[DocumentResult]) -> None:
         """Delete all but the new points of documents, and see that these are there."""
-        ids = {result.stored.document_id: result.ids for result in made}
-        with self._failing(made, made[0].label if made else ""), self._tally.storing(self.name):
-            previous = {result.stored.document_id for result in made if result.previous is not None}
+        ids = {result.stored.document_id: result.ids for result in results}
+        with (
+            self._failing(results, results[0].label if results else ""),
+            self._tally.storing(self.name),
+        ):
+            previous = {
+                result.stored.document_id for result in results if result.previous is not None
+            }
             if previous:
                 self._has_written = True
                 kept = {
                     document_id: own for document_id, own in ids.items() if document_id in previous
                 }
                 self._store.delete_others(self.collection, kept)
-                for result in made:
+                for result in results:
                     result.previous = 0
-            if self._count(made) == sum(map(len, ids.values())):
+            if self._count(results) == sum(map(len, ids.values())):
                 return
-            for result in made:
+            for result in results:
                 if self._count([result]) != len(result.ids):
                     result.fail(_DISTURBED)
 
-    def _count(self, made: Sequence[DocumentResult]) -> int:
-        ids = [result.stored.document_id for result in made]
+    def _count(self, results: Sequence[DocumentResult]) -> int:
+        ids = [result.stored.document_id for result in results]
         return self._store.count_of(self.collection, ids)
 
-    def rehearse(self, made: ColumnResult) -> int:
+    def rehearse(self, column_result: ColumnResult) -> int:
         """Count what `write` would store."""
         points = 0
-        self._compare_keys(made)
-        for document_id, result in made.documents.items():
+        self._compare_keys(column_result)
+        for document_id, result in column_result.documents.items():
             result.touched = not result.is_known
             points += len(result.points)
             chunks = sum(point.vector is not None for point in result.points)
             self._tally.tell("store", self.name, chunks, 0)
             result.points = ()
-            made.documents[document_id] = self.enqueue(result)
+            column_result.documents[document_id] = self.enqueue(result)
         return points
 
-    def _put(self, made: Sequence[DocumentResult]) -> int:
+    def _put(self, results: Sequence[DocumentResult]) -> int:
         """Store the points of documents; where all are refused, those of each document alone."""
-        points = [point for result in made for point in result.points]
+        points = [point for result in results for point in result.points]
         if not points:
             return 0
         if self.stopped:
-            return _refuse(made, self.stopped)
+            return _refuse(results, self.stopped)
         try:
             with self._tally.storing(self.name):
                 self._store.put(self.collection, points)
@@ -253,32 +258,32 @@ class IngestColumn:
         except CancelledError:
             raise
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
-            if not isinstance(error, HOPELESS) and len(made) > 1:
-                return sum(self._put([result]) for result in made)
-            self._note_error(made[0].label, error)
-            return _refuse(made, said(error))
+            if not isinstance(error, HOPELESS) and len(results) > 1:
+                return sum(self._put([result]) for result in results)
+            self._note_error(results[0].label, error)
+            return _refuse(results, said(error))
         self._has_written = True
         chunks = sum(point.vector is not None for point in points)
         self._tally.tell("store", self.name, chunks, 0)
         return len(points)
 
-    def enqueue(self, made: DocumentResult) -> DocumentResult:
+    def enqueue(self, result: DocumentResult) -> DocumentResult:
         """Have a document settled at the next checkpoint, or its error written down.
 
         Returns:
             The same; or what this run made of it before, where that is to be settled, too.
         """
-        document_id = made.stored.document_id
+        document_id = result.stored.document_id
         pending = self._pending.get(document_id)
-        if made.is_known:
-            if pending and pending.stored.version == made.stored.version:
+        if result.is_known:
+            if pending and pending.stored.version == result.stored.version:
                 return pending
             # Of another version that failed, or of a run that was killed; but it may have changed.
-            row = self.stored_whole([document_id]).get(document_id) if made.stored.error else None
-            if row is None or row.version != made.stored.version:
-                return made
-        self._pending[document_id] = made
-        return made
+            row = self.stored_whole([document_id]).get(document_id) if result.stored.error else None
+            if row is None or row.version != result.stored.version:
+                return result
+        self._pending[document_id] = result
+        return result
 
     def flush(self) -> None:
         """Have the store keep what it was given."""
@@ -316,7 +321,7 @@ class IngestColumn:
             self.stopped = self.stopped or said(error)
 
     @contextmanager
-    def _failing(self, made: Iterable[DocumentResult], what: str) -> Iterator[None]:
+    def _failing(self, results: Iterable[DocumentResult], what: str) -> Iterator[None]:
         """Turn failures of a store into an error of the column, and of some documents."""
         try:
             yield
@@ -325,7 +330,7 @@ class IngestColumn:
         except Exception as error:  # noqa: BLE001 -- of the store of somebody else
             if not self.stopped:
                 self._note_error(what, error)
-            for result in made:
+            for result in results:
                 result.fail(said(error))
 
 
@@ -347,9 +352,9 @@ def stored_row(
     )
 
 
-def _refuse(made: Iterable[DocumentResult], why: str) -> int:
+def _refuse(results: Iterable[DocumentResult], why: str) -> int:
     """Say of documents that points of them are not stored, of which there are none."""
-    for result in made:
+    for result in results:
         if result.points:
             result.missing += sum(point.vector is not None for point in result.points)
             result.points = ()

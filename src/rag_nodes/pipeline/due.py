@@ -69,28 +69,28 @@ class DueFiles:
         listing = enumerate(files)
         while block := list(islice(listing, _BLOCK)):
             places = [file.place for _, file in block if _is_text(file.place)]
-            known = self._ledger.known(self._corpus, places)
-            ids = [document.id for of in known.values() for document in of.documents]
-            there = [column.stored_whole(ids) for column in self._columns]
+            entries = self._ledger.known(self._corpus, places)
+            ids = [document.id for entry in entries.values() for document in entry.documents]
+            stored = [column.stored_whole(ids) for column in self._columns]
             touched: list[KnownFile] = []
             for position, file in block:
                 if file.size is None or not _is_text(file.place):
                     yield DueFile(position, file, own=self._own.of(file))
                     continue
-                row = known.get(file.place)
+                row = entries.get(file.place)
                 is_as_long = row is not None and row.file.size == file.size
-                unchanged = self._unchanged(file, row, there) if row and is_as_long else []
+                unchanged = self._unchanged(file, row, stored) if row and is_as_long else []
                 due = self._seen(position, file, file.size, row, touched, is_same=bool(unchanged))
                 if due:
                     self._count_engine(row, due)
                     yield due
                 for stored_row, whole in () if due else unchanged:
                     columns = zip(self._columns, whole, strict=True)
-                    made = {
+                    results = {
                         c.name: c.enqueue(DocumentResult.known(stored_row.name, w))
                         for c, w in columns
                     }
-                    self._tally.leave(position, str(file.path), stored_row, made)
+                    self._tally.leave(position, str(file.path), stored_row, results)
             if touched:
                 with self._ledger.transaction():
                     for changed in touched:
@@ -101,28 +101,28 @@ class DueFiles:
         position: int,
         file: ListedFile,
         size: int,
-        known: KnownFile | None,
+        entry: KnownFile | None,
         touched: list[KnownFile],
         *,
         is_same: bool,
     ) -> DueFile | None:
         """The file where it is due; it is not where all is stored of the same bytes."""
-        if known and is_same and file.mtime_ns == known.file.mtime_ns:
+        if entry and is_same and file.mtime_ns == entry.file.mtime_ns:
             return None
         content = _content_hash(file) if size <= self._limits.file_bytes else ""
         is_settled = time.time_ns() - file.mtime_ns > _UNSETTLED_NS
         mtime = file.mtime_ns if is_settled else 0
-        if known and is_same and content == known.file.content_hash:
-            touched.append(known._replace(file=known.file._replace(mtime_ns=mtime)))
+        if entry and is_same and content == entry.file.content_hash:
+            touched.append(entry._replace(file=entry.file._replace(mtime_ns=mtime)))
             return None
-        duplicates = self._ledger.duplicates(self._corpus, content) if content and not known else ()
+        duplicates = self._ledger.duplicates(self._corpus, content) if content and not entry else ()
         own, reading = self._own.of(file), self._reading_of(file)
         row = FileRow(self._corpus, file.place, size, mtime, content, reading, "read", 0)
         return DueFile(position, file, row=row, duplicates=tuple(duplicates), own=own)
 
-    def _count_engine(self, known: KnownFile | None, due: DueFile) -> None:
+    def _count_engine(self, entry: KnownFile | None, due: DueFile) -> None:
         """Count a file that another PDF engine has read before."""
-        before = known.file.pdf_engine if known and known.file.state != "failed" else ""
+        before = entry.file.pdf_engine if entry and entry.file.state != "failed" else ""
         if before and due.row and before != due.row.pdf_engine:
             self._tally.other_engine += 1
 
@@ -135,13 +135,13 @@ class DueFiles:
         return f"{self._pdf_engine}:{digest}" if is_pdf else digest
 
     def _unchanged(
-        self, listed: ListedFile, known: KnownFile, stored: Stored
+        self, listed: ListedFile, entry: KnownFile, stored: Stored
     ) -> list[tuple[DocumentRow, tuple[StoredDocument, ...]]]:
         """The documents of a file, and what is stored of each; none where it is due anyhow.
 
         One is due though stored whole while an error of it is noted, which to read it clears.
         """
-        file, documents = known.file, known.documents
+        file, documents = entry.file, entry.documents
         was_read = file.state in {"read", "partial"} and file.reading == self._reading_of(listed)
         if not was_read or len(documents) != file.documents:
             return []
@@ -149,7 +149,7 @@ class DueFiles:
         unchanged = []
         for document in documents:
             pairs = zip(self._columns, stored, strict=True)
-            rows = [(column.code, of.get(document.id)) for column, of in pairs]
+            rows = [(column.code, column_rows.get(document.id)) for column, column_rows in pairs]
             whole = tuple(
                 row
                 for code, row in rows
@@ -178,8 +178,8 @@ class DueFiles:
 
         Where it `is_read`, those of the pages of crawls that are new, as another may have had some.
         """
-        known = self._ledger.known(self._corpus, [file.row.path for file in files if file.row])
-        ids = [row.id for of in known.values() for row in of.documents]
+        entries = self._ledger.known(self._corpus, [file.row.path for file in files if file.row])
+        ids = [row.id for entry in entries.values() for row in entry.documents]
         for file in files:
             ids += file.duplicates
             if file.document:
@@ -189,7 +189,7 @@ class DueFiles:
             if file.file:
                 ids.append(document_id(Path(file.file.place)))
                 is_crawl = file.file.path.suffix.lower() in COLLECTIONS
-                if is_read and is_crawl and file.file.place not in known:
+                if is_read and is_crawl and file.file.place not in entries:
                     reads = read_listed(file.file, limits=self._limits)
                     ids += [read.document.id_ for read in reads if read.document]
         return list(dict.fromkeys(ids))
@@ -228,8 +228,8 @@ def _concluded(
     if not unread:
         is_partial = any(document.warnings for document in documents)
         return file._replace(state="partial" if is_partial else "read")
-    said = in_brief("; ".join(result.error or "" for result in unread))
-    return file._replace(state="failed", error=said or "failed")
+    error = in_brief("; ".join(result.error or "" for result in unread))
+    return file._replace(state="failed", error=error or "failed")
 
 
 def _is_text(place: str) -> bool:
@@ -242,8 +242,8 @@ def _is_text(place: str) -> bool:
 def _is_as_known(file: FileRow) -> bool:
     """Return True if a file exists with the size and time that the ledger has."""
     with suppress(OSError):
-        found = os.stat(file.path)  # noqa: PTH116 - as where files are listed
-        return (found.st_size, found.st_mtime_ns) == (file.size, file.mtime_ns)
+        status = os.stat(file.path)  # noqa: PTH116 - as where files are listed
+        return (status.st_size, status.st_mtime_ns) == (file.size, file.mtime_ns)
     return False
 
 

@@ -106,10 +106,10 @@ class StoredDocuments:
                 if len(whole) < len(each):
                     yield file
                     continue
-                made = {
+                results = {
                     c.name: c.enqueue(DocumentResult.known(row.name, w)) for c, w in whole.items()
                 }
-                self._tally.leave(position, file.path, row, made)
+                self._tally.leave(position, file.path, row, results)
 
     def _path(self, document_id: str) -> str:
         """Return the path of the file of a document; "" if no file is known."""
@@ -149,15 +149,15 @@ class StoredDocuments:
             collection.info.name: collection
             for collection in self._inventory.collections(self._corpus)
         }
-        found = [held[name] for name in names if name in held and not held[name].info.trouble]
-        if not found:
+        collections = [held[name] for name in names if name in held and not held[name].info.trouble]
+        if not collections:
             parsers = {document.parser: None for document in held.values()}
             raise ConfigurationError(
                 f"{self._store.location}: the ledger knows no chunks of {column.name} with these "
                 f"options in corpus '{self._corpus}' (stored: {', '.join(parsers) or 'none'}); "
                 "name a parser that is stored, with its options, or ingest the files"
             )
-        return found
+        return collections
 
     def _nodes(
         self, column: IngestColumn, held: Mapping[str, _Held]
@@ -171,16 +171,16 @@ class StoredDocuments:
             for key, document in held.items()
             if document.version and not document.is_in(column)
         }
-        found: dict[str, list[BaseNode]] = {key: [] for key in due}
+        nodes_by_document: dict[str, list[BaseNode]] = {key: [] for key in due}
         for name in {document.collection for document in due.values()}:
             own = [key for key, document in due.items() if document.collection == name]
             place = self._store.engine.place(name)
             for point in self._store.select(name, Condition(DOCUMENT_ID, "in", own), None):
                 node = node_in(point.payload, point.node_id, place)
-                found[str(point.payload[DOCUMENT_ID])].append(node)
+                nodes_by_document[str(point.payload[DOCUMENT_ID])].append(node)
         return {
             key: parents_first(nodes)
-            for key, nodes in found.items()
+            for key, nodes in nodes_by_document.items()
             if len(nodes) == due[key].stored.nodes
             and {node.metadata.get(SOURCE_HASH) for node in nodes} <= {due[key].stored.version}
         }

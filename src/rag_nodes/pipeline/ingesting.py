@@ -153,8 +153,8 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
         if prune:
             kept = run.ledger if run.keeps_ledger else None
             check_prunable(wanted, store, kept, corpus, exclusion)
-        found = listed(wanted, exclude=exclusion, skipped=skipped)
-        files = run.due(file for file in found if not own.is_at(file))
+        listing = listed(wanted, exclude=exclusion, skipped=skipped)
+        files = run.due(file for file in listing if not own.is_at(file))
         report = run.execute(files, ttl=ttl, executor=None if dry_run else executor)
         report = replace(report, **skipped.facts())
         for reason in report.unhashable:

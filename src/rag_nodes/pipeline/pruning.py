@@ -113,8 +113,8 @@ def compared(
     chosen, files = gone, lost
     if not prune:
         is_all = is_whole and {*names} <= {column.collection for column in report.columns}
-        known = ledger.known(corpus, [*map(now, lost)] if is_all else [])
-        read = {path for path, file in known.items() if file.file.state in {"read", "partial"}}
+        entries = ledger.known(corpus, [*map(now, lost)] if is_all else [])
+        read = {path for path, file in entries.items() if file.file.state in {"read", "partial"}}
         files = [path for path in lost if now(path) != path and now(path) in read]
         chosen = [document for document in gone if document.path in files]
     removed = (
@@ -134,13 +134,13 @@ def compared(
 
 def _collections(store: Store, ledger: Ledger, corpus: str) -> list[str]:
     """Return the collections of a corpus in a store, also those that the ledger does not know."""
-    known = {collection.name: collection.corpus for collection in ledger.collections()}
+    corpora = {collection.name: collection.corpus for collection in ledger.collections()}
     return [
         collection.name
         for collection in store.collections()
         if (
-            known[collection.name] == corpus
-            if collection.name in known
+            corpora[collection.name] == corpus
+            if collection.name in corpora
             else is_of(collection, corpus)
         )
     ]
@@ -158,18 +158,18 @@ def _gone(
     That is documents of files that are not there any more or are left out, and of files that are
     read and have them no more; not what another file has as well, and not what is elsewhere.
     """
-    is_below, is_missing, known = _is_below_any(paths), file_loss(), ledger.paths(corpus)
-    there = {*known}
+    is_below, is_missing = _is_below_any(paths), file_loss()
+    ledger_paths = dict.fromkeys(ledger.paths(corpus))
 
     def here(path: str) -> bool:
         return is_below(path) or is_below(now(path))
 
     def is_lost(path: str) -> bool:
         # One that was moved is not lost while nobody has read it where it is now.
-        is_moved = now(path) not in there and not is_missing(now(path))
+        is_moved = now(path) not in ledger_paths and not is_missing(now(path))
         return left_out(path) or (is_missing(path) and not is_moved)
 
-    lost = [path for path in filter(here, known) if is_lost(path)]
+    lost = [path for path in filter(here, ledger_paths) if is_lost(path)]
     rows = [row for row in map(GoneDocument._make, ledger.unheld(corpus, lost)) if here(row.path)]
     left = ledger.known(corpus, list({row.path for row in rows}))
     # A file that is there has lost a document only once it was read without it.
@@ -205,24 +205,24 @@ def taken_out(
     """
     chosen = list(collections)
     # One that is damaged is known to the ledger alone; it may be mended, and then has them still.
-    known = [collection.name for collection in ledger.collections(corpus)]
+    known_names = [collection.name for collection in ledger.collections(corpus)]
     holdings = {
         name: {
             document_id: nodes
             for document_id in document_ids
             if (nodes := len(store.stored(name, document_id)))
         }
-        for name in dict.fromkeys([*chosen, *known])
+        for name in dict.fromkeys([*chosen, *known_names])
     }
     gone: list[Removed] = []
-    for name, there in holdings.items():
-        if there:
-            ledger.open(name, there)
-            store.delete_others(name, dict.fromkeys(there, ()))
+    for name, node_counts in holdings.items():
+        if node_counts:
+            ledger.open(name, node_counts)
+            store.delete_others(name, dict.fromkeys(node_counts, ()))
             store.flush(name)  # what came back after a power failure would be listed nowhere
         ledger.forget_stored(name, document_ids)
-        if there or name in chosen:
-            gone.append(Removed(name, len(there), sum(there.values())))
+        if node_counts or name in chosen:
+            gone.append(Removed(name, len(node_counts), sum(node_counts.values())))
     ledger.forget_documents(corpus, document_ids)
     return gone
 
@@ -236,7 +236,7 @@ def file_loss() -> Callable[[str], bool]:
 
     def is_lost(path: str) -> bool:
         try:
-            found = os.lstat(path)
+            status = os.lstat(path)
         except (FileNotFoundError, NotADirectoryError):
             return True
         except OSError:
@@ -244,7 +244,7 @@ def file_loss() -> Callable[[str], bool]:
         folder = os.path.dirname(path)  # noqa: PTH120
         if folder not in folders:
             folders[folder] = os.path.realpath(folder) != folder
-        return folders[folder] or stat.S_ISDIR(found.st_mode) or stat.S_ISLNK(found.st_mode)
+        return folders[folder] or stat.S_ISDIR(status.st_mode) or stat.S_ISLNK(status.st_mode)
 
     return is_lost
 

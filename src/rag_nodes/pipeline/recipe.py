@@ -176,21 +176,21 @@ def collections_of(
     Raises:
         ConfigurationError: two parsers have the same.
     """
-    found: dict[str, str] = {}
+    collections: dict[str, str] = {}
     for name, parser in parsers.items():
         collection = parser_collection(corpus, parser, models.embedding_name)
-        for other, taken in found.items():
+        for other, taken in collections.items():
             if taken == collection:
                 raise ConfigurationError(
                     f"parsers '{other}' and '{name}' have the same configuration; "
                     "change an option of one, or leave one out"
                 )
-        found[name] = collection
-    return found
+        collections[name] = collection
+    return collections
 
 
 def collection_row(
-    name: str, parser: SpanNodeParser, corpus: str, models: Models, known: CollectionRow | None
+    name: str, parser: SpanNodeParser, corpus: str, models: Models, entry: CollectionRow | None
 ) -> CollectionRow:
     """Return the row for a ledger of the collection of a parser."""
     return CollectionRow(
@@ -200,7 +200,7 @@ def collection_row(
         parser.fingerprint,
         json.dumps(parser.to_dict(), default=str),
         models.embedding_name,
-        known.dimension if known else None,
+        entry.dimension if entry else None,
     )
 
 

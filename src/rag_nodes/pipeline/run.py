@@ -93,8 +93,8 @@ class IngestRun:
         dry_run: bool = False,
         total: int | None = None,
     ) -> None:
-        made = {name: as_parser(parser) for name, parser in _checked(parsers).items()}
-        names = collections_of(made, corpus, models)
+        span_parsers = {name: as_parser(parser) for name, parser in _checked(parsers).items()}
+        names = collections_of(span_parsers, corpus, models)
         place = ledger.path if isinstance(ledger, Ledger) else ledger_path(store.location, ledger)
         self._corpus, self._models, self._dry_run, self._names = corpus, models, dry_run, names
         self._store = store
@@ -110,21 +110,21 @@ class IngestRun:
             given = UserTransformations(transformations).steps
             steps = embedded_as(text, given, models.llm, kept, metadata=several(embed_metadata))
             bounds = limits or Limits()
-            self._origins = origins = Origins.of(made, models.embedding, steps, bounds.ocr)
+            self._origins = origins = Origins.of(span_parsers, models.embedding, steps, bounds.ocr)
             if dry_run:
                 from rag_nodes.pipeline.dry_run import rehearsal
 
                 models, steps, parse, self._estimated = stack.enter_context(
-                    rehearsal(made, models, steps)
+                    rehearsal(span_parsers, models, steps)
                 )
-            self._recipe = IngestRecipe(made, models, steps, bounds, origins, parse)
+            self._recipe = IngestRecipe(span_parsers, models, steps, bounds, origins, parse)
             self._tally = Tally(names, models.embedding_name, prices, progress, total)
-            known = {collection.name: collection for collection in self.ledger.collections(corpus)}
+            entries = {row.name: row for row in self.ledger.collections(corpus)}
             rows = {
-                name: collection_row(names[name], parser, corpus, models, known.get(names[name]))
-                for name, parser in made.items()
+                name: collection_row(names[name], parser, corpus, models, entries.get(names[name]))
+                for name, parser in span_parsers.items()
             }
-            self._new = {row.parser for row in rows.values() if row.name not in known}
+            self._new = {row.parser for row in rows.values() if row.name not in entries}
             self._columns = [
                 IngestColumn(
                     name,
@@ -255,8 +255,8 @@ class IngestRun:
             documents |= {
                 (number, document_id): row for document_id, row in column.stored_whole(ids).items()
             }
-            found = column.vectors(ids)
-            vectors[number] = {text: array("f", of) for text, of in found.items()}
+            pairs = column.vectors(ids).items()
+            vectors[number] = {text: array("f", vector) for text, vector in pairs}
             if column.stopped:
                 self._stopped.setdefault(column.name, column.stopped)
         if self._dry_run:  # whose models make vectors of another length
@@ -267,8 +267,8 @@ class IngestRun:
         """Report a file that is not opened, as every parser has given up."""
         ids, columns = self._due.document_ids([file]), {}
         for column in self._columns:
-            there = sum(row.chunks for row in column.stored_whole(ids).values())
-            columns[column.name] = FileColumn("incomplete", 0, 0, there, self._stopped[column.name])
+            count = sum(row.chunks for row in column.stored_whole(ids).values())
+            columns[column.name] = FileColumn("incomplete", 0, 0, count, self._stopped[column.name])
         self._tally.tell("read", file.path, 0, 0)
         self._tally.failed(file.position, file.path, DocumentRead(None), columns)
 
@@ -285,18 +285,18 @@ class IngestRun:
     @dispatcher.span
     def store(self, unit: FileUnit, result: UnitResult) -> None:
         """Store what came of a unit."""
-        work = list(zip(self._columns, result.columns, strict=True))
-        paths = {file.row.id: file.row.path for of in result.reads for file in of if file.row}
+        parts = list(zip(self._columns, result.columns, strict=True))
+        paths = {file.row.id: file.row.path for reads in result.reads for file in reads if file.row}
         if not self._dry_run:
             with self.ledger.transaction():
-                for column, made in work:
-                    column.open(made, paths)
-        for column, made in work:
-            points = column.rehearse(made) if self._dry_run else column.write(made)
-            self._unsettled += len(made.documents) + points
-            for document in made.documents.values():
+                for column, part in parts:
+                    column.open(part, paths)
+        for column, part in parts:
+            points = column.rehearse(part) if self._dry_run else column.write(part)
+            self._unsettled += len(part.documents) + points
+            for document in part.documents.values():
                 self._tally.count(column.name, document)
-            if why := made.stopped or column.stopped:
+            if why := part.stopped or column.stopped:
                 self._stopped.setdefault(column.name, why)
         self._pending += zip(unit.files, result.reads, repeat(result))
         if self._unsettled >= CHECKPOINT:
@@ -326,8 +326,8 @@ class IngestRun:
                 self._tally.failed(file.position, file.path, read)
                 continue
             pairs = zip(self._columns, result.columns, strict=True)
-            made = {column.name: of.documents[read.row.id] for column, of in pairs}
-            self._tally.document(file.position, file.path, read.row, made, read.seconds)
+            results = {column.name: part.documents[read.row.id] for column, part in pairs}
+            self._tally.document(file.position, file.path, read.row, results, read.seconds)
 
 
 def _checked(parsers: Mapping[str, object]) -> Mapping[str, object]:

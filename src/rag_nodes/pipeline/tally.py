@@ -90,11 +90,11 @@ class Tally:
         """Add what a unit took, before anything of it is stored."""
         for step in result.steps:
             self.tell(*step)
-        for column, made in zip(self.columns.values(), result.columns, strict=True):
-            for error in made.errors:
+        for column, column_result in zip(self.columns.values(), result.columns, strict=True):
+            for error in column_result.errors:
                 self.fail(column.parser, error)
-            column.embedding_tokens += made.embedded
-            for stage, seconds in made.seconds.items():
+            column.embedding_tokens += column_result.embedded
+            for stage, seconds in column_result.seconds.items():
                 column.seconds[stage] += seconds
 
     def storing(self, name: str) -> AbstractContextManager[None]:
@@ -106,19 +106,19 @@ class Tally:
         self.columns[name].error = self.columns[name].error or error
         self._errors[name] += 1
 
-    def count(self, name: str, made: DocumentResult) -> None:
+    def count(self, name: str, result: DocumentResult) -> None:
         """Add what a column has of a document, each version once; all that say so agree."""
-        row, column = made.stored, self.columns[name]
-        if made.removed_keys and made.error is None:
-            self._without_keys[row.document_id] = made.removed_keys
+        row, column = result.stored, self.columns[name]
+        if result.removed_keys and result.error is None:
+            self._without_keys[row.document_id] = result.removed_keys
         key = hash((name, row.document_id, row.version))
         if (touched := self._counted.get(key)) is not None:
-            made.touched = touched
+            result.touched = touched
             return
-        self._counted[key] = made.touched
+        self._counted[key] = result.touched
         column.add(row.counts)
-        column.unchanged += row.chunks if made.is_known else 0
-        column.saved_tokens += made.saved
+        column.unchanged += row.chunks if result.is_known else 0
+        column.saved_tokens += result.saved
 
     def leave(
         self,
@@ -142,8 +142,8 @@ class Tally:
         seconds: float = 0.0,
     ) -> None:
         """Add the row of a document of the file at a position, read in so many seconds."""
-        made = {name: _outcome(column) for name, column in columns.items()}
-        self._add(position, row.facts.outcome(path, made, seconds))
+        outcomes = {name: _outcome(column) for name, column in columns.items()}
+        self._add(position, row.facts.outcome(path, outcomes, seconds))
 
     def failed(
         self,
@@ -208,11 +208,11 @@ def _without_text(path: str, pages: int) -> FileOutcome:
     return FileOutcome(path, "failed", pages, 0, str(error), 0.0, name=basename(path))  # noqa: PTH119
 
 
-def _outcome(made: DocumentResult) -> FileColumn:
-    chunks = made.stored.chunks
-    if made.is_whole:
+def _outcome(result: DocumentResult) -> FileColumn:
+    chunks, previous = result.stored.chunks, result.previous or 0
+    if result.is_whole:
         return FileColumn(
-            "stored" if made.touched else "unchanged", chunks, chunks, choice=made.choice
+            "stored" if result.touched else "unchanged", chunks, chunks, choice=result.choice
         )
-    stored = max(0, chunks - made.missing)
-    return FileColumn("incomplete", chunks, stored, made.previous or 0, made.error, made.choice)
+    stored = max(0, chunks - result.missing)
+    return FileColumn("incomplete", chunks, stored, previous, result.error, result.choice)

@@ -158,21 +158,21 @@ class ColumnWork(SplittingColumn[DocumentResult]):
         if previous and previous.stored.version == version:
             return
         if previous:
-            self.waiting = [(node, of) for node, of in self.waiting if of is not previous]
-        if made := self._begun(document.id_, page_name(document.metadata), version):
-            self.split(document, made, self._recipe.parse)
+            self.waiting = [pair for pair in self.waiting if pair[1] is not previous]
+        if result := self._begun(document.id_, page_name(document.metadata), version):
+            self.split(document, result, self._recipe.parse)
 
     def add_stored(self, stored: StoredChunks) -> None:
         """Have the stored chunks of a document wait for vectors, unless it is stored whole."""
         version, nodes = stored.versions[self._number], stored.nodes[self._number]
-        made = self._begun(stored.row.id, stored.row.name, version)
-        if made and self.log.stopped:
-            made.fail(self.log.stopped)
-        elif made:
-            with self.failures_noted(made):
+        result = self._begun(stored.row.id, stored.row.name, version)
+        if result and self.log.stopped:
+            result.fail(self.log.stopped)
+        elif result:
+            with self.failures_noted(result):
                 if nodes is None:
                     raise ParseError(_NO_CHUNKS)
-                self.take(made, [*nodes])
+                self.take(result, [*nodes])
 
     def _begun(self, document_id: str, name: str, version: str) -> DocumentResult | None:
         """Note the result of a document; None if it is stored whole in this version."""
@@ -181,20 +181,20 @@ class ColumnWork(SplittingColumn[DocumentResult]):
         if row and row.version == version:
             self.result.documents[document_id] = DocumentResult.known(label, row)
             return None
-        made = DocumentResult(label, StoredDocument("", document_id, version))
-        self.result.documents[document_id] = made
-        return made
+        result = DocumentResult(label, StoredDocument("", document_id, version))
+        self.result.documents[document_id] = result
+        return result
 
-    def taken(self, made: DocumentResult, nodes: list[BaseNode], counts: Counts) -> None:
+    def taken(self, result: DocumentResult, nodes: list[BaseNode], counts: Counts) -> None:
         """Give the nodes their version, and keep their ids, and their counts for the ledger."""
         for node in nodes:
-            node.metadata[SOURCE_HASH] = made.stored.version
-        self._note_missing_summaries(nodes, made)
-        made.stored = made.stored._replace(**counts._asdict())
-        made.ids = tuple(node.node_id for node in nodes)
-        made.is_cut, made.missing = True, counts.chunks
+            node.metadata[SOURCE_HASH] = result.stored.version
+        self._note_missing_summaries(nodes, result)
+        result.stored = result.stored._replace(**counts._asdict())
+        result.ids = tuple(node.node_id for node in nodes)
+        result.is_cut, result.missing = True, counts.chunks
 
-    def _note_missing_summaries(self, nodes: Sequence[BaseNode], made: DocumentResult) -> None:
+    def _note_missing_summaries(self, nodes: Sequence[BaseNode], result: DocumentResult) -> None:
         """Have chunks be due again which an LLM was to summarise and did not.
 
         They are stored without a summary meanwhile.
@@ -204,15 +204,15 @@ class ColumnWork(SplittingColumn[DocumentResult]):
         if not unwritten:
             return
         for node in unwritten:  # another version
-            node.metadata[SOURCE_HASH] = f"{made.stored.version} unwritten"
+            node.metadata[SOURCE_HASH] = f"{result.stored.version} unwritten"
         error = ModelError(
             f"an LLM summarised {len(nodes) - len(unwritten)} of {len(nodes)} chunks; the others "
             f"are stored without a summary ({unwritten[0].metadata[SUMMARY_ERROR]}); ingest again "
             "to have them summarised"
         )
-        made.lacks_summaries = True
-        made.fail(said(error))
-        self.note_error(made.label, error)
+        result.lacks_summaries = True
+        result.fail(said(error))
+        self.note_error(result.label, error)
 
     def receive(self, embedded: Embedded[DocumentResult]) -> None:
         """Note the outcome of a request, whose vectors must be as long as the stored ones."""
@@ -238,21 +238,21 @@ class ColumnWork(SplittingColumn[DocumentResult]):
         """Make points of chunks that have vectors now, and of parents that belong to them."""
         self.result.embedded = self.embedded.tokens
         nodes: dict[int, list[BaseNode]] = {}
-        for node, made in self.waiting:
-            nodes.setdefault(id(made), []).append(node)
-        for made in self.result.documents.values():
-            own = nodes.get(id(made), [])
+        for node, result in self.waiting:
+            nodes.setdefault(id(result), []).append(node)
+        for result in self.result.documents.values():
+            own = nodes.get(id(result), [])
             ready = sum(map(is_ready, own))
-            lacking = made.missing - ready
+            lacking = result.missing - ready
             if lacking and self.result.stopped:
-                made.fail(self.result.stopped)
+                result.fail(self.result.stopped)
             # A family of which no child is to be stored is not begun.
             with_parents = ready or not lacking
             due = [node for node in own if is_ready(node) or (with_parents and not is_leaf(node))]
-            with self.failures_noted(made):
+            with self.failures_noted(result):
                 points = points_of(due)
-                made.points = list(map(_packed, points)) if is_packed else points
-                made.missing = lacking
+                result.points = list(map(_packed, points)) if is_packed else points
+                result.missing = lacking
 
 
 def _packed(point: Point) -> Point:

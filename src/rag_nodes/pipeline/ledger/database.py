@@ -127,9 +127,9 @@ class LedgerDatabase:
         Raises:
             LedgerDamagedError: it is torn.
         """
-        [(said,)] = self._read("PRAGMA quick_check(1)")
-        if said != "ok":
-            raise _damaged(self.path, said.splitlines()[-1])
+        [(answer,)] = self._read("PRAGMA quick_check(1)")
+        if answer != "ok":
+            raise _damaged(self.path, answer.splitlines()[-1])
 
     @contextmanager
     def transaction(self, synchronous: str = "FULL") -> Iterator[sqlite3.Connection]:

@@ -167,10 +167,10 @@ class Ledger(LedgerDatabase):
     def known(self, corpus: str, paths: Sequence[str] | None = None) -> dict[str, KnownFile]:
         """Some files of a corpus, or all, with their documents, by path; unknown ones left out."""
         files = self._read_of(_FILES, corpus, "path", paths, "path")
-        found = {row[1]: KnownFile(FileRow(*row), []) for row in files}
+        entries = {row[1]: KnownFile(FileRow(*row), []) for row in files}
         for row in self._read_of(_DOCUMENTS, corpus, "path", paths, "rowid"):
-            found[row[1]].documents.append(DocumentRow(*row))
-        return found
+            entries[row[1]].documents.append(DocumentRow(*row))
+        return entries
 
     def paths(self, corpus: str) -> list[str]:
         """Every file of a corpus, in the order of their paths."""
@@ -193,10 +193,10 @@ class Ledger(LedgerDatabase):
         self, corpus: str, document_ids: Sequence[str] | None = None
     ) -> dict[str, list[DocumentRow]]:
         """Some documents, or all, by id, each as every file has it."""
-        found: dict[str, list[DocumentRow]] = defaultdict(list)
+        documents: dict[str, list[DocumentRow]] = defaultdict(list)
         for row in self._read_of(_DOCUMENTS, corpus, "id", document_ids, "rowid"):
-            found[row[2]].append(DocumentRow(*row))
-        return dict(found)
+            documents[row[2]].append(DocumentRow(*row))
+        return dict(documents)
 
     def unheld(self, corpus: str, lost: Sequence[str] = ()) -> list[tuple[str, str, str | None]]:
         """Return id, file and source of what may be stored of documents only lost files have."""
@@ -262,13 +262,13 @@ class Ledger(LedgerDatabase):
 
     def writer(self, collection: str) -> str:
         """Tells this ledger of a collection that is in use from every other one."""
-        [(found,)] = self._read("SELECT writer FROM collections WHERE name = ?", collection)
-        return str(found)
+        [(writer,)] = self._read("SELECT writer FROM collections WHERE name = ?", collection)
+        return str(writer)
 
     def marks(self, collection: str) -> dict[str, str]:
         """The state of a collection that this ledger is of, see `Store.marks`; empty for none."""
         query = "SELECT marks FROM collections WHERE name = ?"
-        return next((json.loads(found) for (found,) in self._read(query, collection)), {})
+        return next((json.loads(marks) for (marks,) in self._read(query, collection)), {})
 
     def mark(self, collection: str, epoch: str) -> None:
         """Write down what state of a collection in use this ledger is of from now on."""
@@ -285,9 +285,9 @@ class Ledger(LedgerDatabase):
         That is where its marks in the store are those that this ledger left, and it has as many
         chunks there as the documents that are whole, or more while others are not.
         """
-        known, (chunks, opened) = self.marks(collection), self.totals(collection)
+        own_marks, (chunks, opened) = self.marks(collection), self.totals(collection)
         fits = count >= chunks if opened else count == chunks
-        return bool(known) and known == marks and fits
+        return bool(own_marks) and own_marks == marks and fits
 
     def opened(self, collection: str) -> list[str]:
         """Return the ids of documents that a run is storing, or was when it was interrupted."""
@@ -329,18 +329,18 @@ class Ledger(LedgerDatabase):
 
         Why documents failed stays known, and of which file they are.
         """
-        found = list(stored)  # a store may take longer to tell than others wait for this file
+        documents = list(stored)  # a store may take longer to tell than others wait for this file
         with self.transaction("NORMAL"):
-            known = self.stored(collection)
-            rows = with_errors(found, known)
-            self.forget_stored(collection, known.keys() - rows.keys())
+            ledger_rows = self.stored(collection)
+            rows = with_errors(documents, ledger_rows)
+            self.forget_stored(collection, ledger_rows.keys() - rows.keys())
             self.settle(rows.values())
 
     def fail(self, collection: str, errors: Mapping[str, str]) -> None:
         """Write down why documents are not stored whole, on one line each and without keys."""
         now = self.clock()
         self._write(
-            _FAIL, [(collection, document_id, said, now) for document_id, said in errors.items()]
+            _FAIL, [(collection, document_id, error, now) for document_id, error in errors.items()]
         )
 
     def forget_stored(self, collection: str, document_ids: Iterable[str]) -> None:

@@ -136,14 +136,14 @@ class StoredDocument(NamedTuple):
 
 
 def with_errors(
-    found: Iterable[StoredDocument], known: Mapping[str, StoredDocument]
+    stored: Iterable[StoredDocument], ledger_rows: Mapping[str, StoredDocument]
 ) -> dict[str, StoredDocument]:
     """Return rows by document, with the errors that a ledger knows, also of what was not found."""
-    rows = {row.document_id: row for row in found}
-    for key, row in known.items():
+    rows = {row.document_id: row for row in stored}
+    for key, row in ledger_rows.items():
         if row.error is not None:
-            there = rows.get(key, StoredDocument(row.collection, key, ""))
-            rows[key] = there._replace(error=row.error, failed_at=row.failed_at)
+            document = rows.get(key, StoredDocument(row.collection, key, ""))
+            rows[key] = document._replace(error=row.error, failed_at=row.failed_at)
     return rows
 
 

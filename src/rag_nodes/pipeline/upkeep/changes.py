@@ -44,12 +44,12 @@ def documents_named(
         DocumentMissingError: one of the words means none.
         AmbiguousDocumentError: one means documents of several files.
     """
-    found = {
+    documents = {
         document.id or document.path: document
         for word in words
         for document in _meant(corpus, word, listed)
     }
-    return list(found.values())
+    return list(documents.values())
 
 
 def removed(

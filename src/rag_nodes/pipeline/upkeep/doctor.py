@@ -63,9 +63,9 @@ class Trouble:
     @classmethod
     def of(cls, error: Exception, where: str, otherwise: FindingKind, remedy: str = "") -> Trouble:
         """Return the finding for an error: the damage and, behind a semicolon, the remedy."""
-        kinds = (kind for of, kind in _KINDS if isinstance(error, of))
-        what, _, said = str(error).partition("; ")
-        return cls(next(kinds, otherwise), where, what, remedy or said or "see what it says")
+        kinds = (kind for error_class, kind in _KINDS if isinstance(error, error_class))
+        what, _, advice = str(error).partition("; ")
+        return cls(next(kinds, otherwise), where, what, remedy or advice or "see what it says")
 
     def as_dict(self) -> dict[str, Any]:
         """Return the finding as plain data."""
@@ -165,13 +165,13 @@ def _path(
 ) -> str:
     """Return the path or URL of a document, as its nodes or the ledger have it; else its id."""
     facts = next((node.metadata for node in store.fetch(name, [*nodes][:1]).values()), {})
-    known = facts.get(SOURCE) or facts.get(FILE_PATH)
-    if ledger and not known:
+    path = facts.get(SOURCE) or facts.get(FILE_PATH)
+    if ledger and not path:
         for held in ledger.collections():
             if held.name == name:
                 rows = ledger.documents(held.corpus, [document_id]).get(document_id, ())
-                known = next((row.path for row in rows), None)
-    return str(known or document_id)
+                path = next((row.path for row in rows), None)
+    return str(path or document_id)
 
 
 def _torn(
@@ -195,13 +195,13 @@ def _torn(
 
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
     """Documents that are whole in another version than a ledger says, or that it lacks."""
-    there = {
+    actual = {
         document_id: stored_row(name, document_id, nodes).version
         for document_id, nodes in stored.items()
     }
-    said = {document_id: row.version for document_id, row in ledger.stored(name).items()}
+    expected = {document_id: row.version for document_id, row in ledger.stored(name).items()}
     return [
         key
-        for key in dict.fromkeys([*there, *said])
-        if said.get(key, "") != there.get(key, "") or (key in there and key not in said)
+        for key in dict.fromkeys([*actual, *expected])
+        if expected.get(key, "") != actual.get(key, "") or (key in actual and key not in expected)
     ]

@@ -131,11 +131,11 @@ class Inventory:
 
     def never_stored(self, corpus: str | None = None) -> list[HeldCollection]:
         """Collections that are not there, as all documents failed that were to be in them."""
-        there = {info.name for info in self.store.collections()}
+        names = {info.name for info in self.store.collections()}
         return [
             HeldCollection(info, row)
             for row in self.ledger.collections(corpus or "")
-            if row.name not in there
+            if row.name not in names
             and (info := described(row.name, 0))
             and any(row.error is not None for row in self.ledger.stored(row.name).values())
         ]
@@ -147,24 +147,24 @@ class Inventory:
         collection cannot be opened; else the store is read.
         """
         name, count = held.info.name, held.info.points
-        known = self.ledger.stored(name)
+        ledger_rows = self.ledger.stored(name)
         if held.info.trouble:
-            return known
+            return ledger_rows
         if self.ledger.covers(name, self.store.marks(name), count):
-            whole = {document_id: row for document_id, row in known.items() if row.version}
-            others = {document_id: row for document_id, row in known.items() if not row.version}
-            there = {other: self.store.stored(name, other) for other in others}
-            found = whole | _rows(name, there, others)
-            if sum(row.chunks for row in found.values()) == count:
-                return found
-        return _rows(name, self.store.documents(name), known)
+            whole = {key: row for key, row in ledger_rows.items() if row.version}
+            others = {key: row for key, row in ledger_rows.items() if not row.version}
+            nodes = {other: self.store.stored(name, other) for other in others}
+            rows = whole | _rows(name, nodes, others)
+            if sum(row.chunks for row in rows.values()) == count:
+                return rows
+        return _rows(name, self.store.documents(name), ledger_rows)
 
     def _checked(self, held: HeldCollection) -> dict[str, StoredDocument]:
         """Return the stored documents, those as not whole that an interrupted run left."""
-        found = self.stored(held)
-        for document_id in found.keys() & self.ledger.opened(held.info.name):
-            found[document_id] = found[document_id]._replace(version="", error=_INTERRUPTED)
-        return found
+        rows = self.stored(held)
+        for document_id in rows.keys() & self.ledger.opened(held.info.name):
+            rows[document_id] = rows[document_id]._replace(version="", error=_INTERRUPTED)
+        return rows
 
     def size_of(self, held: HeldCollection, document_ids: Collection[str] | None = None) -> Removed:
         """Return the size of some documents of a collection, or of all of it."""
@@ -179,13 +179,13 @@ class Inventory:
         """Return the status of a collection."""
         name, row, trouble = held.info.name, held.row, held.info.trouble
         stored = list(self._checked(held).values())
-        known = self.ledger.documents(held.corpus)
-        lacking = [row for row in stored if not _is_whole(row, known.get(row.document_id, ()))]
+        documents = self.ledger.documents(held.corpus)
+        lacking = [row for row in stored if not _is_whole(row, documents.get(row.document_id, ()))]
         interrupted = sum(row.error == _INTERRUPTED for row in lacking)
         failed = [row for row in lacking if row.error not in {None, _INTERRUPTED}]
         with self.store.engine.step(name):
-            found = None if trouble else self.store.engine.collection(name)
-            size = found.disk_size() if found else None
+            collection = None if trouble else self.store.engine.collection(name)
+            size = collection.disk_size() if collection else None
         return CollectionStatus(
             name=name,
             corpus=held.corpus,
@@ -193,20 +193,20 @@ class Inventory:
             fingerprint=row.fingerprint if row else None,
             options=row.options if row else None,
             model=row.model if row else held.info.embedding,
-            dimension=found.layout.size if found else (row and row.dimension) or 0,
-            ignored_vectors=self.store.ignored_vectors(name) if found else (),
+            dimension=collection.layout.size if collection else (row and row.dimension) or 0,
+            ignored_vectors=self.store.ignored_vectors(name) if collection else (),
             chunks=sum(row.chunks for row in stored) if trouble else held.info.points,
             parents=sum(row.parents for row in stored),
             documents=sum(bool(row.nodes) for row in stored),
             incomplete=len(lacking),
-            expired=sum(self._is_expired(known.get(row.document_id, ())) for row in stored),
+            expired=sum(self._is_expired(documents.get(row.document_id, ())) for row in stored),
             size=size,
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
             trouble=trouble,
             interrupted=interrupted,
             failed=len(failed),
-            error=next((said for said, _ in Counter(o.error for o in failed).most_common(1)), None),
+            error=next((text for text, _ in Counter(o.error for o in failed).most_common(1)), None),
             failed_at=_first(failed),
         )
 
@@ -215,25 +215,27 @@ class Inventory:
 
         With all of its collections, those too that were read and of which nothing is stored.
         """
-        chosen, known = list(collections), self.ledger.documents(corpus)
-        found: dict[str, dict[str, StoredDocument]] = {}
+        chosen, documents = list(collections), self.ledger.documents(corpus)
+        holdings: dict[str, dict[str, StoredDocument]] = {}
         is_all = {*chosen} >= {*self.collections(corpus)}
         for held in [*chosen, *self.never_stored(corpus)] if is_all else chosen:
             for document_id, row in self._checked(held).items():
-                found.setdefault(document_id, {})[held.info.name] = row
+                holdings.setdefault(document_id, {})[held.info.name] = row
         if is_all:
-            for document_id, rows in known.items():
+            for document_id, rows in documents.items():
                 if rows[-1].source_hash:
-                    found.setdefault(document_id, {})
-        told: dict[str, ListedDocument] = {}
+                    holdings.setdefault(document_id, {})
+        unrecorded: dict[str, ListedDocument] = {}
         for held in chosen:
-            told |= self._told(corpus, held.info.name, found.keys() - known.keys() - told.keys())
+            unrecorded |= self._unrecorded(
+                corpus, held.info.name, holdings.keys() - documents.keys() - unrecorded.keys()
+            )
         unread = {file.path: file for file in self.ledger.unread(corpus)}
         listed = []
-        for document_id, of in found.items():
-            rows = known.get(document_id, [])
-            about = told.get(document_id) or _about(corpus, document_id, rows)
-            listed.append(self._judged(about, rows, of, unread.get(about.path or "")))
+        for document_id, stored in holdings.items():
+            rows = documents.get(document_id, [])
+            about = unrecorded.get(document_id) or _about(corpus, document_id, rows)
+            listed.append(self._judged(about, rows, stored, unread.get(about.path or "")))
         listed.sort(key=lambda document: (document.name, document.id))
         paths = {document.path for document in listed}
         others = (file for file in unread.values() if file.documents or file.path not in paths)
@@ -246,14 +248,14 @@ class Inventory:
     def _judged(
         self,
         about: ListedDocument,
-        known: Sequence[DocumentRow],
+        rows: Sequence[DocumentRow],
         stored: Mapping[str, StoredDocument],
         file: FileRow | None,
     ) -> ListedDocument:
         """A document with what is stored of it, and whether that is whole."""
-        lacking = {name: row for name, row in stored.items() if not _is_whole(row, known)}
+        lacking = {name: row for name, row in stored.items() if not _is_whole(row, rows)}
         errors = {name: row.error for name, row in lacking.items() if row.error is not None}
-        there = {name: row for name, row in stored.items() if row.error is None or row.nodes}
+        stored_rows = {name: row for name, row in stored.items() if row.error is None or row.nodes}
         state: DocumentState = "stored"
         error, since = None, _first(lacking.values())
         if file and not file.documents:
@@ -262,19 +264,19 @@ class Inventory:
             state = "incomplete"
             error = "; ".join(dict.fromkeys(filter(None, errors.values())))
             error = error or f"{_lack(lacking.values())}; ingest it again"
-        elif self._is_expired(known):
+        elif self._is_expired(rows):
             state = "expired"
         return replace(
             about,
-            chunks={name: row.chunks for name, row in there.items()},
-            stored_at=max((row.stored_at or 0 for row in there.values()), default=0) or None,
+            chunks={name: row.chunks for name, row in stored_rows.items()},
+            stored_at=max((row.stored_at or 0 for row in stored_rows.values()), default=0) or None,
             state=state,
             error=error,
             errors=errors,
             failed_at=since,
         )
 
-    def _told(
+    def _unrecorded(
         self, corpus: str, collection: str, unknown: Collection[str]
     ) -> dict[str, ListedDocument]:
         """Return the rows of documents that no ledger knows, each by one of its nodes."""
@@ -284,21 +286,22 @@ class Inventory:
             for document_id in unknown
             if document_id in stored
         }
-        ids, told = list(first), dict[str, ListedDocument]()
+        ids, rows = list(first), dict[str, ListedDocument]()
         for start in range(0, len(ids), _PORTION):
-            for node, found in self.store.fetch(collection, ids[start : start + _PORTION]).items():
-                facts, document_id = found.metadata, first[node]
+            page = ids[start : start + _PORTION]
+            for node_id, node in self.store.fetch(collection, page).items():
+                facts, document_id = node.metadata, first[node_id]
                 source = facts.get(SOURCE) or facts.get(FILE_PATH)
                 name, pages = page_name(facts) or document_id, facts.get(TOTAL_PAGES)
-                told[document_id] = ListedDocument(document_id, corpus, name, None, source, pages)
-        return told
+                rows[document_id] = ListedDocument(document_id, corpus, name, None, source, pages)
+        return rows
 
 
-def _about(corpus: str, document_id: str, known: Sequence[DocumentRow]) -> ListedDocument:
+def _about(corpus: str, document_id: str, rows: Sequence[DocumentRow]) -> ListedDocument:
     """Return the row of a document by the ledger."""
-    if not known:
+    if not rows:
         return ListedDocument(document_id, corpus, document_id)
-    row = known[-1]
+    row = rows[-1]
     name = row.name or document_id
     return ListedDocument(document_id, corpus, name, row.path, row.source, row.pages)
 
@@ -320,16 +323,16 @@ def _failed(file: FileRow) -> ListedDocument:
 def _rows(
     name: str,
     stored: Mapping[str, Mapping[str, StoredNode]],
-    known: Mapping[str, StoredDocument],
+    ledger_rows: Mapping[str, StoredDocument],
 ) -> dict[str, StoredDocument]:
     """Return the rows of stored documents, and the errors that the ledger has of others."""
-    found = (stored_row(name, key, nodes) for key, nodes in stored.items() if nodes)
-    return with_errors(found, known)
+    documents = (stored_row(name, key, nodes) for key, nodes in stored.items() if nodes)
+    return with_errors(documents, ledger_rows)
 
 
-def _is_whole(stored: StoredDocument, known: Iterable[DocumentRow]) -> bool:
+def _is_whole(stored: StoredDocument, rows: Iterable[DocumentRow]) -> bool:
     """Return True if all of a document is stored, as any of its files was last read."""
-    wanted = {row.source_hash for row in known if row.source_hash}
+    wanted = {row.source_hash for row in rows if row.source_hash}
     if not wanted:  # nobody knows what was read
         return bool(stored.version) and stored.error is None
     return source_hash_of(stored.version) in wanted
