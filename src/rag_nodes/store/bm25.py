@@ -93,25 +93,25 @@ def _asked(text: str) -> Iterator[int]:
 
 
 def _weighed(
-    found: WordCounts, languages: Sequence[str]
+    word_counts: WordCounts, languages: Sequence[str]
 ) -> tuple[list[int], list[float], list[int]]:
     """Each term of each text, text by text, what it weighs there, and where each text ends."""
-    texts, rows = len(found.different), found.rows()
-    lengths = np.bincount(rows, found.counts, texts)
+    texts, rows = len(word_counts.different), word_counts.rows()
+    lengths = np.bincount(rows, word_counts.counts, texts)
     spoken = sorted(set(languages))
     stems = np.array(
-        [[*map(_stems_in(language), found.vocabulary)] for language in spoken], np.int64
+        [[*map(_stems_in(language), word_counts.vocabulary)] for language in spoken], np.int64
     )
-    words = np.array(list(map(term_id, found.vocabulary)), np.int64)
-    stemmed = stems[np.searchsorted(spoken, languages)[rows], found.words]
+    words = np.array(list(map(term_id, word_counts.vocabulary)), np.int64)
+    stemmed = stems[np.searchsorted(spoken, languages)[rows], word_counts.words]
     has_stem = stemmed != _NO_STEM
     # A number for each pair of text and term: those of a text stand together, ascending.
-    terms = np.concatenate([words[found.words], stemmed[has_stem]])
+    terms = np.concatenate([words[word_counts.words], stemmed[has_stem]])
     pairs = np.concatenate([rows, rows[has_stem]]) << _TERM_BITS | terms
     order = np.argsort(pairs)
     pairs = pairs[order]
     starts = np.flatnonzero(np.diff(pairs, prepend=-1))
-    counts = np.concatenate([found.counts, found.counts[has_stem]])[order]
+    counts = np.concatenate([word_counts.counts, word_counts.counts[has_stem]])[order]
     counts = np.add.reduceat(counts, starts) if starts.size else counts
     pairs = pairs[starts]
     sizes = np.bincount(pairs >> _TERM_BITS, minlength=texts)

@@ -136,8 +136,8 @@ def lack_of(stored: Mapping[str, StoredNode]) -> str:
         return f"{len(childless)} parents have none of their children"
     levels = Counter(node.is_parent for node in stored.values())
     if any(node.total_chunks != levels[node.is_parent] for node in stored.values()):
-        told = (node.total_chunks for node in stored.values() if not node.is_parent)
-        wanted = max(told, default=0)  # of what others wrote there may be parents alone
+        totals = (node.total_chunks for node in stored.values() if not node.is_parent)
+        wanted = max(totals, default=0)  # of what others wrote there may be parents alone
         return f"{levels[False]} of {wanted} chunks are there"
     return ""
 
@@ -218,8 +218,8 @@ class Catalogue:
         A ledger is believed only while these are the marks that it left. Empty while the collection
         does not exist.
         """
-        with self._step(collection) as found:
-            return found.marks() if found else {}
+        with self._step(collection) as handle:
+            return handle.marks() if handle else {}
 
     def mark(self, collection: str, marks: Mapping[str, str | None]) -> bool:
         """Add marks to those of a collection; None removes one.
@@ -231,10 +231,10 @@ class Catalogue:
         Returns:
             False while the collection does not exist, so that nothing was kept.
         """
-        with self._step(collection) as found:
-            if found:
-                found.mark(marks)
-            return found is not None
+        with self._step(collection) as handle:
+            if handle:
+                handle.mark(marks)
+            return handle is not None
 
     def resolved(self, name: str) -> str:
         """Return the collection that a name means: on a server, the name may be an alias."""
@@ -244,8 +244,8 @@ class Catalogue:
     def collections(self) -> list[CollectionInfo]:
         """Every collection of this package in the store, by name; see `foreign` for the others."""
         with self.engine.step():
-            known = (described(name, 0) for name in sorted(self.engine.names()))
-            return [self._counted(info) for info in known if info]
+            infos = (described(name, 0) for name in sorted(self.engine.names()))
+            return [self._counted(info) for info in infos if info]
 
     def foreign(self) -> list[str]:
         """Names of the collections that other programs made."""
@@ -255,8 +255,8 @@ class Catalogue:
     def _counted(self, info: CollectionInfo) -> CollectionInfo:
         """The same with its chunks; one that cannot be opened must not hide the others."""
         try:
-            found = self.engine.collection(info.name, remembered=True)
-            return replace(info, points=found.count() if found else 0)
+            handle = self.engine.collection(info.name, remembered=True)
+            return replace(info, points=handle.count() if handle else 0)
         except StoreUnreachableError:
             raise
         except StoreError as error:
@@ -264,10 +264,10 @@ class Catalogue:
 
     def _there(self, collection: str, *, remembered: bool = True) -> EngineCollection:
         """A collection that has to exist."""
-        found = self.engine.collection(collection, remembered=remembered)
-        if found is None:
+        handle = self.engine.collection(collection, remembered=remembered)
+        if handle is None:
             raise missing(self.location, collection)
-        return found
+        return handle
 
     @contextmanager
     def _step(self, collection: str) -> Iterator[EngineCollection | None]:

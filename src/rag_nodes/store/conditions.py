@@ -102,12 +102,12 @@ def holds(where: Where | None, node_id: str, payload: Mapping[str, Any]) -> bool
         case Condition(key, "in", wanted):
             return any(holds(Condition(key, "==", value), node_id, payload) for value in wanted)
         case Condition(key, how, wanted):
-            found = _values(payload, key)
+            values = _values(payload, key)
             if how == "is_empty":
-                return not found
+                return not values
             # What is of another kind passes nothing.
             kind, compare = _kind_of(wanted), _COMPARED[how]
-            same = [stored for stored in found if kind and _kind_of(stored) is kind]
+            same = [stored for stored in values if kind and _kind_of(stored) is kind]
             if kind is str and how in _ORDERED:
                 wanted = time_in(wanted)
                 same = [time for time in map(time_in, same) if time]
@@ -162,10 +162,10 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
 def _values(payload: Mapping[str, Any], key: str) -> list[Any]:
     """Return what is under a key, which may be quoted, or in a place of a list of ours."""
     name, bracket, place = (key[1:-1], "", "") if key[0] == '"' else key.partition("[")
-    found = payload.get(name)
-    if bracket and isinstance(found, list):
-        found = found[int(place[:-1]) :][:1]
-    return found if isinstance(found, list) else [] if found is None else [found]
+    values = payload.get(name)
+    if bracket and isinstance(values, list):
+        values = values[int(place[:-1]) :][:1]
+    return values if isinstance(values, list) else [] if values is None else [values]
 
 
 def are_texts(value: object) -> bool:

@@ -131,9 +131,9 @@ def copy_collection(
 
     started = time.perf_counter()
     ours, theirs = _sides(collection, source, target)
-    wanted, there = source.documents(collection), target.documents(collection)
-    total, due = sum(map(len, wanted.values())), _unlike(wanted, there)
-    alone = {d: nodes.keys() - wanted.get(d, {}).keys() for d, nodes in there.items()}
+    wanted, stored = source.documents(collection), target.documents(collection)
+    total, due = sum(map(len, wanted.values())), _unlike(wanted, stored)
+    alone = {d: nodes.keys() - wanted.get(d, {}).keys() for d, nodes in stored.items()}
     stale = [node_id for d, ids in alone.items() if prune or d in wanted for node_id in ids]
     if due or stale:
         with target.engine.step(collection):  # no ledger is believed that does not hear of this
@@ -158,7 +158,7 @@ def copy_collection(
     return CopyReport(collection, total, len(due), total - len(due), len(stale), extra, seconds)
 
 
-def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) -> list[str]:
+def _unlike(wanted: Documents, stored: Documents, *, all_versions: bool = False) -> list[str]:
     """Points that are not there as they are wanted.
 
     What no ingest wrote has no version: it counts as another one, but with `all_versions`.
@@ -167,7 +167,7 @@ def _unlike(wanted: Documents, there: Documents, *, all_versions: bool = False) 
         node_id
         for document, nodes in wanted.items()
         for node_id, node in nodes.items()
-        if not (node.source_hash or all_versions) or there.get(document, {}).get(node_id) != node
+        if not (node.source_hash or all_versions) or stored.get(document, {}).get(node_id) != node
     ]
 
 

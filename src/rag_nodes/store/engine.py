@@ -72,10 +72,10 @@ class Point(NamedTuple):
         )
 
 
-def agreed_length(points: Sequence[Point], known: int | None, where: str) -> int:
+def agreed_length(points: Sequence[Point], stored_length: int | None, where: str) -> int:
     """Return the length of all embeddings of a collection; None for a new collection."""
     lengths = [len(point.vector) for point in points if point.vector is not None]
-    expected = known or next(iter(lengths), 0)
+    expected = stored_length or next(iter(lengths), 0)
     if not expected:
         raise ConfigurationError(
             f"{where} does not exist yet and cannot be created from parents alone, which have no "

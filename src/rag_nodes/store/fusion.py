@@ -120,13 +120,13 @@ def _by_score(
     return _ranked(dict(zip(ids, fused, strict=True)), first + second * float(worded.max()))
 
 
-def _deviation(found: NDArray[np.float64], sample: Sequence[float], rest: Rest) -> float:
+def _deviation(scores: NDArray[np.float64], sample: Sequence[float], rest: Rest) -> float:
     """Standard deviation of what was found and, by their sample, of the rest; 0 of equal ones."""
-    if not found.size:
+    if not scores.size:
         return 0.0
-    each = np.concatenate([found, np.asarray(sample, dtype=np.float64)])
+    each = np.concatenate([scores, np.asarray(sample, dtype=np.float64)])
     share = max(rest.chunks, 0) / len(sample) if sample else 0.0
-    shares = np.repeat([1.0, share], [found.size, len(sample)])
+    shares = np.repeat([1.0, share], [scores.size, len(sample)])
     mean = np.average(each, weights=shares)
     deviation = float(np.sqrt(np.average((each - mean) ** 2, weights=shares)))
     return deviation if deviation >= np.finfo(np.float32).eps else 0.0

@@ -109,14 +109,14 @@ class ServerOptions(BaseModel):
 def _readable(error: ValidationError) -> str:
     lines = []
     for problem in error.errors(include_input=False, include_url=False, include_context=False):
-        name, said = ".".join(map(str, problem["loc"])), problem["msg"]
+        name, reason = ".".join(map(str, problem["loc"])), problem["msg"]
         if problem["type"] == "extra_forbidden":
-            known = list(ServerOptions.model_fields)
-            hint = did_you_mean(name, known, "options are: ")
+            options = list(ServerOptions.model_fields)
+            hint = did_you_mean(name, options, "options are: ")
             lines.append(f"store option {name} is unknown; {hint}")
         else:
-            said = said.removeprefix("Value error, ")
-            lines.append(f"store option {name}: {said}" if name else f"store options: {said}")
+            reason = reason.removeprefix("Value error, ")
+            lines.append(f"store option {name}: {reason}" if name else f"store options: {reason}")
     return "; ".join(lines)
 
 

@@ -83,8 +83,8 @@ def family(node: BaseNode) -> dict[str, Any]:
     """Return the number of a node's children and the id of its parent, if it has any."""
     children = node.relationships.get(NodeRelationship.CHILD)
     parent = node.relationships.get(NodeRelationship.PARENT)
-    known: dict[str, Any] = {CHILDREN: len(children)} if isinstance(children, list) else {}
-    return {**known, PARENT: parent.node_id} if isinstance(parent, RelatedNodeInfo) else known
+    facts: dict[str, Any] = {CHILDREN: len(children)} if isinstance(children, list) else {}
+    return {**facts, PARENT: parent.node_id} if isinstance(parent, RelatedNodeInfo) else facts
 
 
 def node_in(payload: Mapping[str, Any], point: str, where: str) -> BaseNode:

@@ -102,9 +102,9 @@ def check_share(name: str, value: object) -> None:
         raise ConfigurationError(f"{name} is a number from 0 to 1, not {quoted(value)}")
 
 
-def _check_choice(name: str, given: str, known: Sequence[str]) -> None:
-    if given not in known:
-        choices = f"{', '.join(known[:-1])} or {known[-1]}"
+def _check_choice(name: str, given: str, names: Sequence[str]) -> None:
+    if given not in names:
+        choices = f"{', '.join(names[:-1])} or {names[-1]}"
         raise ConfigurationError(f"unknown {name} {quoted(given)}; choose {choices}")
 
 
@@ -220,11 +220,11 @@ def best_hits(
     dense, sparse, _ = scores
     ranking = fuse(scores, query.fusion, query.alpha)
     ties = groupby(ranking.pairs, key=itemgetter(1))
-    found: list[tuple[TextNode, float]] = []
-    while page := _at_least(query.limit - len(found), ties):
+    results: list[tuple[TextNode, float]] = []
+    while page := _at_least(query.limit - len(results), ties):
         nodes = fetch([node_id for node_id, _ in page])
-        found += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
-    found = sorted(found, key=lambda pair: (-pair[1], *_place_of(pair[0])))[: query.limit]
+        results += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
+    results = sorted(results, key=lambda pair: (-pair[1], *_place_of(pair[0])))[: query.limit]
     return [
         Hit(
             node=node,
@@ -234,7 +234,7 @@ def best_hits(
             keyword_score=None if sparse is None else sparse.get(node.node_id, 0.0),
             fused_score=None if dense is None or sparse is None else score,
         )
-        for rank, (node, score) in enumerate(found, start=1)
+        for rank, (node, score) in enumerate(results, start=1)
     ]
 
 
@@ -242,10 +242,10 @@ def _at_least(
     count: int, ties: Iterator[tuple[float, Iterator[tuple[str, float]]]]
 ) -> list[tuple[str, float]]:
     """So many of the next chunks, and all that have the score of the last of them."""
-    some: list[tuple[str, float]] = []
-    while len(some) < count and (group := next(ties, None)):
-        some += group[1]
-    return some
+    pairs: list[tuple[str, float]] = []
+    while len(pairs) < count and (group := next(ties, None)):
+        pairs += group[1]
+    return pairs
 
 
 def _place_of(node: TextNode) -> tuple[str, str, int, str]:

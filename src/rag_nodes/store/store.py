@@ -84,24 +84,24 @@ class Store(Catalogue):
         """
         if not points:
             return
-        with self._step(collection) as found:
-            if found and not found.layout.is_ours:
+        with self._step(collection) as handle:
+            if handle and not handle.layout.is_ours:
                 raise StoreForeignError(
                     f"{self.engine.place(collection)} was written by another program and lacks "
                     f"vector '{DENSE}' or '{SPARSE}'; it can be searched, but only that program "
                     f"may write to it; choose another name for ours"
                 )
-            known = found.layout.size if found else None
-            length = agreed_length(points, known, self.engine.place(collection))
-            if not found:
+            size = handle.layout.size if handle else None
+            length = agreed_length(points, size, self.engine.place(collection))
+            if not handle:
                 self.engine.create(collection, Layout(length))
-            (found or self._there(collection)).write(points)
+            (handle or self._there(collection)).write(points)
 
     def flush(self, collection: str) -> None:
         """Have all of a collection, if there is one, on the disk: no power failure loses it."""
-        with self._step(collection) as found:
-            if found:
-                found.flush()
+        with self._step(collection) as handle:
+            if handle:
+                handle.flush()
 
     def delete(self, collection: str, node_ids: str | Sequence[str]) -> None:
         """Delete nodes by id; ids that are not there are fine.
@@ -123,25 +123,25 @@ class Store(Catalogue):
         for ids in _pages([*kept], _DOCUMENTS):
             own = [node for document_id in ids for node in kept[document_id]]
             where = all_of(_of(ids), none_of(OneOf(own)) if own else None)
-            with self._step(collection) as found:
-                if found and where:
-                    found.delete_where(where)
+            with self._step(collection) as handle:
+                if handle and where:
+                    handle.delete_where(where)
 
     def count_of(self, collection: str, document_ids: str | Sequence[str]) -> int:
         """Nodes of some documents, also parents; 0 while the collection does not exist."""
-        with self._step(collection) as found:
-            pages = _pages(several(document_ids)) if found else ()
-            return sum(found.count_where(_of(ids)) for ids in pages) if found else 0
+        with self._step(collection) as handle:
+            pages = _pages(several(document_ids)) if handle else ()
+            return sum(handle.count_where(_of(ids)) for ids in pages) if handle else 0
 
     def dimension(self, collection: str) -> int | None:
         """Length of the embeddings in it; None while the collection does not exist."""
-        with self._step(collection) as found:
-            return found.layout.size if found else None
+        with self._step(collection) as handle:
+            return handle.layout.size if handle else None
 
     def count(self, collection: str) -> int:
         """Nodes that a search can find, so no parents; 0 while the collection does not exist."""
-        with self._step(collection) as found:
-            return found.count() if found else 0
+        with self._step(collection) as handle:
+            return handle.count() if handle else 0
 
     def stored(self, collection: str, document_id: str) -> dict[str, StoredNode]:
         """The stored nodes of a document by id; empty while the collection does not exist."""
@@ -151,13 +151,13 @@ class Store(Catalogue):
         """All stored nodes of a collection, by document and by id."""
         return self._documents(collection, Filter())
 
-    def _documents(self, collection: str, of: Filter) -> dict[str, dict[str, StoredNode]]:
+    def _documents(self, collection: str, scope: Filter) -> dict[str, dict[str, StoredNode]]:
         from rag_nodes.store.payload import VERSION, check_version
 
         listed: dict[str, dict[str, StoredNode]] = {}
         keys = (DOCUMENT_ID, VERSION, *BOOKKEEPING)
-        with self._step(collection) as found:
-            for point in found.select(of.conditions(), keys) if found else ():
+        with self._step(collection) as handle:
+            for point in handle.select(scope.conditions(), keys) if handle else ():
                 check_version(point.payload, self.engine.place(collection))
                 nodes = listed.setdefault(str(point.payload.get(DOCUMENT_ID)), {})
                 nodes[point.node_id] = StoredNode.of(point.payload)
@@ -179,13 +179,13 @@ class Store(Catalogue):
             keys: of the payload that are read; None for all.
             vectors: read embeddings too.
         """
-        with self._step(collection) as found:
-            return list(found.select(where, several(keys), vectors=vectors)) if found else []
+        with self._step(collection) as handle:
+            return list(handle.select(where, several(keys), vectors=vectors)) if handle else []
 
     def some(self, collection: str, where: Where | None, count: int) -> list[Point]:
         """At most so many of the points that are meant, with their whole payload."""
-        with self._step(collection) as found:
-            return list(islice(found.select(where, None), count)) if found else []
+        with self._step(collection) as handle:
+            return list(islice(handle.select(where, None), count)) if handle else []
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:
         """The stored nodes with these ids, without embeddings; unknown ids are left out."""
@@ -208,14 +208,14 @@ class Store(Catalogue):
 
         Unknown ids are left out. Vectors have unit length, as Qdrant keeps them for cosine.
         """
-        found: dict[str, tuple[str, list[float]]] = {}
+        vectors: dict[str, tuple[str, list[float]]] = {}
         for page in _pages(several(node_ids)):
             with self.engine.step(collection):
                 points = self._there(collection).read(page, vectors=True)
             for point in points:
                 if point.vector is not None:
-                    found[point.node_id] = self._text_of(collection, point), list(point.vector)
-        return found
+                    vectors[point.node_id] = self._text_of(collection, point), list(point.vector)
+        return vectors
 
     def vectors_of(
         self, collection: str, document_ids: str | Sequence[str]
@@ -243,14 +243,14 @@ class Store(Catalogue):
 
         Empty while the collection does not exist.
         """
-        with self._step(collection) as found:
-            return found.layout.ignored if found else ()
+        with self._step(collection) as handle:
+            return handle.layout.ignored if handle else ()
 
     def has_words(self, collection: str) -> bool:
         """Return True if a collection has our BM25 vectors, or does not exist yet."""
         with self.engine.step(collection):
-            there = self.engine.collection(collection, remembered=True)
-            return there is None or there.layout.sparse is not None
+            handle = self.engine.collection(collection, remembered=True)
+            return handle is None or handle.layout.sparse is not None
 
     def count_unindexed(self, collection: str, where: Where | None = None) -> int:
         """Count the chunks that a keyword search cannot find, because they have no BM25 vector.
@@ -263,8 +263,8 @@ class Store(Catalogue):
             where: which chunks; None for all.
         """
         with self.engine.step(collection):
-            there = self.engine.collection(collection, remembered=True)
-            return there.count_unindexed(where) if there and there.layout.sparse else 0
+            handle = self.engine.collection(collection, remembered=True)
+            return handle.count_unindexed(where) if handle and handle.layout.sparse else 0
 
     def search(self, collection: str, query: Query) -> list[Hit]:
         """The best chunks for a question, each with its cosine similarity and BM25 score.
@@ -284,24 +284,24 @@ class Store(Catalogue):
     def _best(self, collection: str, query: Query, *, remembered: bool) -> list[Hit]:
         place = self.engine.place(collection)
         with self.engine.step(collection):
-            there = self._there(collection, remembered=remembered)
-            if there.layout.sparse is None:
+            handle = self._there(collection, remembered=remembered)
+            if handle.layout.sparse is None:
                 query = self._by_meaning(place, query)
-            size, length = there.layout.size, len(query.vector or ())
+            size, length = handle.layout.size, len(query.vector or ())
             if query.mode != "sparse" and length != size:
                 raise DimensionError(
                     f"{place} holds vectors of length {size}, the question's has {length}; "
                     "ask with the embedding model it was ingested with"
                 )
-            scores = there.scores(query)
+            scores = handle.scores(query)
             return best_hits(query, scores, lambda ids: self.fetch(collection, ids))
 
     def _by_meaning(self, place: str, query: Query) -> Query:
         """A query of a collection without BM25 vectors; said once where another mode was asked."""
-        said = f"{place} has no BM25 vectors of ours"
+        fact = f"{place} has no BM25 vectors of ours"
         if query.mode == "sparse":
             raise ConfigurationError(
-                f"{said}, so it cannot be searched by words; ask with mode 'dense', or ingest the "
+                f"{fact}, so it cannot be searched by words; ask with mode 'dense', or ingest the "
                 "documents into a collection of ours"
             )
         if query.mode == "hybrid" and place not in self._told:
@@ -309,7 +309,7 @@ class Store(Catalogue):
             logger.warning(
                 "%s; it is searched by meaning only, as with mode 'dense'; to search a sparse "
                 "vector of its own too, give its QdrantVectorStore as vector_store",
-                said,
+                fact,
             )
         return replace(query, mode="dense")
 

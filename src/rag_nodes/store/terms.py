@@ -175,18 +175,18 @@ class Terms(NamedTuple):
 
     def rankings(self, layout: Layout, query: Query, chosen: Any) -> dict[str, dict[str, Any]]:
         """Return the rankings of a question, as arguments of requests; keywords need words."""
-        found: dict[str, dict[str, Any]] = {}
+        rankings: dict[str, dict[str, Any]] = {}
         if query.mode != "sparse":
             vector = list(map(float, query.vector or ()))
             how = {"params": self.exactly, "filter": self.filter(chosen)}
-            found["dense"] = {**self.nearest(vector, layout.dense), **how}
+            rankings["dense"] = {**self.nearest(vector, layout.dense), **how}
         if query.mode != "dense":
             (indices,), (values,) = query_vectors([query.text or ""])
             if indices:
                 words = self.classes.SparseVector(indices=indices, values=values)
                 how = {"params": self.by_rarity, "filter": self.filter(chosen)}
-                found["sparse"] = {**self.nearest(words, layout.sparse or ""), **how}
-        return found
+                rankings["sparse"] = {**self.nearest(words, layout.sparse or ""), **how}
+        return rankings
 
 
 def scores_in(
@@ -197,23 +197,23 @@ def scores_in(
     `answers` are scores by id, by the ranking that scores and the one whose candidates these are,
     or `DRAWN`. `every` tells how many chunks may be found, where the answers do not hold all.
     """
-    found: dict[str, dict[str, float]] = {"dense": {}, "sparse": {}}
+    scores: dict[str, dict[str, float]] = {"dense": {}, "sparse": {}}
     drawn: dict[str, Mapping[str, float]] = {"dense": {}, "sparse": {}}
-    for (kind, of), answer in answers.items():
-        if of == DRAWN:
+    for (kind, source), answer in answers.items():
+        if source == DRAWN:
             drawn[kind] = answer
         else:
-            found[kind] |= answer
-    known = found["dense"].keys() | found["sparse"].keys()
-    behind = drawn["dense"].keys() - known
+            scores[kind] |= answer
+    ids = scores["dense"].keys() | scores["sparse"].keys()
+    behind = drawn["dense"].keys() - ids
     is_whole = len(drawn["dense"]) < SAMPLE
     others = Rest(
-        len(behind) if is_whole else every() - len(known),
+        len(behind) if is_whole else every() - len(ids),
         [drawn["dense"][node_id] for node_id in behind],
         [drawn["sparse"].get(node_id, 0.0) for node_id in behind],
     )
     return Scores(
-        None if query.mode == "sparse" else found["dense"],
-        None if query.mode == "dense" else found["sparse"],
+        None if query.mode == "sparse" else scores["dense"],
+        None if query.mode == "dense" else scores["sparse"],
         others if behind else None,
     )

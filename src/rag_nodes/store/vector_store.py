@@ -157,8 +157,8 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         """Delete nodes by id, those that pass a filter, or of the given ids those that pass."""
         if node_ids is None and filters is None:
             raise ConfigurationError("name nodes to delete, or a filter; clear() deletes all")
-        if found := self._points(node_ids, filters, keys=()):
-            self._store.delete(self.collection, [point.node_id for point in found])
+        if points := self._points(node_ids, filters, keys=()):
+            self._store.delete(self.collection, [point.node_id for point in points])
 
     def get_nodes(
         self,
@@ -264,14 +264,14 @@ class RagNodesVectorStore(BasePydanticVectorStore):
     def _diverse(self, query: VectorStoreQuery, hits: Sequence[Hit]) -> list[Hit]:
         """Those that LlamaIndex chooses by maximal marginal relevance."""
         vectors = self._store.vectors(self.collection, [hit.node.node_id for hit in hits])
-        known = [hit for hit in hits if hit.node.node_id in vectors]
+        candidates = [hit for hit in hits if hit.node.node_id in vectors]
         _, best = get_top_k_mmr_embeddings(
             np.asarray(query.query_embedding),  # type: ignore[arg-type] # it computes with arrays
-            [np.asarray(vectors[hit.node.node_id][1]) for hit in known],  # type: ignore[misc]
+            [np.asarray(vectors[hit.node.node_id][1]) for hit in candidates],  # type: ignore[misc]
             similarity_top_k=query.similarity_top_k,
             mmr_threshold=query.mmr_threshold,
         )
-        return [known[place] for place in best]
+        return [candidates[place] for place in best]
 
 
 def _asked(query: VectorStoreQuery) -> Query:
@@ -282,9 +282,9 @@ def _asked(query: VectorStoreQuery) -> Query:
     """
     mode = _MODES.get(query.mode)
     if mode is None:
-        known = ", ".join(sorted(str(mode.value) for mode in map(VectorStoreQueryMode, _MODES)))
+        modes = ", ".join(sorted(str(mode.value) for mode in map(VectorStoreQueryMode, _MODES)))
         raise ConfigurationError(
-            f"this store has no query mode '{query.mode!s}'; choose one of {known}"
+            f"this store has no query mode '{query.mode!s}'; choose one of {modes}"
         )
     limit, alpha = query.similarity_top_k, None
     if query.mode == VectorStoreQueryMode.MMR:

@@ -101,12 +101,12 @@ class Collection(EngineCollection):
             DimensionError: an embedding has another length.
             StoreFullError: the disk has too little space; what was written before stays.
         """
-        made = [self._made(point) for point in points]
+        engine_points = [self._made(point) for point in points]
         coming = BATCH * (self.layout.size * 4 + _PAYLOAD) * _GROWTH
-        for first in range(0, len(made), BATCH):
+        for first in range(0, len(engine_points), BATCH):
             shards.check_space(self._disk, coming, temporary=self._tenant is not None)
-            some = made[first : first + BATCH]
-            self.shard.update(edge.UpdateOperation.upsert_points(some))
+            batch = engine_points[first : first + BATCH]
+            self.shard.update(edge.UpdateOperation.upsert_points(batch))
         self._wrote(len(points))
         self.find_by(USUAL)
 
@@ -127,11 +127,11 @@ class Collection(EngineCollection):
         return self._count(self._scope(self._terms.having(self.layout.dense)))
 
     def read(self, node_ids: Sequence[str], *, vectors: bool = False) -> list[Point]:
-        found: list[Point] = []
+        points: list[Point] = []
         for first in range(0, len(node_ids), _PAGE):
             page = list(map(self._id, node_ids[first : first + _PAGE]))
-            found += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
-        return found
+            points += map(self._point, self.shard.retrieve(page, True, vectors))  # noqa: FBT003 -- by place only
+        return points
 
     def select(
         self, where: Where | None, keys: Sequence[str] | None, *, vectors: bool = False
@@ -164,14 +164,14 @@ class Collection(EngineCollection):
         answers = {(kind, kind): self._asked(ranking, depth) for kind, ranking in rankings.items()}
         if depth < every:
             candidates: dict[str, Collection_[Any]] = {
-                kind: found.keys() for (kind, _), found in answers.items()
+                kind: answer.keys() for (kind, _), answer in answers.items()
             }
             # What ranks nothing comes by ids, which are hashes.
             drawn = edge.ScrollRequest(limit=SAMPLE, filter=present, with_payload=False)
             candidates[DRAWN] = [point.id for point in self.shard.scroll(drawn)[0]]
-            for kind, (of, ids) in product(rankings, candidates.items()):
-                if of != kind:
-                    answers[kind, of] = self._asked(rankings[kind], len(ids), ids)
+            for kind, (source, ids) in product(rankings, candidates.items()):
+                if source != kind:
+                    answers[kind, source] = self._asked(rankings[kind], len(ids), ids)
         dense, sparse, rest = scores_in(query, answers, lambda: every)
         return Scores(self._named(dense), self._named(sparse), rest)
 
@@ -180,8 +180,8 @@ class Collection(EngineCollection):
     ) -> dict[Any, float]:
         """Scores by the engine's ids, best first; of all points that pass, or of some."""
         if ids is not None:
-            some = self._terms.filter(edge.HasIdCondition(set(ids)), ranking["filter"])
-            ranking = {**ranking, "filter": some}
+            scope = self._terms.filter(edge.HasIdCondition(set(ids)), ranking["filter"])
+            ranking = {**ranking, "filter": scope}
         if not limit:
             return {}
         request = edge.QueryRequest(limit=limit, **ranking)

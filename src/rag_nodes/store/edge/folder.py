@@ -65,7 +65,7 @@ class Contents(NamedTuple):
     while they came or went.
     """
 
-    known: dict[str, tuple[Path, Layout]]
+    collections: dict[str, tuple[Path, Layout]]
     unread: dict[Path, StoreError]
     unfinished: list[Path]
 
@@ -77,17 +77,17 @@ def contents_of(path: Path) -> Contents:
         StoreForeignError: no store of ours made it.
     """
     check_ours(path)
-    found, within = Contents({}, {}, []), path / COLLECTIONS
+    contents, within = Contents({}, {}, []), path / COLLECTIONS
     for folder in sorted(within.iterdir()) if within.is_dir() else ():
         if folder.suffix in UNFINISHED:
-            found.unfinished.append(folder)
+            contents.unfinished.append(folder)
         elif _is_collection(folder):
             try:
                 name, layout = _read_about(folder)
-                found.known[name] = folder, layout
+                contents.collections[name] = folder, layout
             except (OSError, ValueError, KeyError, TypeError) as error:
-                found.unread[folder] = unreadable(folder, error)
-    return found
+                contents.unread[folder] = unreadable(folder, error)
+    return contents
 
 
 def check_ours(path: Path) -> None:
@@ -113,11 +113,11 @@ def check_ours(path: Path) -> None:
     within = path / COLLECTIONS
     if within.is_dir() and any(map(_is_collection, within.iterdir())):
         return  # ours, of which only the marker was lost
-    if found := sorted(entry.name for entry in path.iterdir() if entry.name not in _NOBODYS):
-        more = f" and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    if names := sorted(entry.name for entry in path.iterdir() if entry.name not in _NOBODYS):
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
         raise StoreForeignError(
             f"{path}: this folder is not a store of rag_nodes and holds "
-            f"{', '.join(found[:_NAMED])}{more}; choose a new or an empty folder for the store"
+            f"{', '.join(names[:_NAMED])}{more}; choose a new or an empty folder for the store"
         )
 
 
@@ -129,8 +129,8 @@ def _is_local_mode(path: Path) -> bool:
 
 def unreadable(place: Path, error: Exception) -> StoreError:
     """The error for what cannot be read: damage, unless the system says something else."""
-    said = _OF_SYSTEM.search(str(error))
-    number = error.errno if isinstance(error, OSError) else int(said[1]) if said else None
+    match = _OF_SYSTEM.search(str(error))
+    number = error.errno if isinstance(error, OSError) else int(match[1]) if match else None
     why = f"{type(error).__name__}: {error}"
     if number in _NO_DAMAGE:
         return StoreError(
@@ -161,8 +161,8 @@ def replace_json(file: Path, data: Any) -> None:
 def _read(file: Path) -> dict[str, Any]:
     """Return what `replace_json` wrote; nothing if it cannot be read."""
     with suppress(OSError, ValueError):
-        found = json.loads(file.read_bytes())
-        return found if isinstance(found, dict) else {}
+        content = json.loads(file.read_bytes())
+        return content if isinstance(content, dict) else {}
     return {}
 
 
@@ -189,8 +189,8 @@ def marks_in(folder: Path) -> dict[str, str]:
 
 def add_marks(folder: Path, marks: Mapping[str, str | None]) -> None:
     """Add marks to those of a collection; None removes one."""
-    known = {**marks_in(folder), **marks}
-    kept = {writer: epoch for writer, epoch in known.items() if epoch is not None}
+    all_marks = {**marks_in(folder), **marks}
+    kept = {writer: epoch for writer, epoch in all_marks.items() if epoch is not None}
     replace_json(folder / _MARKS, kept)
 
 
@@ -217,12 +217,12 @@ def check_manifest(shard: Path) -> None:
         ValueError: they differ; it names one of them.
     """
     if listed := _read(shard.parent / _MANIFEST):
-        there = dict(_files(shard))
-        for name in sorted(listed.keys() | set(filter(_PART.match, there))):
-            known, found = listed.get(name), there.get(name)
-            if found is None:
+        files = dict(_files(shard))
+        for name in sorted(listed.keys() | set(filter(_PART.match, files))):
+            expected, actual = listed.get(name), files.get(name)
+            if actual is None:
                 raise ValueError(f"{name} is lost")
-            if found != known:
+            if actual != expected:
                 raise ValueError(f"{name} is not as it was when the collection was closed")
 
 

@@ -87,8 +87,8 @@ class SharedCollection(Collection):
         return dict(self._marks)
 
     def mark(self, marks: Mapping[str, str | None]) -> None:
-        known = {**self._marks, **marks}
-        self._marks = {writer: epoch for writer, epoch in known.items() if epoch is not None}
+        all_marks = {**self._marks, **marks}
+        self._marks = {writer: epoch for writer, epoch in all_marks.items() if epoch is not None}
 
     def disk_size(self) -> None:
         """Unknown: memory is shared with other collections."""
@@ -97,9 +97,9 @@ class SharedCollection(Collection):
         return super()._made(point._replace(payload={**point.payload, **self._own}))
 
     def _point(self, record: Any) -> Point:
-        found = super()._point(record)
-        own = {key: value for key, value in found.payload.items() if key != _KEY}
-        return found._replace(payload=own)
+        point = super()._point(record)
+        own = {key: value for key, value in point.payload.items() if key != _KEY}
+        return point._replace(payload=own)
 
 
 def _mask(text: str) -> int:

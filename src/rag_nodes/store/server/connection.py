@@ -197,21 +197,21 @@ def _answered(error: Exception, status: int, where: str) -> StoreError:
         return StoreError(
             f"{where}: the Qdrant server refused the key (HTTP {status}); set the right one"
         )
-    said = _said(error)
-    if isinstance(error, RpcError) and "failed to connect" in said.lower():
+    reason = _said(error)
+    if isinstance(error, RpcError) and "failed to connect" in reason.lower():
         return StoreUnreachableError(
-            f"{where}: the Qdrant server does not answer by gRPC ({said}); check that it is "
+            f"{where}: the Qdrant server does not answer by gRPC ({reason}); check that it is "
             "running and the store option grpc_port, or do without the option grpc"
         )
     if status == _LATE:
-        return _late(where, said)
+        return _late(where, reason)
     if status in {_FULL, *_FAULTS}:
         return StoreUnreachableError(
             f"{where}: the Qdrant server could not do it, also when asked again (HTTP {status}: "
-            f"{said}); see its log, and try again: what was stored stays"
+            f"{reason}); see its log, and try again: what was stored stays"
         )
-    remedy = _INDEX_REMEDY if "index required" in said.lower() else ""
-    return StoreError(f"{where}: the Qdrant server refused the request: {said}{remedy}")
+    remedy = _INDEX_REMEDY if "index required" in reason.lower() else ""
+    return StoreError(f"{where}: the Qdrant server refused the request: {reason}{remedy}")
 
 
 def _no_answer(error: Exception, where: str) -> StoreError:
@@ -229,9 +229,9 @@ def _no_answer(error: Exception, where: str) -> StoreError:
     )
 
 
-def _late(where: str, said: str) -> StoreError:
+def _late(where: str, reason: str) -> StoreError:
     return StoreUnreachableError(
-        f"{where}: the Qdrant server did not answer in time ({said}); check the address and the "
+        f"{where}: the Qdrant server did not answer in time ({reason}); check the address and the "
         "server's load, or raise the store option timeout"
     )
 

@@ -65,7 +65,7 @@ class Served(Engine):
             yield
 
     def names(self) -> list[str]:
-        return [found.name for found in self._asked.get_collections().collections]
+        return [collection.name for collection in self._asked.get_collections().collections]
 
     def collection(self, name: str, *, remembered: bool = False) -> ServedCollection | None:
         """A collection by its name or an alias; it takes a request where it is not remembered."""
@@ -79,9 +79,9 @@ class Served(Engine):
             self._known.pop(name, None)
             return None
         where = f"{self.location}: collection '{name}'"
-        found = ServedCollection(self._asked, name, where, info)
-        self._known[name] = found
-        return found
+        collection = ServedCollection(self._asked, name, where, info)
+        self._known[name] = collection
+        return collection
 
     def create(self, name: str, layout: Layout) -> None:
         try:
@@ -115,10 +115,10 @@ class ServedCollection(EngineCollection):
 
     def marks(self) -> dict[str, str]:
         """The marks of its metadata; none where the server is too old for any."""
-        known = self._client.get_collection(self._name).config.metadata or {}
+        metadata = self._client.get_collection(self._name).config.metadata or {}
         return {
             key.removeprefix(_MARK): str(epoch)
-            for key, epoch in known.items()
+            for key, epoch in metadata.items()
             if key.startswith(_MARK) and epoch is not None
         }
 
@@ -206,11 +206,11 @@ class ServedCollection(EngineCollection):
         asked = searches(self.layout, query, chosen, depth)
         requests = list(asked.values())
         answers = self._client.query_batch_points(self._name, requests=requests) if asked else []
-        found = {
+        scores = {
             key: {str(point.id): float(point.score) for point in answer.points}
             for key, answer in zip(asked, answers, strict=True)
         }
-        return scores_in(query, found, lambda: self._every(chosen))
+        return scores_in(query, scores, lambda: self._every(chosen))
 
     def _every(self, chosen: Any) -> int:
         """Return about how many chunks meet a condition.

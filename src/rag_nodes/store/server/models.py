@@ -71,11 +71,11 @@ def searches(
         present = TERMS.filter(TERMS.having(layout.dense), chosen)
         candidates[DRAWN] = rest.Prefetch(limit=SAMPLE, filter=present)
     return {
-        (kind, of): rest.QueryRequest(limit=depth, **ranking)
-        if of == kind
-        else rest.QueryRequest(prefetch=found, limit=(found.limit or 0) * _PARTS, **ranking)
+        (kind, source): rest.QueryRequest(limit=depth, **ranking)
+        if source == kind
+        else rest.QueryRequest(prefetch=prefetch, limit=(prefetch.limit or 0) * _PARTS, **ranking)
         for kind, ranking in rankings.items()
-        for of, found in candidates.items()
+        for source, prefetch in candidates.items()
     }
 
 
@@ -86,15 +86,15 @@ def layout_of(params: Any, where: str) -> Layout:
         ConfigurationError: it has no one vector per chunk that is compared by cosine.
     """
     vectors = params.vectors if isinstance(params.vectors, dict) else {UNNAMED: params.vectors}
-    known = [vector for vector in (DENSE, UNNAMED, *vectors) if vectors.get(vector) is not None]
-    if not known or (len(vectors) > 1 and known[0] not in (DENSE, UNNAMED)):
+    names = [name for name in (DENSE, UNNAMED, *vectors) if vectors.get(name) is not None]
+    if not names or (len(vectors) > 1 and names[0] not in (DENSE, UNNAMED)):
         raise ConfigurationError(
             f"{where} has {len(vectors)} kinds of vectors ({', '.join(vectors) or 'none'}), none "
             f"of them '{DENSE}'; ingest the documents into a collection of ours"
         )
-    found = vectors[known[0]]
-    if not _is_cosine(found):
-        kind = "several per chunk" if found.multivector_config else f"by {found.distance.value}"
+    vector = vectors[names[0]]
+    if not _is_cosine(vector):
+        kind = "several per chunk" if vector.multivector_config else f"by {vector.distance.value}"
         raise ConfigurationError(
             f"{where} compares vectors {kind}, and rankings here go by cosine, one per chunk; "
             "ingest the documents into a collection of ours"
@@ -102,8 +102,8 @@ def layout_of(params: Any, where: str) -> Layout:
     # One that Qdrant does not weigh by document frequency is no BM25 of ours.
     words = (params.sparse_vectors or {}).get(SPARSE)
     sparse = SPARSE if words is not None and words.modifier == "idf" else None
-    ignored = tuple(name for name in vectors if name != known[0])
-    return Layout(int(found.size), known[0], sparse, ignored)
+    ignored = tuple(name for name in vectors if name != names[0])
+    return Layout(int(vector.size), names[0], sparse, ignored)
 
 
 def _is_cosine(vector: Any) -> bool:
