@@ -111,12 +111,12 @@ def _collections(request: AppRequest, run: Run) -> dict[str, object]:
 
     must_exist(run.settings.store)
     store = run.stored.store
-    known = [row.name for row in store.collections()] + list(store.foreign())
+    names = [row.name for row in store.collections()] + list(store.foreign())
     for name in request.collection:
-        if name not in known:
-            there = f"there are: {first_of(known)}" if known else "nothing is stored"
+        if name not in names:
+            hint = f"there are: {first_of(names)}" if names else "nothing is stored"
             raise CollectionMissingError(
-                f"{store.location}: there is no collection '{name}'; {there}"
+                f"{store.location}: there is no collection '{name}'; {hint}"
             )
     return {name: StoredCollection(store, name) for name in request.collection}
 

@@ -155,11 +155,11 @@ def _imported(name: str) -> Any:
         return typer.main.get_command(program)
     from rag_nodes.cli.derive import command_of
 
-    found = COMMANDS[name]
-    examples = [f"{PROGRAM} {example}" for example in found.examples]
+    operation = COMMANDS[name]
+    examples = [f"{PROGRAM} {example}" for example in operation.examples]
     name = name.rpartition(" ")[2]
-    command = type("Command", (Command,), {"surplus": found.surplus})
-    program.command(name, cls=command, epilog=_epilog(examples))(command_of(found))
+    command = type("Command", (Command,), {"surplus": operation.surplus})
+    program.command(name, cls=command, epilog=_epilog(examples))(command_of(operation))
     return typer.main.get_command(program)
 
 

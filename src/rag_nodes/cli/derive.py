@@ -82,7 +82,7 @@ def unwrapped(text: str) -> str:
 
 def described(error: ValidationError, request: type[BaseModel]) -> str:
     """Return the faults of a request in words, each with the option that it was typed as."""
-    said = []
+    faults = []
     for problem in error.errors(include_input=False, include_url=False):
         words = misfit(problem)
         name, *inside = map(str, problem["loc"] or [""])
@@ -90,8 +90,8 @@ def described(error: ValidationError, request: type[BaseModel]) -> str:
             parts = (part for part in inside if not part.isdecimal())
             where = " ".join([_typed_name(name, flag_of(field)), *parts])
             words = words if words.startswith(where) else f"{where}: {words}"
-        said.append(words)
-    return "; ".join(dict.fromkeys(said))
+        faults.append(words)
+    return "; ".join(dict.fromkeys(faults))
 
 
 def _taken(cli: Invocation, request: type[Request], typed: dict[str, Any]) -> Request:
@@ -161,7 +161,7 @@ def _options(operation: Operation) -> list[inspect.Parameter]:
     Without an option for a setting the settings hold.
     """
     request = operation.request
-    made = {
+    parameters = {
         name: _parameter(name, field, flag_of(field), panel_of(request, name), operation)
         for name, field in request.model_fields.items()
         if has(field, "cli")
@@ -171,8 +171,8 @@ def _options(operation: Operation) -> list[inspect.Parameter]:
         flag = Flag(metavar=_TYPED_SETTINGS.get(name, ""))
         if name in OPTION_TABLES:
             flag = Flag(_table_flag(name), metavar=ASSIGNMENT, many=True)
-        made[name] = _parameter(name, field, flag, panel, operation, is_setting=True)
-    return [made[name] for name in dict.fromkeys([*operation.main, *made])]
+        parameters[name] = _parameter(name, field, flag, panel, operation, is_setting=True)
+    return [parameters[name] for name in dict.fromkeys([*operation.main, *parameters])]
 
 
 def _parameter(
@@ -191,21 +191,21 @@ def _parameter(
         words += rf" [dim]\[default: {escape(default)}][/dim]"
     if many and not flag.argument and "epeatable" not in words:
         words += r" [dim]\[repeatable][/dim]"
-    said: dict[str, Any] = {
+    attributes: dict[str, Any] = {
         "help": words,
         "metavar": flag.metavar or (name.upper() if flag.argument else _TYPED_AS.get(kind)),
         "show_default": False,
         **_range(field, kind),
     }
     if flag.argument:
-        option = typer.Argument(**said)
+        option = typer.Argument(**attributes)
     else:
         usual = name in operation.main or required
         group = None if usual else panel or MORE
         long = _typed_name(name, flag)
         off = f"/--no-{long[2:]}" if kind is bool and field.default is True else ""
         names = [f"{long}{off}", *([flag.short] if flag.short else [])]
-        option = typer.Option(*names, rich_help_panel=group, **said)
+        option = typer.Option(*names, rich_help_panel=group, **attributes)
     annotation: Any = list[kind] if many else kind  # type: ignore[valid-type]
     initial: Any = inspect.Parameter.empty
     if not required:
@@ -271,8 +271,8 @@ def _range(field: FieldInfo, kind: Any) -> dict[str, Any]:
 
 
 def _output_options() -> Iterator[inspect.Parameter]:
-    for name, (flags, said) in OUTPUT.items():
-        option = typer.Option(*flags, help=said, rich_help_panel="Output")
+    for name, (flags, text) in OUTPUT.items():
+        option = typer.Option(*flags, help=text, rich_help_panel="Output")
         yield inspect.Parameter(
             name,
             inspect.Parameter.KEYWORD_ONLY,

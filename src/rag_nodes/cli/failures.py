@@ -49,8 +49,8 @@ def report_failure(error: Exception, cli: Invocation) -> ExitCode:
     """Say on stderr what went wrong, with where it was raised only under `--verbose`."""
     if cli.verbose:
         cli.errors.print(Text(clean(f"Traceback\n{trace_of(error)}"), style="dim"), soft_wrap=True)
-    said = clean(cli.with_store(_message(error)))
-    cli.errors.print(Text.assemble(("Error: ", "bold red"), said), soft_wrap=True)
+    message = clean(cli.with_store(_message(error)))
+    cli.errors.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
     return exit_code_of(error)
 
 

@@ -168,7 +168,7 @@ class Invocation:
             for name, value in typed.items()
             if value is not None
         )
-        return _COMMAND.sub(lambda found: found[0] + options, message)
+        return _COMMAND.sub(lambda match: match[0] + options, message)
 
     def emit(self, data: dict[str, Any]) -> None:
         """Data for programs: one versioned JSON object on stdout."""

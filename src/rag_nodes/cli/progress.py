@@ -129,9 +129,9 @@ class Watch:
             case _ if hasattr(event, "stage") and not self._cli.quiet:
                 self._step(event)
 
-    def _say(self, said: Said) -> None:
-        words = one_line(said.words)
-        if said.level == "warning":
+    def _say(self, message: Said) -> None:
+        words = one_line(message.words)
+        if message.level == "warning":
             self._cli.complain(words)
         else:
             self._cli.note(words)

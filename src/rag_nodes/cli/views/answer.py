@@ -101,33 +101,33 @@ def _question_facts(question: str, searched: str) -> list[tuple[str, str]]:
 
 
 def compared_view(
-    found: Compared, request: CompareRequest, cli: Invocation
+    outcome: Compared, request: CompareRequest, cli: Invocation
 ) -> Iterator[RenderableType]:
     """All parsers: side by side where there is room, one after another elsewhere."""
-    report = found.report
+    report = outcome.report
     if report is None:
-        yield from files_view(tuple(found.files))
+        yield from files_view(tuple(outcome.files))
         return
-    limits = {"token": found.options.budget, "chunk": found.options.top_k}
+    limits = {"token": outcome.options.budget, "chunk": outcome.options.top_k}
     context = " and ".join(counted(number, thing) for thing, number in limits.items() if number)
-    said = dict(_question_facts(request.question, report.question)) | {"Models": report.models}
-    yield facts((said | {"Context": f"{context or 'no limit'} per parser"}).items())
+    details = dict(_question_facts(request.question, report.question)) | {"Models": report.models}
+    yield facts((details | {"Context": f"{context or 'no limit'} per parser"}).items())
     if report.files:
         yield from files_view(report.files)
     styled = list(zip(report.columns, cycle(COLOURS)))
     width, across = cli.output.width, _columns_across(len(styled), cli.output)
     for first in range(0, len(styled), across):
-        some = styled[first : first + across]
+        row = styled[first : first + across]
         if across > 1:
-            yield _side_by_side(some, width // across - _FRAME, request.chunks)
+            yield _side_by_side(row, width // across - _FRAME, request.chunks)
         else:
-            yield from _section(*some[0], width, request.chunks)
+            yield from _section(*row[0], width, request.chunks)
     yield _statistics(styled)
-    if found.loaded:
-        took = [seconds(result.seconds) for result in (found.loaded, report)]
+    if outcome.loaded:
+        took = [seconds(result.seconds) for result in (outcome.loaded, report)]
         words = "parsers answer at the same time, so their times overlap"
         yield plain(f"Split and embedded in {took[0]}, answered in {took[1]}; {words}.", "dim")
-        if spent := embedding_spent(found.loaded):
+        if spent := embedding_spent(outcome.loaded):
             yield plain(spent, "dim")
 
 
@@ -144,19 +144,19 @@ def _columns_across(count: int, console: Console) -> int:
 
 def _side_by_side(styled: Sequence[tuple[Column, str]], width: int, shown: int) -> Table:
     """Parsers as columns, whose answers, sources and chunks start on the same line."""
-    made = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
+    grid = Table(box=box.ROUNDED, border_style="dim", expand=True, show_header=False)
     for _ in styled:
-        made.add_column(ratio=1, overflow="fold")
+        grid.add_column(ratio=1, overflow="fold")
     titles = (
         Text(one_line(column.title), f"bold {colour}").append(
             f"\n{configuration(column.parser)}", "not bold dim"
         )
         for column, colour in styled
     )
-    made.add_row(*titles, end_section=True)
+    grid.add_row(*titles, end_section=True)
     for part in zip(*(_parts(column, width, shown) for column, _ in styled), strict=True):
-        made.add_row(*(Group(*lines) for lines in part), end_section=True)
-    return made
+        grid.add_row(*(Group(*lines) for lines in part), end_section=True)
+    return grid
 
 
 def _section(column: Column, colour: str, width: int, shown: int) -> Iterator[RenderableType]:
@@ -172,22 +172,22 @@ def _section(column: Column, colour: str, width: int, shown: int) -> Iterator[Re
 def _parts(column: Column, width: int, shown: int) -> tuple[list[RenderableType], ...]:
     """Answer, sources and chunks, or why there are none."""
     statistics, answer = column.statistics, column.answer
-    said: list[RenderableType] = [
+    blocks: list[RenderableType] = [
         Text.assemble(("Failed: ", "bold red"), plain(error))
         for error in dict.fromkeys((column.error, statistics.error))
         if error
     ]
     lost = recovery_in_words(statistics.not_located, statistics.chunks)
     if lost:
-        said.append(plain(one_line(lost), "yellow"))
+        blocks.append(plain(one_line(lost), "yellow"))
     if answer is None:
         if column.partial:
-            said += [label("Answer", "broke off"), plain(column.partial)]
-        return said, [], []
-    said.append(label("Answer", _kind(answer)))
+            blocks += [label("Answer", "broke off"), plain(column.partial)]
+        return blocks, [], []
+    blocks.append(label("Answer", _kind(answer)))
     if answer.kind != "retrieval":
-        said.append(answer_text(answer))
-    return [*said, *_remarks(answer)], sources_of(answer), _chunks(answer, shown, width)
+        blocks.append(answer_text(answer))
+    return [*blocks, *_remarks(answer)], sources_of(answer), _chunks(answer, shown, width)
 
 
 def _statistics(styled: Sequence[tuple[Column, str]]) -> Table:
@@ -231,22 +231,22 @@ def _kind(answer: Answer) -> str:
 
 def _remarks(answer: Answer) -> Iterator[RenderableType]:
     """Yield remarks: more was searched, something did not fit, the cost."""
-    said = [answer.widening]
+    remarks = [answer.widening]
     if answer.truncated:
-        said.append("the answer is incomplete: the LLM reached --max-output-tokens")
+        remarks.append("the answer is incomplete: the LLM reached --max-output-tokens")
     if answer.left_out:
         tokens = counted(answer.left_out_tokens, "token")
-        said.append(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit")
+        remarks.append(f"{counted(answer.left_out, 'chunk')} ({tokens}) did not fit")
     if answer.context_truncated:
-        said.append("the last chunk was truncated to fit the token budget")
+        remarks.append("the last chunk was truncated to fit the token budget")
     if answer.tokens_in:
         about = "about " if answer.tokens_estimated else ""
         tokens = f"{about}{counted(answer.tokens_in, 'token')} read, {answer.tokens_out:,} written"
-        said.append(f"{tokens} · {dollars(answer.cost)}")
+        remarks.append(f"{tokens} · {dollars(answer.cost)}")
     if answer.embedding_tokens:
         tokens = counted(answer.embedding_tokens, "token")
-        said.append(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}")
-    yield from (plain(words, "dim") for words in said if words)
+        remarks.append(f"question embedded: {tokens} · {dollars(answer.embedding_cost)}")
+    yield from (plain(words, "dim") for words in remarks if words)
     if answer.unsearched:
         chunks = counted(answer.unsearched, "chunk")
         yield plain(
@@ -307,11 +307,11 @@ def _read(answer: Answer, hit: Hit) -> str:
 def _facts_of(hit: Hit, use: str) -> Text:
     metadata = hit.found.metadata
     if hit.similarity is None:
-        said = Text(f"score {hit.score:.2f}", style="bold")
+        line = Text(f"score {hit.score:.2f}", style="bold")
     else:
         similarity = round(hit.similarity, 2)
-        said = Text(f"{similarity:.2f}", style="bold")
-        said.append(f" ({1 - similarity:.2f})", style="not bold")
+        line = Text(f"{similarity:.2f}", style="bold")
+        line.append(f" ({1 - similarity:.2f})", style="not bold")
     tokens = metadata.get(TOKEN_COUNT)
     for fact in (
         shortened(display_name(metadata), _NAME),
@@ -320,5 +320,5 @@ def _facts_of(hit: Hit, use: str) -> Text:
         use,
     ):
         if fact:
-            said.append(f" · {fact}", style="not bold")
-    return said
+            line.append(f" · {fact}", style="not bold")
+    return line

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 _UNIT = "points from the upper left corner"
 
 
-def located_view(found: Located, _: LocateRequest, __: Invocation) -> Iterator[RenderableType]:
+def located_view(result: Located, _: LocateRequest, __: Invocation) -> Iterator[RenderableType]:
     """A row for each box of a text; nothing if the page does not show it, which is said."""
-    for number, page in groupby(found.boxes, lambda box: box.page):
+    for number, page in groupby(result.boxes, lambda box: box.page):
         boxes = list(page)
         size = f"{boxes[0].page_width:g} by {boxes[0].page_height:g}"
-        yield plain(f"{one_line(found.file)}, p. {number}, {size} points, {_UNIT}")
+        yield plain(f"{one_line(result.file)}, p. {number}, {size} points, {_UNIT}")
         sides = ("left", "top", "right", "bottom")
         yield table(
             boxes,

@@ -58,10 +58,10 @@ def _place(place: Citation | OtherPlace) -> str:
 
 def lines(citation: Citation) -> str:
     """Return `line 3`, or `lines 3-4`; nothing if the format has no lines."""
-    found = citation.lines()
-    if found is None:
+    bounds = citation.lines()
+    if bounds is None:
         return ""
-    first, last = found
+    first, last = bounds
     return f"line {first}" if first == last else f"lines {first}-{last}"
 
 

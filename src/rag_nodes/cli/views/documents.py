@@ -67,9 +67,9 @@ _NUMBERS_WIDTH = 37
 # --- read ---------------------------------------------------------------------------------------
 
 
-def readings_view(found: Readings, _: ReadRequest, cli: Invocation) -> Iterator[RenderableType]:
+def readings_view(result: Readings, _: ReadRequest, cli: Invocation) -> Iterator[RenderableType]:
     """A block for each document, or its text alone; why others could not be read is said."""
-    for document in found.documents:
+    for document in result.documents:
         if document.text is not None:
             # Not by rich, which would break the lines of the text.
             text = clean(document.text) if cli.output.is_terminal else document.text
@@ -97,9 +97,9 @@ def _outline(document: Understood) -> Iterator[RenderableType]:
         ]
     )
     yield from (plain(f"warning: {one_line(warning)}", "yellow") for warning in document.warnings)
-    for found in document.headings[:_MOST_HEADINGS]:
-        page = f"  p. {found.page}" if found.page else ""
-        yield plain("  " * found.level + one_line(found.text) + page)
+    for entry in document.headings[:_MOST_HEADINGS]:
+        page = f"  p. {entry.page}" if entry.page else ""
+        yield plain("  " * entry.level + one_line(entry.text) + page)
     if len(document.headings) > _MOST_HEADINGS:
         yield plain(f"{len(document.headings) - _MOST_HEADINGS:,} more headings with --json", "dim")
     yield plain("")
@@ -108,24 +108,24 @@ def _outline(document: Understood) -> Iterator[RenderableType]:
 # --- chunk and parsers --------------------------------------------------------------------------
 
 
-def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterator[RenderableType]:
+def chunks_view(result: Chunks, request: ChunkRequest, cli: Invocation) -> Iterator[RenderableType]:
     """A document, the parser and its chunks: a row each, or their whole texts."""
-    edges = _edges(found)
-    yield facts(_summary(found, edges))
+    edges = _edges(result)
+    yield facts(_summary(result, edges))
     if request.full:
-        yield from _texts(found, edges)
+        yield from _texts(result, edges)
         return
-    ranges = [len(_offsets(node)) for node in found.nodes]
+    ranges = [len(_offsets(node)) for node in result.nodes]
     room = max(45, cli.output.width - _NUMBERS_WIDTH - max([*ranges, len("Characters")]))
-    headings = room // 3 if any(node.metadata.get(HEADING_PATH) for node in found.nodes) else 0
+    headings = room // 3 if any(node.metadata.get(HEADING_PATH) for node in result.nodes) else 0
 
     def begun(index: int) -> Text:
-        text = found.nodes[index].text
+        text = result.nodes[index].text
         text = f"…{text.lstrip()}" if edges[index].start else text
         return plain(shortened(text, room - headings), "dim")
 
     yield table(
-        enumerate(found.nodes),
+        enumerate(result.nodes),
         {
             "#": lambda chunk: chunk[0],
             "Characters": lambda chunk: _offsets(chunk[1]),
@@ -138,30 +138,30 @@ def chunks_view(found: Chunks, request: ChunkRequest, cli: Invocation) -> Iterat
     )
 
 
-def _edges(found: Chunks) -> list[Edges]:
+def _edges(result: Chunks) -> list[Edges]:
     """Inside of what each chunk begins or ends; of nothing where it has no place."""
     # Here, because it loads numpy, which no help text should wait for.
     from rag_nodes.text.edges import EdgeFinder, Edges
     from rag_nodes.text.formats import format_in
     from rag_nodes.text.spans import Span
 
-    text = found.document.text
-    finder = EdgeFinder(text, format_in(found.document.metadata, text))
-    places = ((node.start_char_idx, node.end_char_idx) for node in found.nodes)
+    text = result.document.text
+    finder = EdgeFinder(text, format_in(result.document.metadata, text))
+    places = ((node.start_char_idx, node.end_char_idx) for node in result.nodes)
     return [
         Edges() if start is None or end is None else finder.of(Span(start, end))
         for start, end in places
     ]
 
 
-def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]:
+def _summary(result: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]:
     """The document, the parser and what became of it."""
-    document, nodes, metadata = found.document, found.nodes, found.document.metadata
+    document, nodes, metadata = result.document, result.nodes, result.document.metadata
     size = counted(len(document.text), "character")
     if metadata.get(TOTAL_PAGES) is not None:
         size = f"{counted(metadata[TOTAL_PAGES], 'page')} · {size}"
     yield "Document", f"{one_line(display_name(metadata))} · {size}"
-    yield "Parser", f"{found.label} · {configuration(plain_options(found.parser))}"
+    yield "Parser", f"{result.label} · {configuration(plain_options(result.parser))}"
     tokens = [int(node.metadata.get(TOKEN_COUNT, 0)) for node in nodes]
     mean = f" · tokens {sum(tokens) / len(tokens):,.0f} mean, {max(tokens):,} max" if tokens else ""
     yield "Chunks", f"{len(nodes):,}{mean}"
@@ -174,12 +174,12 @@ def _summary(found: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]]
     yield from (("Warning", str(warning)) for warning in metadata.get(READ_WARNINGS) or ())
 
 
-def _texts(found: Chunks, edges: Sequence[Edges]) -> Iterator[RenderableType]:
+def _texts(result: Chunks, edges: Sequence[Edges]) -> Iterator[RenderableType]:
     """Every chunk in full, under a line that says what it is."""
-    for index, (node, inside) in enumerate(zip(found.nodes, edges, strict=True)):
+    for index, (node, inside) in enumerate(zip(result.nodes, edges, strict=True)):
         tokens = f"{node.metadata.get(TOKEN_COUNT, 0):,} tokens"
-        said = (f"{index}", _offsets(node), _pages(node), tokens, _heading(node))
-        title = " · ".join(filter(None, (*said, *inside.said)))
+        parts = (f"{index}", _offsets(node), _pages(node), tokens, _heading(node))
+        title = " · ".join(filter(None, (*parts, *inside.said)))
         yield Rule(Text(one_line(title), style="bold"), align="left", style="dim")
         yield plain(node.text)
         yield Text("")
@@ -199,9 +199,9 @@ def _heading(node: TextNode) -> str:
     return f"{path} ({node.metadata.get(PART)}/{parts})" if parts else path
 
 
-def parsers_view(found: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[RenderableType]:
+def parsers_view(result: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[RenderableType]:
     """Each parser with its options."""
-    for preset in found.parsers:
+    for preset in result.parsers:
         options = ", ".join(f"{name}={value}" for name, value in preset["options"].items())
         rows = [
             ("  Splits", preset["summary"]),
@@ -218,10 +218,10 @@ def parsers_view(found: Parsers, _: ParsersRequest, __: Invocation) -> Iterator[
 # --- docs ---------------------------------------------------------------------------------------
 
 
-def docs_view(found: Documented, _: DocsRequest, __: Invocation) -> Iterator[RenderableType]:
+def docs_view(result: Documented, _: DocsRequest, __: Invocation) -> Iterator[RenderableType]:
     """Figures of a whole crawl, its findings, and where the chunks are."""
-    report = found.report
-    parser = f"{found.label} · {configuration(plain_options(found.parser))}"
+    report = result.report
+    parser = f"{result.label} · {configuration(plain_options(result.parser))}"
     yield facts([("Parser", parser), *_statistics(report)])
     if report.findings:
         yield table(

@@ -33,17 +33,17 @@ _BEGINNING = 90
 """Characters of an answer that is shown to recognise it."""
 
 
-def measured_view(found: Evaluated, _: Request, cli: Invocation) -> Iterator[RenderableType]:
+def measured_view(result: Evaluated, _: Request, cli: Invocation) -> Iterator[RenderableType]:
     """The parts of the view, top to bottom."""
-    yield from evaluation_view(found.report, found.gates)
-    decision = found.report.decision
-    if decision.parser and not found.is_written:
+    yield from evaluation_view(result.report, result.gates)
+    decision = result.report.decision
+    if decision.parser and not result.is_written:
         ingest = f'rag-nodes ingest docs/ -p "{decision.preset}"; ' if decision.preset else ""
-        reading = found.report.reading
+        reading = result.report.reading
         asked = f"ask with --granularity {reading}; " if ingest and reading else ""
         cli.hints.append(f"To use it: {ingest}{asked}--export FILE.py writes a script.")
-        if found.report.use_in_llama_index:
-            cli.hints.append(f"In LlamaIndex: {found.report.use_in_llama_index}")
+        if result.report.use_in_llama_index:
+            cli.hints.append(f"In LlamaIndex: {result.report.use_in_llama_index}")
     if decision.grade == "likely":
         cli.hints.append(
             "To be surer, label twenty: a sheet of questions and quotes for --questions."
@@ -57,8 +57,8 @@ def evaluation_view(
     yield from (plain(one_line(sentence), "bold") for sentence in report.decision.said)
     yield _numbers(report)
     yield from filter(None, (_kinds(report), _reasons(report)))
-    said = [column.words for column in report.left_out] + [size.words for size in report.sizes]
-    yield from (plain(one_line(words)) for words in said)
+    notes = [column.words for column in report.left_out] + [size.words for size in report.sizes]
+    yield from (plain(one_line(words)) for words in notes)
     yield from (plain(one_line(sentence), "bold") for sentence in report.verdict)
     if report.judgement:
         yield from _judged(report.judgement)
@@ -87,8 +87,8 @@ def _numbers(report: EvaluationReport) -> Table:
         return lambda row: f"{100 * row.means[measure]:.1f}" if decides(row) else ""
 
     def interval(row: Row) -> str:
-        found = row.interval if decides(row) else None
-        return f"{100 * found.low:.0f}-{100 * found.high:.0f}" if found else ""
+        bounds = row.interval if decides(row) else None
+        return f"{100 * bounds.low:.0f}-{100 * bounds.high:.0f}" if bounds else ""
 
     def whole(row: Row) -> str:
         if row.error or row.mode == "own":
@@ -107,9 +107,9 @@ def _numbers(report: EvaluationReport) -> Table:
         columns[f"whole\nchunks\n@{chosen_at}"] = whole
     else:
         columns["MRR"] = lambda row: "" if row.error else f"{row.means['mrr']:.2f}"
-    made = table(report.rows, columns, right=[*columns][1:])
-    made.columns[0].min_width = len("  at equal size")
-    return made
+    grid = table(report.rows, columns, right=[*columns][1:])
+    grid.columns[0].min_width = len("  at equal size")
+    return grid
 
 
 def _name(row: Row) -> Text:
@@ -194,12 +194,12 @@ def _procedure(report: EvaluationReport) -> str:
 # --- questions ----------------------------------------------------------------------------------
 
 
-def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
+def check_view(result: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Yield the faults of questions."""
     from rag_nodes.evaluation.checks import LEAKED
     from rag_nodes.evaluation.dataset import called
 
-    check = found.check
+    check = result.check
     drafts = f", {check.drafts} of them drafts" if check.drafts else ""
     leakage = (
         f"{check.leakage:.0%} of their content words are in the answers, on average. Keyword "
@@ -215,7 +215,7 @@ def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderabl
     if not check.concerns:
         yield plain("Nothing to look at.", "green")
         return
-    asked: list[Any] = [*found.dataset.questions, *found.dataset.not_located]
+    asked: list[Any] = [*result.dataset.questions, *result.dataset.not_located]
     names = {question.id: called(question.id, question.text) for question in asked}
     columns: dict[str, Column] = {
         "Question": lambda concern: names[concern.question],
@@ -227,30 +227,30 @@ def check_view(found: Checked, _: Request, __: Invocation) -> Iterator[Renderabl
         yield plain(f"and {counted(more, 'more concern')}: see --json", "dim")
 
 
-def drafts_view(found: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
+def drafts_view(result: Checked, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Some of the drafts with the beginnings of their answers, and what is to be known of all."""
     from rag_nodes.core.metadata import display_name
     from rag_nodes.evaluation.checks import ACCEPT, DRAFTED
     from rag_nodes.text.spans import PageMap
 
     def answer(question: Any) -> str:
-        return textwrap.shorten(one_line(found.dataset.quote(question.gold[0][0])), _BEGINNING)
+        return textwrap.shorten(one_line(result.dataset.quote(question.gold[0][0])), _BEGINNING)
 
-    known = {document.id_: document.metadata for document in found.dataset.documents}
+    metadata = {document.id_: document.metadata for document in result.dataset.documents}
 
     def place(question: Any) -> str:
         document, span = question.gold[0][0]
-        name, on = display_name(known[document]) or document, PageMap.of(known[document])
+        name, on = display_name(metadata[document]) or document, PageMap.of(metadata[document])
         return f"{name}, {pages(on.page_of(span.start), None)}" if on else name
 
-    questions = found.dataset.questions
+    questions = result.dataset.questions
     columns: dict[str, Column] = {"Kind": "kind", "Draft": "text", "Answer": answer}
-    if len(known) > 1:
+    if len(metadata) > 1:
         columns["Document"] = place
     yield table(questions[:_EXAMPLES], columns)
     if (more := len(questions) - _EXAMPLES) > 0:
         yield plain(f"and {counted(more, 'more draft')}", "dim")
     yield plain(
-        f"{found.check.leakage:.0%} of their words are in their answers. {DRAFTED.capitalize()} a "
+        f"{result.check.leakage:.0%} of their words are in their answers. {DRAFTED.capitalize()} a "
         f"parser or a size: {ACCEPT}."
     )

@@ -31,10 +31,10 @@ _STYLES = {"failed": "red", "incomplete": "red", "partial": "yellow", "unchanged
 
 
 def ingested_view(
-    found: Ingested, request: IngestRequest, _: Invocation
+    result: Ingested, request: IngestRequest, _: Invocation
 ) -> Iterator[RenderableType]:
     """Yield the outcome of an ingest, or the estimate of a dry run."""
-    report, dry = found.report, request.dry_run
+    report, dry = result.report, request.dry_run
     yield from _rehearsed(report) if dry else _done(report)
     yield from left_out_view(report)
     if keys := report.removed_keys:
@@ -55,8 +55,8 @@ def ingested_view(
         documents = counted(report.gone, "stored document")
         has, are = ("has", "is") if report.gone == 1 else ("have", "are")
         excluded = f" or {are} excluded" if report.excluded else ""
-        said = f"{documents} {has} no file any more{excluded}"
-        yield plain(f"{said}; --prune removes them.", "yellow")
+        sentence = f"{documents} {has} no file any more{excluded}"
+        yield plain(f"{sentence}; --prune removes them.", "yellow")
     yield from _concluded(report) if dry else _spent(report)
 
 
@@ -90,8 +90,8 @@ def _done(report: IngestReport) -> Iterator[RenderableType]:
     for column in report.columns:
         if column.error:
             yield plain(f"{column.parser}: {column.error}", "red")
-        if said := recovery_in_words(column.not_located, column.chunks):
-            yield plain(f"{column.parser}: {said}", "yellow")
+        if recovery := recovery_in_words(column.not_located, column.chunks):
+            yield plain(f"{column.parser}: {recovery}", "yellow")
     for reason in report.unhashable:
         again = "so every ingest processes its documents again."
         yield plain(f"{one_line(reason)}, {again}", "yellow")
@@ -192,7 +192,7 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
             "Characters": lambda file: file.characters or None,
             "Time": "seconds",
             "Stored": lambda file: by_parser(
-                (of.stored, of.chunks) for of in file.columns.values()
+                (column.stored, column.chunks) for column in file.columns.values()
             ),
         },
         right=("Stored",),
@@ -204,16 +204,16 @@ def files_view(files: tuple[FileOutcome, ...], omitted: int = 0) -> Iterator[Ren
         choices = (column.choice for column in file.columns.values() if column.choice)
         yield from (plain(f"{named(file)}: {one_line(choice)}", "dim") for choice in choices)
     if more := len(to_tell) - len(shown):
-        said = Counter(file.status for file in to_tell[MOST_FILES:])
-        states = ", ".join(f"{number:,} {status}" for status, number in said.items())
+        counts = Counter(file.status for file in to_tell[MOST_FILES:])
+        states = ", ".join(f"{number:,} {status}" for status, number in counts.items())
         yield plain(f"and {more:,} more with messages ({states}): --json has all", "yellow")
 
 
 def _said_lines(file: FileOutcome, name: str) -> Iterator[RenderableType]:
     """The same as lines; the error of a file that failed names it already."""
     named = "" if file.status == "failed" else f"{name}: "
-    for said in _said(file):
-        yield plain(f"{named}{one_line(said)}", _STYLES.get(file.status, ""))
+    for message in _said(file):
+        yield plain(f"{named}{one_line(message)}", _STYLES.get(file.status, ""))
 
 
 def _said(file: FileOutcome) -> list[str]:

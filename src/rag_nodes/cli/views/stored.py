@@ -54,18 +54,18 @@ _MOST_DUPLICATES = 10
 
 def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """The collections of a store, what could not be read of each corpus, and all together."""
-    found, unread = stored.collections, stored.unread
-    for collection in found:
+    collections, unread = stored.collections, stored.unread
+    for collection in collections:
         yield plain(f"{collection.corpus}: {collection.parser}", "bold")
         yield facts((f"  {name}", value) for name, value in _facts(collection) if value)
         yield ""
     for corpus, number in Counter(failed.corpus for failed in unread).items():
-        known = [
+        times = [
             failed.failed_at for failed in unread if failed.corpus == corpus and failed.failed_at
         ]
-        said = f"{counted(number, 'file')} could not be read{since(min(known, default=None))}"
+        words = f"{counted(number, 'file')} could not be read{since(min(times, default=None))}"
         why = command("list --state failed", corpus)
-        yield plain(f"{corpus}: {said}; {why} says why", "red")
+        yield plain(f"{corpus}: {words}; {why} says why", "red")
     for corpus, paths in stored.duplicates[:_MOST_DUPLICATES]:
         names = ", ".join(map(near, paths))
         remove = command(f"remove {shlex.quote(paths[-1])}", corpus)
@@ -75,12 +75,12 @@ def status_view(stored: Stored, _: Request, __: Invocation) -> Iterator[Renderab
     if stored.pdf_engines:
         read = (f"{engine} ({counted(n, 'file')})" for engine, n in stored.pdf_engines.items())
         yield plain(f"PDF files were read by {', '.join(read)}", "dim")
-    sizes = [collection.size for collection in found if collection.size is not None]
+    sizes = [collection.size for collection in collections if collection.size is not None]
     size = f", {size_of(sum(sizes))}" if sizes else ""
-    chunks = counted(sum(collection.chunks for collection in found), "chunk")
-    what = f"{counted(len(found), 'collection')}, {chunks}{size}"
-    said = what if found else f"nothing is stored{one_line(foreign_words(stored.foreign))}"
-    yield plain(f"{near(stored.store)}: {said}", "dim")
+    chunks = counted(sum(collection.chunks for collection in collections), "chunk")
+    what = f"{counted(len(collections), 'collection')}, {chunks}{size}"
+    words = what if collections else f"nothing is stored{one_line(foreign_words(stored.foreign))}"
+    yield plain(f"{near(stored.store)}: {words}", "dim")
 
 
 def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
@@ -92,8 +92,8 @@ def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "Ignored", f"vectors {names}" if (names := ", ".join(collection.ignored_vectors)) else ""
     parents = f" and {counted(collection.parents, 'parent')}" if collection.parents else ""
     documents = counted(collection.documents, "document")
-    said = ", says the ledger" if collection.trouble else ""
-    yield "Stored", f"{counted(collection.chunks, 'chunk')}{parents} of {documents}{said}"
+    remark = ", says the ledger" if collection.trouble else ""
+    yield "Stored", f"{counted(collection.chunks, 'chunk')}{parents} of {documents}{remark}"
     due = {
         "not whole": collection.incomplete - collection.interrupted,
         "of an ingest that was interrupted or is still running": collection.interrupted,
@@ -112,13 +112,13 @@ def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "On disk", size_of(collection.size)
 
 
-def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[RenderableType]:
+def listed_view(result: Listed, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """A row per document, and what is wrong with those that something is wrong with."""
-    shown, collections = found.documents, found.collections
+    shown, collections = result.documents, result.collections
 
     def chunks(document: ListedDocument) -> str | None:
-        there = [document.chunks.get(name, 0) for name in collections]
-        return by_parser(zip(there, there, strict=True)) if any(there) else None
+        counts = [document.chunks.get(name, 0) for name in collections]
+        return by_parser(zip(counts, counts, strict=True)) if any(counts) else None
 
     if shown:
         columns: dict[str, Column] = {
@@ -140,17 +140,17 @@ def listed_view(found: Listed, _: Request, __: Invocation) -> Iterator[Renderabl
         yield plain(f"Chunks: {' · '.join(names)}", "dim")
     for document in shown:
         if document.error:
-            said = one_line(document.error.removeprefix(f"{document.path}: "))
+            words = one_line(document.error.removeprefix(f"{document.path}: "))
             yield plain(
-                f"{one_line(document.name)}{since(document.failed_at)}: {said}",
+                f"{one_line(document.name)}{since(document.failed_at)}: {words}",
                 _STYLES[document.state],
             )
     states = Counter(document.state for document in shown)
-    said = ", ".join(f"{number:,} {state}" for state, number in states.items())
-    total = f"{len(shown):,} of {counted(found.total, 'document')}"
-    yield plain(f"corpus {found.corpus}: {total}{': ' + said if said else ''}", "dim")
-    if found.foreign:
-        yield plain(f"nothing is stored{one_line(foreign_words(found.foreign))}", "dim")
+    words = ", ".join(f"{number:,} {state}" for state, number in states.items())
+    total = f"{len(shown):,} of {counted(result.total, 'document')}"
+    yield plain(f"corpus {result.corpus}: {total}{': ' + words if words else ''}", "dim")
+    if result.foreign:
+        yield plain(f"nothing is stored{one_line(foreign_words(result.foreign))}", "dim")
 
 
 def _origin(document: ListedDocument) -> str:
@@ -160,37 +160,37 @@ def _origin(document: ListedDocument) -> str:
     return folder if folder and last == document.name else place
 
 
-def gone_view(found: Gone, _: Request, __: Invocation) -> Iterator[RenderableType]:
+def gone_view(result: Gone, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Yield the chunks that went, or would go, by collection."""
-    title, rows = one_line(found.title), found.collections
+    title, rows = one_line(result.title), result.collections
     yield plain(f"{title}:" if rows else f"{title}: nothing is stored of it")
     for row in rows:
         nodes, documents = counted(row.nodes, "node"), counted(row.documents, "document")
         yield plain(f"  {nodes} of {documents} in {row.collection}")
 
 
-def examined_view(found: Examined, _: Request, __: Invocation) -> Iterator[RenderableType]:
+def examined_view(result: Examined, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Show each finding with its remedy, and how many there are."""
-    for finding in found.findings:
+    for finding in result.findings:
         word, style = (finding.kind, "red") if finding.is_wrong else ("note", "dim")
         yield plain(f"{word}: {one_line(finding.where)}", style)
         # Our messages begin with the place, which stands above already.
         yield plain(f"  {one_line(finding.what.removeprefix(f'{finding.where}: '))}")
         yield plain(f"  {one_line(finding.remedy)}", "dim")
-    for language, answered in found.languages.items():
+    for language, answered in result.languages.items():
         verb = "knows" if answered.is_enough else "does not know"
         count = f"{answered.right} of {answered.asked} answers found"
-        yield plain(f"{found.embedding} {verb} {language}: {count}")
-    if found.languages:
+        yield plain(f"{result.embedding} {verb} {language}: {count}")
+    if result.languages:
         return
-    yield plain(engines_line(found.pdf_engines), "dim")
-    wrong = sum(finding.is_wrong for finding in found.findings)
-    yield plain(f"{near(found.store)}: {f'{wrong} wrong' if wrong else 'nothing is wrong'}", "dim")
+    yield plain(engines_line(result.pdf_engines), "dim")
+    wrong = sum(finding.is_wrong for finding in result.findings)
+    yield plain(f"{near(result.store)}: {f'{wrong} wrong' if wrong else 'nothing is wrong'}", "dim")
 
 
-def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
+def copied_view(result: Copied, _: Request, __: Invocation) -> Iterator[RenderableType]:
     """Yield the outcome of each collection that was copied."""
-    for collection in found.collections:
+    for collection in result.collections:
         points = f"  {counted(collection.points, 'point')}"
         yield plain(collection.collection, "bold")
         gone = f", {collection.deleted:,} previous ones deleted" if collection.deleted else ""
@@ -200,4 +200,4 @@ def copied_view(found: Copied, _: Request, __: Invocation) -> Iterator[Renderabl
         if collection.extra:
             kept = counted(collection.extra, "point")
             yield plain(f"  {kept} of other documents stay there; --prune deletes them", "yellow")
-    yield plain(f"From {near(found.source)} to {near(found.target)}.", "dim")
+    yield plain(f"From {near(result.source)} to {near(result.target)}.", "dim")

@@ -146,21 +146,21 @@ def table(
         right: further headings whose values are numbers.
     """
     pairs = [*(columns.items() if isinstance(columns, Mapping) else columns)]
-    found = [[_value(row, what) for _, what in pairs] for row in rows]
-    made = FittingTable(
+    value_rows = [[_value(row, what) for _, what in pairs] for row in rows]
+    grid = FittingTable(
         box=box.SIMPLE_HEAD, header_style="bold", border_style="dim", pad_edge=False
     )
     for place, (name, what) in enumerate(pairs):
         numeric = name in right or (
             not _is_moment(what)
-            and all(isinstance(row[place], float | int | None) for row in found)
+            and all(isinstance(row[place], float | int | None) for row in value_rows)
         )
-        made.add_column(
+        grid.add_column(
             name, justify="right" if numeric else "left", no_wrap=numeric, overflow="fold"
         )
-    for row in found:
-        made.add_row(*(_cell(what, value) for (_, what), value in zip(pairs, row, strict=True)))
-    return made
+    for row in value_rows:
+        grid.add_row(*(_cell(what, value) for (_, what), value in zip(pairs, row, strict=True)))
+    return grid
 
 
 def _value(row: Any, what: Column) -> Any:
@@ -192,7 +192,7 @@ def by_parser(numbers: Iterable[tuple[int, int]]) -> str | None:
     """Return how many of how many, for each parser; for more than `MOST_PARSERS` the sums."""
     pairs = [*numbers]
     if len(pairs) > MOST_PARSERS:  # a long cell leaves no place for the names beside it
-        pairs = [(sum(there), sum(due)) for there, due in [zip(*pairs, strict=True)]]
+        pairs = [(sum(stored), sum(due)) for stored, due in [zip(*pairs, strict=True)]]
     each = (
         f"{number:,} of {due:,}" if number < due else f"{number:,}" if number else "-"
         for number, due in pairs
