@@ -205,7 +205,7 @@ def _found(name: str) -> object:
     if name == "__version__":
         return version("rag-nodes")
     if name in __all__:
-        home = next((one for one, names in _HOMES.items() if name in names), "parsers")
+        home = next((module for module, names in _HOMES.items() if name in names), "parsers")
         return getattr(import_module(f"{__name__}.{home}"), name)
     if name.startswith("_"):
         raise AttributeError(f"module '{__name__}' has no attribute '{name}'")

@@ -254,9 +254,9 @@ def _spec_of(name: str) -> ModuleSpec | None:
     parts = name.split(".")
     for depth in range(1, len(parts) + 1):
         part = ".".join(parts[:depth])
-        found = (finder.find_spec(part, path) for finder in sys.meta_path)
+        specs = (finder.find_spec(part, path) for finder in sys.meta_path)
         try:
-            spec = next(filter(None, found), None)
+            spec = next(filter(None, specs), None)
         except (ImportError, AttributeError, ValueError, OSError):
             return None
         if spec is None:
@@ -276,9 +276,9 @@ def _is_installed(module: str) -> bool:
 def _source_of(file: str, module: types.ModuleType | None) -> bytes:
     """Return the source of a module as it was when this process first looked after its import."""
     imported = getattr(module, "__spec__", None) or module
-    known = _SOURCES.get(file)
-    if known and imported is not None and known[0] is imported:
-        return known[1]
+    entry = _SOURCES.get(file)
+    if entry and imported is not None and entry[0] is imported:
+        return entry[1]
     try:
         source = Path(file).read_bytes()
     except OSError as error:
@@ -345,5 +345,5 @@ def _installed(parts: tuple[str, ...]) -> str | None:
 
 
 def _named(name: str) -> str:
-    found = distribution(name)
-    return f"{found.metadata['Name']} {found.version}"
+    package = distribution(name)
+    return f"{package.metadata['Name']} {package.version}"

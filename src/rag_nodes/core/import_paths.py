@@ -74,14 +74,14 @@ def load(
             f"'{path}' is not an import path: write module:Class(option=value), for example "
             "llama_index.core.node_parser:SentenceSplitter(chunk_size=512)"
         )
-    made = _named(match["module"], match["name"])
-    if kind is not object and not (isinstance(made, type) and issubclass(made, kind)):
+    factory = _named(match["module"], match["name"])
+    if kind is not object and not (isinstance(factory, type) and issubclass(factory, kind)):
         raise ConfigurationError(f"'{path}' is not a subclass of {kind.__name__}; name one")
-    fields = getattr(made, "model_fields", {})
+    fields = getattr(factory, "model_fields", {})
     given = {name: value for name, value in (offered or {}).items() if name in fields}
     options = {**given, **options, **_literals(path, match["given"])}
     try:
-        return made(**options)
+        return factory(**options)
     except RagNodesError:
         raise
     except (Exception, SystemExit) as error:
@@ -104,12 +104,12 @@ def _words(error: BaseException) -> str:
     """Return what a class says about its options; without values if pydantic refused them."""
     if not _is_pydantics(error):
         return kind_of(error)
-    found = error.errors(include_input=False, include_url=False, include_context=False)
+    problems = error.errors(include_input=False, include_url=False, include_context=False)
     # The text of "value_error" and "assertion_error" is that of the class's own code.
     return "; ".join(
         f"{'.'.join(map(str, problem['loc']))}: "
         f"{'is refused by the class' if problem['type'] in _OWN_WORDS else problem['msg']}"
-        for problem in found
+        for problem in problems
     )
 
 
@@ -130,11 +130,11 @@ def load_object(path: str) -> Any:
     module, colon, name = path.strip().partition(":")
     if not (colon and all(map(str.isidentifier, f"{module}.{name}".split(".")))):
         raise ConfigurationError(f"'{path}' is not the path of an object: write module:name")
-    found = _found(module, name)
-    if not isinstance(found, FunctionType):
-        return found
+    target = _found(module, name)
+    if not isinstance(target, FunctionType):
+        return target
     try:
-        return found()
+        return target()
     except RagNodesError:
         raise
     except (Exception, SystemExit) as error:
@@ -166,15 +166,15 @@ def _match(text: str) -> re.Match[str] | None:
 
 
 def _named(module: str, name: str) -> Any:
-    found = _found(module, name)
-    if not callable(found):
+    target = _found(module, name)
+    if not callable(target):
         raise ConfigurationError(f"{module}:{name} cannot be called: name a class")
-    return found
+    return target
 
 
 def _found(module: str, name: str) -> Any:
     try:
-        found: Any = import_module(module)
+        target: Any = import_module(module)
     except RagNodesError:
         raise
     except (Exception, SystemExit) as error:
@@ -184,10 +184,10 @@ def _found(module: str, name: str) -> Any:
             "package it belongs to, or put its folder on PYTHONPATH"
         ) from error
     for part in name.split("."):
-        if not hasattr(found, part):
+        if not hasattr(target, part):
             raise ConfigurationError(f"module '{module}' has no '{name}'")
-        found = getattr(found, part)
-    return found
+        target = getattr(target, part)
+    return target
 
 
 def _refuse_missing_integration(module: str, error: BaseException) -> None:

@@ -44,10 +44,10 @@ def checks_keywords(
         limits? read_all takes: ...
     """
 
-    def check(options: Mapping[str, Any], known: Sequence[str]) -> None:
-        for name in (name for name in options if name not in known):
+    def check(options: Mapping[str, Any], names: Sequence[str]) -> None:
+        for name in (name for name in options if name not in names):
             owner = checked.__name__
-            remedy = f"use {instead[name]}" if name in instead else _remedy(name, owner, known)
+            remedy = f"use {instead[name]}" if name in instead else _remedy(name, owner, names)
             raise ConfigurationError(f"{owner}: unknown option '{name}'; {remedy}")
 
     if isinstance(checked, type):
@@ -55,8 +55,8 @@ def checks_keywords(
 
         @wraps(construct)
         def constructor(self: object, /, *args: Any, **options: Any) -> None:
-            known = _keywords(type(self), checked)  # type: ignore[arg-type] # classes are hashable
-            check(options, known)
+            names = _keywords(type(self), checked)  # type: ignore[arg-type] # classes are hashable
+            check(options, names)
             try:
                 construct(self, *args, **options)
             except ValueError as error:
@@ -88,15 +88,15 @@ def _named_in(function: Callable[..., Any]) -> tuple[str, ...]:
 @cache
 def _keywords(owner: type, cls: type) -> tuple[str, ...]:
     """Return the keywords of a constructor, and of those to which it passes what it has left."""
-    known: dict[str, None] = {}
+    names: dict[str, None] = {}
     for base in owner.__mro__[owner.__mro__.index(cls) :]:
         if "__init__" not in vars(base):
             continue
         _, *parameters = inspect.signature(vars(base)["__init__"]).parameters.values()
-        known |= dict.fromkeys(each.name for each in parameters if each.kind in _BY_NAME)
+        names |= dict.fromkeys(each.name for each in parameters if each.kind in _BY_NAME)
         if inspect.Parameter.VAR_KEYWORD not in {each.kind for each in parameters}:
-            return tuple(known)
-    return tuple(known | dict.fromkeys(getattr(owner, "model_fields", ())))
+            return tuple(names)
+    return tuple(names | dict.fromkeys(getattr(owner, "model_fields", ())))
 
 
 def misfit(error: Mapping[str, Any]) -> str:
@@ -113,7 +113,7 @@ def misfit(error: Mapping[str, Any]) -> str:
     return f"must be {words.removeprefix(_INPUT)}"
 
 
-def _remedy(name: str, owner: str, known: Sequence[str]) -> str:
-    everything = f"{owner} takes: {', '.join(known)}"
-    closest = did_you_mean(name, known, "")
+def _remedy(name: str, owner: str, names: Sequence[str]) -> str:
+    everything = f"{owner} takes: {', '.join(names)}"
+    closest = did_you_mean(name, names, "")
     return f"{closest} {everything}" if closest.endswith("?") else everything

@@ -266,15 +266,13 @@ def remarks(nodes: Iterable[Mapping[str, Any]]) -> list[tuple[str, str]]:
     >>> remarks([{"scaled_size": 280}, {"scaled_size": 280}])
     [('Size', 'at most 280 characters, which in this script are about as many tokens')]
     """
-    found = list(nodes)
-    said = []
-    if choice := next((metadata[DECISION] for metadata in found if metadata.get(DECISION)), ""):
-        said.append(("Chosen", str(choice)))
-    if size := max((int(metadata.get(SCALED_SIZE) or 0) for metadata in found), default=0):
+    rows = list(nodes)
+    pairs = []
+    if choice := next((metadata[DECISION] for metadata in rows if metadata.get(DECISION)), ""):
+        pairs.append(("Chosen", str(choice)))
+    if size := max((int(metadata.get(SCALED_SIZE) or 0) for metadata in rows), default=0):
         words = f"at most {size:,} characters, which in this script are about as many tokens"
-        said.append(("Size", words))
-    if beyond := [
-        str(metadata[SPLIT_BY_SIZE]) for metadata in found if metadata.get(SPLIT_BY_SIZE)
-    ]:
-        said.append(("Split by size", f"{len(beyond):,} of {len(found):,} chunks, {beyond[0]}"))
-    return said
+        pairs.append(("Size", words))
+    if beyond := [str(metadata[SPLIT_BY_SIZE]) for metadata in rows if metadata.get(SPLIT_BY_SIZE)]:
+        pairs.append(("Split by size", f"{len(beyond):,} of {len(rows):,} chunks, {beyond[0]}"))
+    return pairs

@@ -13,12 +13,12 @@ _SHOWN = 30
 """Names in one message."""
 
 
-def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
+def did_you_mean(name: str, choices: Iterable[str], otherwise: str) -> str:
     """Return the question for the known name that is closest to a misspelt one.
 
     Args:
         name: as typed.
-        known: the names that exist.
+        choices: the names that exist.
         otherwise: what stands before all known names if none is close.
 
     Examples:
@@ -30,7 +30,7 @@ def did_you_mean(name: str, known: Iterable[str], otherwise: str) -> str:
         >>> did_you_mean("x", map(str, range(100, 200)), "choose one of: ")[-15:]
         '129 and 70 more'
     """
-    names = list(known)
+    names = list(choices)
     if close := get_close_matches(name, names, n=1):
         return f"did you mean {close[0]}?"
     more = f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else ""

@@ -95,27 +95,27 @@ def refuse_unknown_variables(settings_cls: type[BaseSettings]) -> None:
     Raises:
         ConfigurationError: a variable carries our prefix and names no setting.
     """
-    known = [ENVIRONMENT_PREFIX + name.upper() for name in settings_cls.model_fields]
+    variables = [ENVIRONMENT_PREFIX + name.upper() for name in settings_cls.model_fields]
     for place, names in (("environment", os.environ), (DOTENV_FILE, _dotenv())):
         for name in names:
-            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in known:
+            if name.upper().startswith(ENVIRONMENT_PREFIX) and name.upper() not in variables:
                 raise ConfigurationError(
-                    f"{place}: {name} is not a setting{_suggestion(name.upper(), known)}"
+                    f"{place}: {name} is not a setting{_suggestion(name.upper(), variables)}"
                 )
 
 
 def readable(error: ValidationError, settings_cls: type[BaseSettings]) -> str:
     """One line per problem, without the values: one of them may be a key."""
-    known = list(settings_cls.model_fields)
+    fields = list(settings_cls.model_fields)
     lines = []
     for problem in error.errors(include_input=False, include_url=False, include_context=False):
         name = ".".join(map(str, problem["loc"])) or "settings"
         if problem["type"] == "extra_forbidden":
-            lines.append(f"{name} is not a setting{_suggestion(name, known)}")
+            lines.append(f"{name} is not a setting{_suggestion(name, fields)}")
         else:
             lines.append(f"{name}: {problem['msg'].removeprefix('Value error, ')}")
     return "; ".join(lines)
 
 
-def _suggestion(name: str, known: list[str]) -> str:
-    return "; " + did_you_mean(name, known, "settings are: ")
+def _suggestion(name: str, names: list[str]) -> str:
+    return "; " + did_you_mean(name, names, "settings are: ")
