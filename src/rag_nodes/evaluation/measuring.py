@@ -120,7 +120,7 @@ def measure(recipe: Recipe, unit: Unit) -> Measured:
     variant, is_sized = unit.variant, False
     try:
         if isinstance(variant.parser, bytes):
-            parser = unpickled(variant.parser, known=[recipe.models.embedding])
+            parser = unpickled(variant.parser, objects=[recipe.models.embedding])
             variant = replace(variant, parser=parser)
         if is_sized := variant.role == "matched":
             variant = _matched(recipe, variant)

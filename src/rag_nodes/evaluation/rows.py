@@ -139,7 +139,7 @@ def _packed(unit: Unit, recipe: Recipe) -> Unit:
     if isinstance(variant.parser, StoredCollection) or (variant.options and variant.options.rerank):
         return unit
     try:
-        parser = pickled(variant.parser, known=[recipe.models.embedding])
+        parser = pickled(variant.parser, objects=[recipe.models.embedding])
     except ConfigurationError:
         return unit
     return Unit(unit.number, replace(variant, parser=parser))

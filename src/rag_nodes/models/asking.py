@@ -85,25 +85,25 @@ class Asker:
         async def structured(prompt: str) -> Form | None:
             template = PromptTemplate("{asked}")
             try:
-                found: Form = await self._llm.astructured_predict(form, template, asked=prompt)
+                answer: Form = await self._llm.astructured_predict(form, template, asked=prompt)
             except ValueError as error:
                 if isinstance(error, RagNodesError):
                     raise
                 if not self._llm.metadata.is_function_calling_model:
                     raise UnformedError(kind_of(error)) from error
                 return None  # a model that talks where it should call a tool
-            return found
+            return answer
 
-        found = await self.answered(structured, prompt)
-        if found is None:
+        answer = await self.answered(structured, prompt)
+        if answer is None:
             text = (await self.ask(prompt)).text.strip()
             fenced = _FENCED.match(text)
             try:
-                found = form.model_validate_json(fenced[1] if fenced else text)
+                answer = form.model_validate_json(fenced[1] if fenced else text)
             except ValueError as error:
                 raise UnformedError(str(error)) from error
         self.failures = 0
-        return found
+        return answer
 
     async def answered(self, ask: Callable[[str], Awaitable[Result]], prompt: str) -> Result:
         """Return the reply to a request; a caller that accepts it sets `failures` to 0.

@@ -159,38 +159,38 @@ def get_embedding(name: str) -> BaseEmbedding:
         MissingExtraError: a package for it is not installed.
     """
     kind, _, model = name.partition(":")
-    made: BaseEmbedding
+    embedding: BaseEmbedding
     if kind == OPENAI and model:
-        made = _of_server(model)
+        embedding = _of_server(model)
     elif lexical := _LEXICAL.fullmatch(name):
-        made = _made("embed_model", LEXICAL, {"dimension": int(lexical[1])})
+        embedding = _made("embed_model", LEXICAL, {"dimension": int(lexical[1])})
     elif name == LEXICAL or (f"{kind}:" == FASTEMBED and model):
-        made = _made("embed_model", name, {})
+        embedding = _made("embed_model", name, {})
     else:
         raise ConfigurationError(
             f"embedding model '{name}' is unknown; use lexical, openai:<model> or "
             "fastembed:<model>, for example openai:text-embedding-3-small; to use another class, "
             "pass the model itself as embed_model"
         )
-    return made
+    return embedding
 
 
 def _of_server(name: str) -> Any:
     """Return a server's model by the name that the server knows, or as `written_name` writes it."""
 
-    def made(model: str) -> Any:
+    def model_named(model: str) -> Any:
         return _configured("embed_model", Settings(embedding=OPENAI, embedding_model=model))
 
     model, options, address = _WRITTEN.fullmatch(name).groups("")  # type: ignore[union-attr] # any
     for shorter in dict.fromkeys((model, f"{model}{options}")):
-        if shorter != name and embedding_name(found := made(shorter)) == name:
-            return found
+        if shorter != name and embedding_name(embedding := model_named(shorter)) == name:
+            return embedding
     if set(".:/").intersection(address):
         raise ConfigurationError(
             f"embedding model '{name}' is served by {address[1:]}, but the settings name another "
             f"server or other options; set api_base and the options as they were"
         )
-    return made(name)
+    return model_named(name)
 
 
 def check_models(models: Models, *, answers: bool = True) -> None:

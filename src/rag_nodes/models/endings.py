@@ -19,7 +19,7 @@ def ended_at_limit(answer: Any) -> bool:
     choices = _field(raw, "choices")
     places = (answer.additional_kwargs, raw, choices[0] if choices else None)
     reasons = (_field(place, name) for place in places for name in _NAMES)
-    return any(str(getattr(one, "name", one)).lower() in _LIMITS for one in reasons if one)
+    return any(str(getattr(value, "name", value)).lower() in _LIMITS for value in reasons if value)
 
 
 def _field(place: Any, name: str) -> Any:

@@ -41,8 +41,8 @@ class KeptAnswers:
             return None
         with self._opened() as database:
             query = "select text from written where model = ? and prompt = ?"
-            found = database.execute(query, (model, _digest(prompt))).fetchone()
-        return bytes(found[0]).decode("utf-8", "surrogatepass") if found else None
+            row = database.execute(query, (model, _digest(prompt))).fetchone()
+        return bytes(row[0]).decode("utf-8", "surrogatepass") if row else None
 
     def add(self, model: str, prompt: str, answer: str) -> None:
         """Write an answer; it has reached the disk when this returns."""

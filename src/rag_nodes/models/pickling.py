@@ -38,7 +38,7 @@ class Sharing:
     processes: ClassVar[int] = 1
 
 
-def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
+def pickled(thing: object, objects: Sequence[object] = ()) -> bytes:
     """A pickle of models, parsers and transformations, or of what holds them, for a worker.
 
     Nothing is lost on the way, keys included, so it may go through the pipe of a worker and
@@ -49,13 +49,13 @@ def pickled(thing: object, known: Sequence[object] = ()) -> bytes:
 
     Args:
         thing: whatever can be pickled otherwise.
-        known: objects that are there already, and given to `unpickled`.
+        objects: those that are there already, and given to `unpickled`.
 
     Raises:
         ConfigurationError: something in it cannot be pickled, or is of the user's script, which
             another process does not import; says what.
     """
-    return _dumped(thing, known)[0]
+    return _dumped(thing, objects)[0]
 
 
 def keys_in(thing: object) -> tuple[str, ...]:
@@ -68,18 +68,18 @@ def keys_in(thing: object) -> tuple[str, ...]:
     return tuple(dict.fromkeys(key for model in models for key in keys_of(model)))
 
 
-def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
+def unpickled(data: bytes, objects: Sequence[object] = ()) -> Any:
     """Return the object that `pickled` was given, in a process started by the one that wrote it.
 
     Args:
         data: the pickle.
-        known: substitutes of the objects that `pickled` was given, in their order.
+        objects: substitutes of the objects that `pickled` was given, in their order.
 
     Raises:
         ConfigurationError: a class of it cannot be imported here, or refuses its options.
     """
     try:
-        return _Unpickler(data, known).load()
+        return _Unpickler(data, objects).load()
     except RagNodesError:
         raise
     except Exception as error:
@@ -93,9 +93,9 @@ def unpickled(data: bytes, known: Sequence[object] = ()) -> Any:
 class _Unpickler(pickle.Unpickler):
     """Python 3.13.0 lets no other than a class say what stands for an object."""
 
-    def __init__(self, data: bytes, known: Sequence[object]) -> None:
+    def __init__(self, data: bytes, objects: Sequence[object]) -> None:
         super().__init__(io.BytesIO(data))
-        self._known = known
+        self._known = objects
 
     def persistent_load(self, pid: Any) -> object:
         return self._known[pid]
@@ -104,9 +104,9 @@ class _Unpickler(pickle.Unpickler):
 class _Pickler(pickle.Pickler):
     """Leaves nothing out of LlamaIndex's components, and remembers models that it met."""
 
-    def __init__(self, file: io.BytesIO, known: Sequence[object]) -> None:
+    def __init__(self, file: io.BytesIO, objects: Sequence[object]) -> None:
         super().__init__(file, pickle.HIGHEST_PROTOCOL)
-        self._known = {id(known_object): number for number, known_object in enumerate(known)}
+        self._known = {id(shared): number for number, shared in enumerate(objects)}
         self.models: list[object] = []
 
     def persistent_id(self, thing: object) -> int | None:
@@ -142,10 +142,10 @@ class _Pickler(pickle.Pickler):
         return _remade, (kind, {**state, "__pydantic_private__": kept})
 
 
-def _dumped(thing: object, known: Sequence[object]) -> tuple[bytes, list[object]]:
+def _dumped(thing: object, objects: Sequence[object]) -> tuple[bytes, list[object]]:
     """The pickle, and the models in it."""
     written = io.BytesIO()
-    pickler = _Pickler(written, known)
+    pickler = _Pickler(written, objects)
     try:
         pickler.dump(thing)
     except ConfigurationError:
@@ -161,12 +161,12 @@ def _dumped(thing: object, known: Sequence[object]) -> tuple[bytes, list[object]
 
 def _remade(kind: type[BaseComponent], state: dict[str, Any]) -> BaseComponent:
     """Made again, for clients and locks, and then as it was."""
-    made = kind.__new__(kind)
-    made.__setstate__(state)
-    made.__dict__.update(state["__dict__"])
+    component = kind.__new__(kind)
+    component.__setstate__(state)
+    component.__dict__.update(state["__dict__"])
     if own := state["__pydantic_private__"]:
-        made.__pydantic_private__ = {**(made.__pydantic_private__ or {}), **own}
-    return made
+        component.__pydantic_private__ = {**(component.__pydantic_private__ or {}), **own}
+    return component
 
 
 def _check_importable(thing: type | FunctionType) -> None:

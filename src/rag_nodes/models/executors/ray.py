@@ -148,7 +148,7 @@ def ray_session(address: str) -> Iterator[Any]:
     """
     _probe(address)
     with ExitStack() as stack:
-        with _environment(_told_to_join()):
+        with _environment(_joining_options()):
             import ray
 
             if not ray.is_initialized():
@@ -180,14 +180,14 @@ def sigterm_kept() -> Iterator[None]:
             signal.signal(signal.SIGTERM, handler)
 
 
-def _told_to_join() -> dict[str, str]:
+def _joining_options() -> dict[str, str]:
     """Return Ray's options for joining a cluster, besides those of the environment.
 
     To show the token that is there: with an address it does not of its own accord.
     """
     has_token = "RAY_AUTH_TOKEN" in os.environ or "RAY_AUTH_TOKEN_PATH" in os.environ
-    told = {**_JOINING, **({"RAY_AUTH_MODE": "token"} if has_token else {})}
-    return {name: value for name, value in told.items() if name not in os.environ}
+    options = {**_JOINING, **({"RAY_AUTH_MODE": "token"} if has_token else {})}
+    return {name: value for name, value in options.items() if name not in os.environ}
 
 
 def _probe(address: str) -> None:

@@ -222,8 +222,8 @@ class ServerModel(BaseModel):
     ) -> None:
         # LlamaIndex looks for missing options in the environment. All repeating is done by
         # the client.
-        told = {"api_key": _NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
-        super().__init__(**{**values, **told})
+        options = {"api_key": _NO_KEY, "api_base": api_base or OPENAI_API_BASE, "max_retries": 0}
+        super().__init__(**{**values, **options})
         self.api_key = api_key.get_secret_value() if isinstance(api_key, SecretStr) else api_key
         self.api_base = api_base
         limits = self.requests_per_minute, self.tokens_per_minute

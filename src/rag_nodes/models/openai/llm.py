@@ -76,7 +76,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
                 f"model '{model}' does not chat; choose another, such as gpt-5"
             )
         at_openai = api_base in (None, OPENAI_API_BASE)
-        known = {
+        defaults = {
             "is_function_calling_model": at_openai and is_function_calling_model(model),
             "should_use_structured_outputs": at_openai and is_json_schema_supported(model),
         }
@@ -86,7 +86,7 @@ class OpenAIServerLLM(ServerModel, OpenAILike):  # type: ignore[misc]
             temperature=temperature,
             max_tokens=max_tokens,
             context_window=known_window(model) if context_window is None else context_window,
-            **{**known, **values, "is_chat_model": True, "reuse_client": True},
+            **{**defaults, **values, "is_chat_model": True, "reuse_client": True},
         )
 
     @classmethod
