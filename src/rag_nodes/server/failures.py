@@ -48,10 +48,10 @@ def _refused(_: Request, error: Exception) -> Response:
     """Answer what the framework or a route refuses; an unreadable form is a bad request."""
     if not isinstance(error, StarletteHTTPException):
         raise error
-    status, said = error.status_code, str(error.detail)
+    status, detail = error.status_code, str(error.detail)
     if status == 400:  # noqa: PLR2004 - Bad Request; of a form its limit of parts is one of size
-        status = 413 if said.startswith("Too many") else 422
-    return error_response(status, said, remedy_of(status), error.headers)
+        status = 413 if detail.startswith("Too many") else 422
+    return error_response(status, detail, remedy_of(status), error.headers)
 
 
 def _invalid(_: Request, error: Exception) -> Response:

@@ -118,18 +118,18 @@ class Throttle:
         Args:
             address: of the client.
         """
-        known = self._failures.get(network_of(address))
-        if known is None or known.count < FREE:
+        failures = self._failures.get(network_of(address))
+        if failures is None or failures.count < FREE:
             return 0
-        wait = min(2.0 ** min(known.count - FREE, 10), LONGEST)
-        return max(0, math.ceil(known.last + wait - self._clock()))
+        wait = min(2.0 ** min(failures.count - FREE, 10), LONGEST)
+        return max(0, math.ceil(failures.last + wait - self._clock()))
 
     def failed(self, address: str) -> None:
         """Count a wrong one."""
         now, key = self._clock(), network_of(address)
-        known = self._failures.pop(key, None)
-        recent = known is not None and now - known.last < FORGOTTEN
-        self._failures[key] = _Failures(known.count + 1 if known and recent else 1, now)
+        failures = self._failures.pop(key, None)
+        recent = failures is not None and now - failures.last < FORGOTTEN
+        self._failures[key] = _Failures(failures.count + 1 if failures and recent else 1, now)
         if len(self._failures) > ADDRESSES:
             self._failures.popitem(last=False)
 

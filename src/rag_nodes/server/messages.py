@@ -95,7 +95,7 @@ def without_paths(text: str) -> str:
     """Return the text with paths shortened to their last part, and advice for strangers."""
     for advice, public_advice in _PUBLIC_ADVICE.items():
         text = text.replace(advice, public_advice)
-    return _PATH.sub(lambda found: found["address"] or found["last"], text)
+    return _PATH.sub(lambda match: match["address"] or match["last"], text)
 
 
 def misfits(errors: Iterable[Mapping[str, Any]]) -> str:

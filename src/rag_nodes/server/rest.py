@@ -134,8 +134,8 @@ def make_api(served: ServedOperations, access: Access | None = None) -> FastAPI:
 
     @cache  # made when somebody asks for it, as that takes longer than all the rest
     def document() -> dict[str, Any]:
-        made: dict[str, Any] = named_parsers(whole(), tuple(served.offer))
-        return made
+        schema: dict[str, Any] = named_parsers(whole(), tuple(served.offer))
+        return schema
 
     @api.get("/docs", include_in_schema=False)
     async def docs() -> HTMLResponse:

@@ -41,22 +41,22 @@ def shortened(schema: Any, *, reply: bool = False) -> Any:
     if not isinstance(schema, dict):
         return schema
     left_out = {"title", "pattern", *(("required", "default") if reply else ())}
-    found = {
+    result = {
         name: {key: shortened(part, reply=reply) for key, part in value.items()}
         if name in {"properties", "$defs"}
         else shortened(value, reply=reply)
         for name, value in schema.items()
         if name not in left_out and not (name == "default" and value is None)
     }
-    kinds = found.get("anyOf", [])
+    kinds = result.get("anyOf", [])
     if {"type": "null"} in kinds and len(kinds) == _OR_NULL:
         (kind,) = (kind for kind in kinds if kind != {"type": "null"})
         if not reply or "type" in kind:
-            del found["anyOf"]
-            found = {**kind, **found, **({"type": [kind["type"], "null"]} if reply else {})}
-    if isinstance(words := found.get("description"), str):
-        found["description"] = " ".join(words.split())
-    return found
+            del result["anyOf"]
+            result = {**kind, **result, **({"type": [kind["type"], "null"]} if reply else {})}
+    if isinstance(words := result.get("description"), str):
+        result["description"] = " ".join(words.split())
+    return result
 
 
 def named_parsers(schema: Any, names: Sequence[str]) -> Any:
@@ -65,10 +65,10 @@ def named_parsers(schema: Any, names: Sequence[str]) -> Any:
         return [named_parsers(part, names) for part in schema]
     if not isinstance(schema, dict):
         return schema
-    found = {key: named_parsers(part, names) for key, part in schema.items()}
-    if isinstance(spec := found.get("ParserSpec"), dict) and "properties" in spec:
+    result = {key: named_parsers(part, names) for key, part in schema.items()}
+    if isinstance(spec := result.get("ParserSpec"), dict) and "properties" in spec:
         spec["properties"]["name"]["enum"] = list(names)
-    return found
+    return result
 
 
 _PAGE = """\

@@ -137,8 +137,8 @@ def request_of(operation: Operation, given: Mapping[str, Any]) -> Request:
         taken = model.model_validate_json(json.dumps(whole), strict=True)
         return operation.request.model_validate(taken.model_dump(exclude_unset=True))
     except ValidationError as error:
-        found = misfits(error.errors(include_url=False, include_input=False))
-        raise ConfigurationError(f"{found}; correct the request and send it again") from None
+        faults = misfits(error.errors(include_url=False, include_input=False))
+        raise ConfigurationError(f"{faults}; correct the request and send it again") from None
 
 
 def _whole(written: str) -> float:
@@ -149,8 +149,8 @@ def _whole(written: str) -> float:
 
 def seen(operation: Operation, data: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a visitor may see of a result: the fields of its reply, no server path."""
-    found = model_for(operation.reply).model_validate(data).model_dump(mode="json")
-    cleaned: dict[str, Any] = clean(found)
+    reply = model_for(operation.reply).model_validate(data).model_dump(mode="json")
+    cleaned: dict[str, Any] = clean(reply)
     return cleaned
 
 

@@ -112,9 +112,9 @@ def _refused(error: Exception) -> CallToolResult:
     """Return what an agent hears of an error: its kind, what happened, and the remedy."""
     _, what, remedy = public(error)
     kind = type(error).__name__ if isinstance(error, RagNodesError) else "Error"
-    told = {"kind": kind, "error": what, "remedy": remedy}
+    details = {"kind": kind, "error": what, "remedy": remedy}
     return CallToolResult(
-        content=[_text(f"{what}; {remedy}")], structuredContent=told, isError=True
+        content=[_text(f"{what}; {remedy}")], structuredContent=details, isError=True
     )
 
 
