@@ -112,11 +112,11 @@ class AtomicIngestionPipeline(IngestionPipeline):
             return super().run(show_progress, documents, nodes, *options, **kwargs)
         inputs = self._prepare_inputs(documents, nodes)
         plan = _at_once(self._planned(inputs, self._strategy(), _call))
-        made: Sequence[BaseNode] = []
+        new_nodes: Sequence[BaseNode] = []
         if plan.due:  # the cache would take no input for a blank document
-            made = self._transforming().run(show_progress, None, plan.due, *options, **kwargs)
-        _at_once(self._commit(plan, made, _call, store_text=store_doc_text))
-        return made
+            new_nodes = self._transforming().run(show_progress, None, plan.due, *options, **kwargs)
+        _at_once(self._commit(plan, new_nodes, _call, store_text=store_doc_text))
+        return new_nodes
 
     async def arun(
         self,
@@ -135,12 +135,12 @@ class AtomicIngestionPipeline(IngestionPipeline):
             return await super().arun(show_progress, documents, nodes, *options, **kwargs)
         inputs = self._prepare_inputs(documents, nodes)
         plan = await self._planned(inputs, self._strategy(), _acall)
-        made: Sequence[BaseNode] = []
+        new_nodes: Sequence[BaseNode] = []
         if plan.due:  # as in `run`
             steps = self._transforming()
-            made = await steps.arun(show_progress, None, plan.due, *options, **kwargs)
-        await self._commit(plan, made, _acall, store_text=store_doc_text)
-        return made
+            new_nodes = await steps.arun(show_progress, None, plan.due, *options, **kwargs)
+        await self._commit(plan, new_nodes, _acall, store_text=store_doc_text)
+        return new_nodes
 
     def _transforming(self) -> IngestionPipeline:
         """Return a stock pipeline that transforms with this one's cache and stores nothing."""
@@ -173,16 +173,16 @@ class AtomicIngestionPipeline(IngestionPipeline):
         for node in inputs:
             document_id = node.ref_doc_id or node.id_
             given.add(document_id)
-            known = await call(self.docstore, "get_document_hash", document_id)
-            if node.hash in seen or (known == node.hash and not is_by_hash):
+            stored_hash = await call(self.docstore, "get_document_hash", document_id)
+            if node.hash in seen or (stored_hash == node.hash and not is_by_hash):
                 continue
             plan.due.append(node)
             plan.documents.add(document_id)
             if is_by_hash:
                 seen.add(node.hash)
-            elif known:
+            elif stored_hash:
                 plan.changed.add(document_id)
-            if not known and not node.ref_doc_id:
+            if not stored_hash and not node.ref_doc_id:
                 plan.unknown.add(document_id)
         if strategy == DocstoreStrategy.UPSERTS_AND_DELETE:
             plan.removed.update(set(hashes.values()) - given)
@@ -190,11 +190,11 @@ class AtomicIngestionPipeline(IngestionPipeline):
         return plan
 
     async def _commit(
-        self, plan: _Plan, made: Sequence[BaseNode], call: _Call, *, store_text: bool
+        self, plan: _Plan, nodes: Sequence[BaseNode], call: _Call, *, store_text: bool
     ) -> None:
         """Store the new nodes, delete the old ones, then record the documents."""
         if self.vector_store is not None:
-            await self._store(plan, [node for node in made if node.embedding is not None], call)
+            await self._store(plan, [node for node in nodes if node.embedding is not None], call)
             for document_id in plan.removed:
                 await call(self.vector_store, "delete", document_id)
         for document_id in plan.changed:

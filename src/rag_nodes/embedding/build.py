@@ -172,5 +172,5 @@ def identify(nodes: list[BaseNode], document: Document) -> None:
 
 def tokens_of(node: BaseNode) -> int:
     """Tokens of a node's text, as its parser counted them where it did."""
-    known = node.metadata.get(TOKEN_COUNT)
-    return int(known) if known is not None else count_tokens(node.get_content())
+    count = node.metadata.get(TOKEN_COUNT)
+    return int(count) if count is not None else count_tokens(node.get_content())

@@ -63,7 +63,7 @@ class SplittingColumn(Generic[Owner]):
         models: `models.embedding` is asked for vectors.
         log: takes errors and seconds.
         tell: hears of every step, and may raise to end the work.
-        known: returns the vector of a text that was embedded before, None if there is none.
+        vector_of: returns the vector of a text that was embedded before, None if there is none.
         transformations: the user's own, between parser and model.
 
     Attributes:
@@ -79,48 +79,48 @@ class SplittingColumn(Generic[Owner]):
         log: ColumnLog,
         tell: Tell,
         *,
-        known: Callable[[str], Sequence[float] | None] | None = None,
+        vector_of: Callable[[str], Sequence[float] | None] | None = None,
         transformations: Sequence[TransformComponent] = (),
     ) -> None:
         self.name, self.log = name, log
         self.waiting: list[tuple[BaseNode, Owner]] = []
         self.embedded = EmbeddedTokens(models.embedding)
-        self._parser, self._tell, self._known = parser, tell, known
+        self._parser, self._tell, self._vector_of = parser, tell, vector_of
         self._behind = behind_parser(parser, transformations)
         self._tokens_told = 0
 
-    def taken(self, made: Owner, nodes: list[BaseNode], counts: Counts) -> None:
+    def taken(self, owner: Owner, nodes: list[BaseNode], counts: Counts) -> None:
         """Keep the nodes of a document that was split."""
         raise NotImplementedError
 
-    def split(self, document: Document, made: Owner, parse: Parse | None = None) -> None:
+    def split(self, document: Document, owner: Owner, parse: Parse | None = None) -> None:
         """Split a document and have its nodes wait for the vectors that are not known yet.
 
         Args:
             document: is split, unless the parser gave up.
-            made: the same document in the form that a path keeps it.
+            owner: the same document in the form that a path keeps it.
             parse: splits in place of the parser.
 
         Raises:
             CancelledError: see `interruptible`.
         """
         if self.log.stopped:
-            made.fail(self.log.stopped)
+            owner.fail(self.log.stopped)
             return
-        current_interrupt().check(f"{self.name}: {made.label}")
-        with self.failures_noted(made):
-            self.take(made, self._nodes(document, parse))
+        current_interrupt().check(f"{self.name}: {owner.label}")
+        with self.failures_noted(owner):
+            self.take(owner, self._nodes(document, parse))
 
-    def take(self, made: Owner, nodes: list[BaseNode]) -> None:
+    def take(self, owner: Owner, nodes: list[BaseNode]) -> None:
         """Have the nodes of a document, parents first, wait for vectors that are not known yet."""
-        made.choice = next((node.metadata.get(DECISION) for node in nodes), None)
+        owner.choice = next((node.metadata.get(DECISION) for node in nodes), None)
         counts = counts_of(nodes)
-        self.taken(made, nodes, counts)
+        self.taken(owner, nodes, counts)
         self._tell("parse", self.name, counts.chunks, 0)
-        self._reuse_vectors(nodes, made)
+        self._reuse_vectors(nodes, owner)
         if ready := sum(map(is_ready, nodes)):
             self._tell("embed", self.name, ready, 0)
-        self.waiting += [(node, made) for node in nodes]
+        self.waiting += [(node, owner) for node in nodes]
 
     def _nodes(self, document: Document, parse: Parse | None) -> list[BaseNode]:
         """Return the nodes of a document, each parent before its children.
@@ -138,13 +138,13 @@ class SplittingColumn(Generic[Owner]):
         identify(ordered, document)
         return ordered
 
-    def _reuse_vectors(self, nodes: Sequence[BaseNode], made: Owner) -> None:
-        if not self._known:
+    def _reuse_vectors(self, nodes: Sequence[BaseNode], owner: Owner) -> None:
+        if not self._vector_of:
             return
         for node in filter(lacks_vector, nodes):
-            if vector := self._known(node.get_content(MetadataMode.EMBED)):
+            if vector := self._vector_of(node.get_content(MetadataMode.EMBED)):
                 node.embedding = list(vector)
-                made.saved += tokens_of(node)
+                owner.saved += tokens_of(node)
 
     def may_ask(self) -> bool:
         """Return False once the model has failed in a way that every request would.
@@ -161,9 +161,9 @@ class SplittingColumn(Generic[Owner]):
         Raises:
             CancelledError: see `interruptible`; the request was given up.
         """
-        for node, made, refusal in embedded.refused:
-            made.fail(said(refusal))
-            self.note_error(f"{made.label}, chunk {node.node_id}", refusal)
+        for node, owner, refusal in embedded.refused:
+            owner.fail(said(refusal))
+            self.note_error(f"{owner.label}, chunk {node.node_id}", refusal)
         chunks, tokens = sum(is_ready(node) for node, _ in embedded.part), self.embedded.tokens
         self._tell("embed", self.name, chunks, tokens - self._tokens_told)
         self._tokens_told = tokens
@@ -172,9 +172,9 @@ class SplittingColumn(Generic[Owner]):
             raise error
         if error:
             self.note_error(embedded.part[0][1].label, error)
-            for node, made in embedded.part:
+            for node, owner in embedded.part:
                 if lacks_vector(node):
-                    made.fail(said(error))
+                    owner.fail(said(error))
 
     def note_error(self, subject: str, error: BaseException) -> None:
         """Note an error; a hopeless one is why the column stops."""
@@ -187,7 +187,7 @@ class SplittingColumn(Generic[Owner]):
         return timed(self.log.seconds, stage)
 
     @contextmanager
-    def failures_noted(self, made: Owner) -> Iterator[None]:
+    def failures_noted(self, owner: Owner) -> Iterator[None]:
         """Turn a failure into the document's error: it costs no other document."""
         try:
             yield
@@ -197,5 +197,5 @@ class SplittingColumn(Generic[Owner]):
         # cancellation, which is no `Exception`.
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             if not (isinstance(error, HOPELESS) and self.log.stopped):
-                self.note_error(made.label, error)
-            made.fail(said(error))
+                self.note_error(owner.label, error)
+            owner.fail(said(error))

@@ -89,11 +89,11 @@ Node = TypeVar("Node", bound=BaseNode)
 
 def without_own_keys(document: Node) -> Node:
     """Return a document that hides metadata which are not ours from the embedding model."""
-    known = document.excluded_embed_metadata_keys
-    own = [key for key in keys_to_hide(document.metadata) if key not in known]
+    hidden_keys = document.excluded_embed_metadata_keys
+    own = [key for key in keys_to_hide(document.metadata) if key not in hidden_keys]
     if not own:
         return document
-    return document.model_copy(update={"excluded_embed_metadata_keys": [*known, *own]})
+    return document.model_copy(update={"excluded_embed_metadata_keys": [*hidden_keys, *own]})
 
 
 def embedded_as(

@@ -144,12 +144,12 @@ class EmbeddingGuard(TransformComponent):
         packer = source.packer
         cuts = [ChunkSpan(*span) for span in packer.pieces(Span(packer.start, packer.end), room)]
         parser = str(node.metadata.get(PARSER, ""))
-        made = build_nodes(origin, source, cuts, parser=parser, inherit=False)
+        pieces = build_nodes(origin, source, cuts, parser=parser, inherit=False)
         own = _TABLES
         if origin.base is not None:  # else what is known of the chunk is known of a piece
             own |= _PLACE | (_HEADINGS if HEADING_PATH in node.metadata else set())
         kept = {key: value for key, value in node.metadata.items() if key not in own}
-        for piece, cut in zip(made, cuts, strict=True):
+        for piece, cut in zip(pieces, cuts, strict=True):
             piece.id_ = str(uuid.uuid5(_NAMESPACE, f"{node.node_id}/{cut.start}-{cut.end}"))
             piece.metadata = {**kept, **piece.metadata, CUT_FOR_EMBEDDING: node.node_id}
             piece.excluded_embed_metadata_keys.append(CUT_FOR_EMBEDDING)
@@ -159,7 +159,7 @@ class EmbeddingGuard(TransformComponent):
                 for kind, relationship in node.relationships.items()
                 if kind not in _BESIDE
             }
-        return made
+        return pieces
 
     def _longer_headings(self, node: TextNode) -> int:
         """Tokens by which the headings of a piece may exceed those of the node."""

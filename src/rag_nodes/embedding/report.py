@@ -278,8 +278,8 @@ class DocumentsReport:
 
 def summed(costs: Iterable[float | None]) -> float | None:
     """Return the sum of costs; None when one of them is unknown."""
-    known = list(costs)
-    return None if None in known else sum(cost or 0.0 for cost in known)
+    amounts = list(costs)
+    return None if None in amounts else sum(cost or 0.0 for cost in amounts)
 
 
 @dataclass(slots=True, eq=False)

@@ -112,16 +112,16 @@ class SectionSummary(TransformComponent):
         Raises:
             ConfigurationError: answers cannot be kept where they were to be.
         """
-        found = [node for node in nodes if isinstance(node, TextNode) and node.text.strip()]
+        text_nodes = [node for node in nodes if isinstance(node, TextNode) and node.text.strip()]
         if self.llm is None:
-            for node in found:
+            for node in text_nodes:
                 text = own_summary(node.text, _heading_of(node), self.max_tokens)
                 self._note(node, {SUMMARY: text, SUMMARY_KIND: "extract"})
             return list(nodes)
         # Whoever failed to the end of the last call is asked again, but once.
         asker = Asker(self.llm, min(self._failures, GIVE_UP_AFTER - 1))
         same: dict[str, list[TextNode]] = {}
-        for node in found:
+        for node in text_nodes:
             same.setdefault(self._prompt(node), []).append(node)
         waiting = iter(same.items())
         await asyncio.gather(*(self._work(asker, waiting) for _ in range(self.concurrency)))

@@ -115,10 +115,10 @@ class UserTransformations(TransformComponent):
 
 
 def _checked(steps: object) -> list[TransformComponent]:
-    found = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else None
-    if found is None:
+    components = list(steps) if isinstance(steps, Sequence) and not isinstance(steps, str) else None
+    if components is None:
         raise ConfigurationError(f"transformations is a {type(steps).__name__}; put it into a list")
-    for step in found:
+    for step in components:
         if isinstance(step, BaseEmbedding):
             raise ConfigurationError(
                 f"transformations: {_name(step)} is an embedding model; give it as embed_model"
@@ -128,7 +128,7 @@ def _checked(steps: object) -> list[TransformComponent]:
                 f"transformations: {_name(step)} is not a TransformComponent of LlamaIndex; make a "
                 "subclass whose __call__ takes nodes and returns nodes"
             )
-    return found
+    return components
 
 
 def _name(step: object) -> str:
@@ -198,39 +198,39 @@ def _settled(
     Raises:
         TransformationError: a new node names no document.
     """
-    found = [node for node in nodes if isinstance(node, TextNode)]
+    text_nodes = [node for node in nodes if isinstance(node, TextNode)]
     sources = {
         original.source.node_id: original.source for original in given.values() if original.source
     }
     renamed: dict[str, str] = {}
-    for position, node in enumerate(found):
-        known = given.get(node.node_id)
-        if known and node.text == known.text:
-            node.start_char_idx, node.end_char_idx = known.start, known.end
-            node.metadata.update(known.own)
-            if known.source:
-                node.relationships[NodeRelationship.SOURCE] = known.source
+    for position, node in enumerate(text_nodes):
+        origin = given.get(node.node_id)
+        if origin and node.text == origin.text:
+            node.start_char_idx, node.end_char_idx = origin.start, origin.end
+            node.metadata.update(origin.own)
+            if origin.source:
+                node.relationships[NodeRelationship.SOURCE] = origin.source
             continue
-        source = (known and known.source) or _source_of(node, sources)
+        source = (origin and origin.source) or _source_of(node, sources)
         node.relationships[NodeRelationship.SOURCE] = source
         node.start_char_idx = node.end_char_idx = None
         for key in _OFFSETS:
             node.metadata.pop(key, None)
         node.metadata[keys.TOKEN_COUNT] = count_tokens(node.text, tokenizer)
-        if known is None:  # its id is to be the same in every run
+        if origin is None:  # its id is to be the same in every run
             name = f"{source.node_id}/{node.metadata.get(keys.PARSER)}/{position}/{node.text}"
             digest = hashlib.sha256(name.encode("utf-8", "surrogatepass")).hexdigest()
             renamed[node.node_id] = str(uuid.uuid5(_NAMESPACE, digest))
             node.id_ = renamed[node.node_id]
-    if list(given) != [node.node_id for node in found]:
-        _relink(found, renamed)
-    return list(found)
+    if list(given) != [node.node_id for node in text_nodes]:
+        _relink(text_nodes, renamed)
+    return list(text_nodes)
 
 
 def _source_of(node: TextNode, sources: Mapping[str, RelatedNodeInfo]) -> RelatedNodeInfo:
     """The document of a new node: the one it names, or the only one there is."""
-    if found := sources.get(node.ref_doc_id or ""):
-        return found
+    if source := sources.get(node.ref_doc_id or ""):
+        return source
     if node.ref_doc_id is None and len(sources) == 1:
         return next(iter(sources.values()))
     raise TransformationError(

@@ -141,7 +141,7 @@ class ColumnWork(SplittingColumn[DocumentResult]):
             recipe.models,
             self.result,
             tell,
-            known=vectors.get if vectors else None,
+            vector_of=vectors.get if vectors else None,
             transformations=recipe.steps,
         )
         self._number, self._recipe, self._unit = number, recipe, unit

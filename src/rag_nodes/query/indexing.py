@@ -164,7 +164,7 @@ class _Column(SplittingColumn[_Split]):
         def tell(stage: Stage, _: str, chunks: int, tokens: int) -> None:
             progress(steps.step(stage, chunks, tokens))
 
-        super().__init__(name, parser, models, log, tell, known=_cached(models))
+        super().__init__(name, parser, models, log, tell, vector_of=_cached(models))
         self._models = models
 
     def add(self, document: Document, before: tuple[FileColumn, Counts] | None = None) -> None:
