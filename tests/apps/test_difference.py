@@ -35,7 +35,7 @@ def compared(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
 
 
 def _said(found: Difference) -> dict[str, list[str]]:
-    return {sentence.text: list(sentence.said) for sentence in found.sentences}
+    return {sentence.text: list(sentence.by_column) for sentence in found.sentences}
 
 
 @pytest.mark.parametrize("kind", ["extract", "generated"])
@@ -138,9 +138,9 @@ def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is() -> No
     assert cut.answer
     node = cut.answer.hits[0].node.node_id
     [one] = difference({"fixed": cut.answer}, {node: Edges(end="word")}).sentences
-    assert one.said["fixed"].broken == "word"
+    assert one.by_column["fixed"].broken == "word"
     [one] = difference({"fixed": cut.answer}, {node: Edges(start="word")}).sentences
-    assert one.said["fixed"].broken == ""
+    assert one.by_column["fixed"].broken == ""
 
 
 def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None:

@@ -104,8 +104,8 @@ class Desk:
         """Return the session of a tab; a new one shows every part of the page."""
         session = self._sessions.of(key)
         if not session.screen.count:
-            known = Payload(payload.plain().get("payload")).flag("known")
-            session.is_lost = known or bool(payload.text("epoch"))
+            is_known = Payload(payload.plain().get("payload")).flag("known")
+            session.is_lost = is_known or bool(payload.text("epoch"))
             show_all(session)
             if self._documents:
                 session.start_loading(self._documents)

@@ -64,8 +64,8 @@ def _printed_file(file: FilePages) -> Path | None:
     if file.path and not _is_whole(file):
         return None
     named = sources(file.documents[0].metadata)
-    there = (Path(name) for name in named if isfile(name))  # noqa: PTH113 - Path raises if it is long
-    return next((path for path in there if path.suffix.lower() == ".pdf"), None)
+    paths = (Path(name) for name in named if isfile(name))  # noqa: PTH113 - Path raises if it is long
+    return next((path for path in paths if path.suffix.lower() == ".pdf"), None)
 
 
 def _is_whole(file: FilePages) -> bool:

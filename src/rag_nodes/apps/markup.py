@@ -115,8 +115,8 @@ def render(name: str, **values: Any) -> Markup:
 
 def part(name: str, *values: Any) -> Markup:
     """A macro of `parts.html` as HTML for a template."""
-    made: Markup = getattr(_template("parts").module, name)(*values)
-    return made
+    markup: Markup = getattr(_template("parts").module, name)(*values)
+    return markup
 
 
 def _template(name: str) -> Template:

@@ -98,9 +98,9 @@ def compared_turn(turn: Turn, baseline: str = "") -> ComparedTurn:
         SentenceView(
             quote_text(sentence.text),
             _said_by(sentence, compared),
-            tuple(sentence.said),
+            tuple(sentence.by_column),
             *_sign(sentence, compared.names, baseline),
-            tuple((name, sentence.said[name].broken) for name in sentence.broken),
+            tuple((name, sentence.by_column[name].broken) for name in sentence.broken),
             tuple(_unknown(sentence, answers)),
             _places_of(sentence, answers, places),
         )
@@ -115,9 +115,9 @@ def _sign(sentence: SharedSentence, names: Sequence[str], baseline: str) -> tupl
     """Return how a sentence compares with the baseline, and who misses it in words."""
     if baseline not in names:
         return "", ""
-    if baseline not in sentence.said:
+    if baseline not in sentence.by_column:
         return "+", ""
-    missed = [name for name in names if name not in sentence.said]
+    missed = [name for name in names if name not in sentence.by_column]
     return ("\N{MINUS SIGN}", ", ".join(missed)) if missed else ("", "")
 
 
@@ -125,15 +125,15 @@ def _against(turn: Turn, compared: Difference, baseline: str) -> dict[str, tuple
     """Count the sentences that each column gains and loses against the baseline."""
     if not any(column.name == baseline and column.answer for column in turn.columns):
         return {}
-    said = {
+    keys = {
         column.name: {
-            sentence.key for sentence in compared.sentences if column.name in sentence.said
+            sentence.key for sentence in compared.sentences if column.name in sentence.by_column
         }
         for column in turn.columns
         if column.answer
     }
-    base = said[baseline]
-    return {name: (len(own - base), len(base - own)) for name, own in said.items()
+    base = keys[baseline]
+    return {name: (len(own - base), len(base - own)) for name, own in keys.items()
             if name != baseline}  # fmt: skip
 
 
@@ -163,7 +163,7 @@ def turn_view(turn: Turn, baseline: str = "", *, several: bool = False) -> Marku
         cards=cards,
         faults=[(names, error) for error, names in _shared_faults(turn).items()],
         several=several
-        or len({place.file for found in compared.places.values() for place in found}) > 1,
+        or len({place.file for group in compared.places.values() for place in group}) > 1,
     )
 
 
@@ -196,7 +196,7 @@ def _shared_faults(turn: Turn) -> dict[str, list[str]]:
 
 
 def _said_by(sentence: SharedSentence, compared: Difference) -> str:
-    titles = [*sentence.said]
+    titles = [*sentence.by_column]
     if len(compared.names) == 1:
         return ""
     if len(titles) == len(compared.names):
@@ -206,8 +206,8 @@ def _said_by(sentence: SharedSentence, compared: Difference) -> str:
 
 def _unknown(sentence: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:
     """Yield who cites sources for a sentence that were not given, and the sources."""
-    for name, said in sentence.said.items():
-        numbers = [number for number in said.numbers if number in answers[name].unknown_sources]
+    for name, version in sentence.by_column.items():
+        numbers = [number for number in version.numbers if number in answers[name].unknown_sources]
         if numbers:
             yield name, ", ".join(map(str, numbers))
 
@@ -221,22 +221,22 @@ def _places_of(
 
     A page of a file is one place, whoever cites it.
     """
-    found: dict[tuple[object, ...], dict[str, CitedPlace]] = {}
-    for name in sorted(sentence.said, key=lambda name: bool(sentence.said[name].broken)):
-        for cited in _cited_for(sentence.said[name], answers[name], places[name]):
+    groups: dict[tuple[object, ...], dict[str, CitedPlace]] = {}
+    for name in sorted(sentence.by_column, key=lambda name: bool(sentence.by_column[name].broken)):
+        for cited in _cited_for(sentence.by_column[name], answers[name], places[name]):
             key = (cited.file, cited.where or cited.headings)
-            found.setdefault(key, {}).setdefault(name, cited)
+            groups.setdefault(key, {}).setdefault(name, cited)
     return tuple(
         SentencePlace(
             next(iter(cited.values())),
             tuple(cited.items()),
         )
-        for cited in found.values()
+        for cited in groups.values()
     )
 
 
 def _cited_for(
-    said: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
+    sentence: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
 ) -> list[CitedPlace]:
     """Return the places that an answer cites for a sentence; where it stands, if it stands there.
 
@@ -245,23 +245,23 @@ def _cited_for(
     """
     names = names_sources(answer)
     groups = [
-        (found, group)
-        for found, group in zip(places, cited_places(answer), strict=True)
-        if found.number in said.numbers or not names
+        (cited, group)
+        for cited, group in zip(places, cited_places(answer), strict=True)
+        if cited.number in sentence.numbers or not names
     ]
-    citations = [(found, citation) for found, group in groups for citation in group]
+    citations = [(cited, citation) for cited, group in groups for citation in group]
     # A quotation of this sentence alone comes before one that holds it.
-    citations.sort(key=lambda pair: " ".join(pair[1].quote.split()) != said.text)
-    for found, citation in citations:
-        if place := place_of_sentence(found, answer, citation, said.text):
+    citations.sort(key=lambda pair: " ".join(pair[1].quote.split()) != sentence.text)
+    for cited, citation in citations:
+        if place := place_of_sentence(cited, answer, citation, sentence.text):
             return [place]
     if not names:
-        own = set(content_words(said.text))
+        own = set(content_words(sentence.text))
         shared = [len(own & {word for citation in group for word in words(citation.quote)})
                   for _, group in groups]  # fmt: skip
         most = max(shared, default=0)
         return [groups[shared.index(most)][0]._replace(is_closest=True)] if most else []
-    return [found for found, _ in groups]
+    return [cited for cited, _ in groups]
 
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:

@@ -114,10 +114,10 @@ def _lengths(session: PageSession) -> list[dict[str, Any]]:
     if verdict and not verdict.dataset.probed:
         return []
     texts = {document.id_: document.text for document in session.documents}
-    found = examples(session.documents)
+    passages = examples(session.documents)
     lengths = []
     for name in ANSWER_LENGTHS:
-        text = found[name].span.of(texts[found[name].document]) if name in found else ""
+        text = passages[name].span.of(texts[passages[name].document]) if name in passages else ""
         words = in_a_line(text).split()
         is_long = len(words) > _FIRST_WORDS + _LAST_WORDS
         short = [*words[:_FIRST_WORDS], _MORE, *words[-_LAST_WORDS:]] if is_long else words

@@ -49,12 +49,12 @@ class SharedSentence:
 
     text: str
     key: str
-    said: dict[str, AnswerSentence] = field(default_factory=dict)
+    by_column: dict[str, AnswerSentence] = field(default_factory=dict)
 
     @property
     def broken(self) -> list[str]:
         """The columns that break off in it."""
-        return [name for name, sentence in self.said.items() if sentence.broken]
+        return [name for name, sentence in self.by_column.items() if sentence.broken]
 
 
 class Difference(NamedTuple):
@@ -78,24 +78,27 @@ def difference(answers: Mapping[str, Answer], edges: Mapping[str, Edges]) -> Dif
         answers: by column, those with text.
         edges: what retrieved chunks split in two, by id of their node.
     """
-    found: list[SharedSentence] = []
-    said = {name: sentences_of(answer, edges) for name, answer in answers.items()}
+    shared: list[SharedSentence] = []
+    by_column = {name: sentences_of(answer, edges) for name, answer in answers.items()}
     whole = [
-        sentence.key for sentences in said.values() for sentence in sentences if not sentence.broken
+        sentence.key
+        for sentences in by_column.values()
+        for sentence in sentences
+        if not sentence.broken
     ]
-    for name, sentences in said.items():
+    for name, sentences in by_column.items():
         for sentence in sentences:
             key = _whole_of(sentence, whole) if answers[name].kind == "extract" else sentence.key
-            same = next((other for other in found if other.key == key), None)
+            same = next((other for other in shared if other.key == key), None)
             if same is None:
-                found.append(same := SharedSentence(sentence.text, key))
+                shared.append(same := SharedSentence(sentence.text, key))
             elif sentence.key == key and not sentence.broken:
                 same.text = max(same.text, sentence.text, key=len) if same.broken else same.text
             broken = sentence.broken or ("sentence" if sentence.key != key else "")
-            same.said.setdefault(name, sentence._replace(broken=broken))
+            same.by_column.setdefault(name, sentence._replace(broken=broken))
     names = tuple(answers)
-    most_shared = sorted(found, key=lambda sentence: -len(sentence.said))
-    return Difference(tuple(most_shared), names, _headline(found, names))
+    most_shared = sorted(shared, key=lambda sentence: -len(sentence.by_column))
+    return Difference(tuple(most_shared), names, _headline(shared, names))
 
 
 def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSentence]:
@@ -106,24 +109,24 @@ def sentences_of(answer: Answer, edges: Mapping[str, Edges]) -> list[AnswerSente
     text = "".join(plain)
     quoted = answer.kind == "extract"
     spans = list(_parts(text) if quoted else _sentences(text))
-    found = []
+    sentences = []
     for number, (start, end) in enumerate(spans):
         after = spans[number + 1][0] if number + 1 < len(spans) else len(text)
-        marks, said = (
+        marks, sentence = (
             [mark for mark in answer.marks if start <= mark.start < after],
             text[start:end],
         )
         for mark in reversed(marks):
-            if said[mark.end - start : mark.end - start + 1] in _POINTS:
-                said = said[: mark.start - start].rstrip() + said[mark.end - start :]
-        is_code = not quoted and _FENCE.match(said)
-        said = dedent(said).strip() if is_code else " ".join(said.split())
+            if sentence[mark.end - start : mark.end - start + 1] in _POINTS:
+                sentence = sentence[: mark.start - start].rstrip() + sentence[mark.end - start :]
+        is_code = not quoted and _FENCE.match(sentence)
+        sentence = dedent(sentence).strip() if is_code else " ".join(sentence.split())
         numbers = tuple(dict.fromkeys(source for mark in marks for source in mark.numbers))
         # The same code is the same, whatever language its fence names.
-        if key := " ".join(words(said.partition("\n")[2] if is_code else said)):
+        if key := " ".join(words(sentence.partition("\n")[2] if is_code else sentence)):
             broken = _broken(answer, number, edges) if quoted else ""
-            found.append(AnswerSentence(said, key, numbers, broken))
-    return found
+            sentences.append(AnswerSentence(sentence, key, numbers, broken))
+    return sentences
 
 
 def _parts(text: str) -> Iterable[tuple[int, int]]:
@@ -158,13 +161,13 @@ def _broken(answer: Answer, number: int, edges: Mapping[str, Edges]) -> str:
         return ""
     citation = answer.citations[number]
     hit = answer.hit_of(citation)
-    known = edges.get(citation.node_id)
-    if hit is None or known is None or hit.found is not hit.node or citation.start is None:
+    chunk_edges = edges.get(citation.node_id)
+    if hit is None or chunk_edges is None or hit.found is not hit.node or citation.start is None:
         return ""
     base, text = hit.node.start_char_idx or 0, hit.node.text
     first, last = base + len(text) - len(text.lstrip()), base + len(text.rstrip())
-    begins = known.start if citation.start <= first else None
-    ends = known.end if (citation.end or 0) >= last else None
+    begins = chunk_edges.start if citation.start <= first else None
+    ends = chunk_edges.end if (citation.end or 0) >= last else None
     return ends or begins or ""
 
 
@@ -183,20 +186,20 @@ def _whole_of(sentence: AnswerSentence, whole: Iterable[str]) -> str:
 def _headline(sentences: Sequence[SharedSentence], names: Sequence[str]) -> str:
     if len(names) < 2:  # noqa: PLR2004 - one answer differs from none
         return ""
-    said = {
-        name: frozenset(sentence.key for sentence in sentences if name in sentence.said)
+    keys = {
+        name: frozenset(sentence.key for sentence in sentences if name in sentence.by_column)
         for name in names
     }
-    common = [sentence for sentence in sentences if len(sentence.said) == len(names)]
-    most, agreeing = Counter(said.values()).most_common(1)[0]
+    common = [sentence for sentence in sentences if len(sentence.by_column) == len(names)]
+    most, agreeing = Counter(keys.values()).most_common(1)[0]
     remarks = [f"{name} is cut off in mid-{kind}" for name, kind in _breaks(sentences)]
     if agreeing == len(names):
         return _line(f"{all_of(agreeing)} answers agree", remarks)
     if agreeing > 1:
-        remarks += [f"{name} {_against(said[name], most)}" for name in names if said[name] != most]
+        remarks += [f"{name} {_against(keys[name], most)}" for name in names if keys[name] != most]
         return _line(f"{agreeing} of {len(names)} answers agree", remarks)
     if common:
-        own = {name: len(said[name]) - len(common) for name in names}
+        own = {name: len(keys[name]) - len(common) for name in names}
         shared = f"{all_of(len(names))} answers share {count(len(common), 'sentence')}"
         if all(own.values()):
             return _line(f"{shared} and differ in the rest", remarks)
@@ -212,11 +215,11 @@ def all_of(number: int) -> str:
 
 def _breaks(sentences: Iterable[SharedSentence]) -> list[tuple[str, str]]:
     """The columns that break off, each once, with what they break off in."""
-    found: dict[str, str] = {}
+    breaks: dict[str, str] = {}
     for sentence in sentences:
         for name in sentence.broken:
-            found.setdefault(name, sentence.said[name].broken)
-    return list(found.items())
+            breaks.setdefault(name, sentence.by_column[name].broken)
+    return list(breaks.items())
 
 
 def _against(own: frozenset[str], most: frozenset[str]) -> str:

@@ -64,14 +64,14 @@ def map_html(shown: Shown) -> Markup:
         inside = sum(piece.inside is not None for piece in pieces)
         hits = sum(piece.is_retrieved for piece in pieces)
         lists_all = shown.cuts.lists_all(strategy)
-        said = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
-        said += "" if lists_all else f", {_UNKNOWN}"
+        label = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
+        label += "" if lists_all else f", {_UNKNOWN}"
         rows.append(
             {
                 "strategy": strategy,
                 "paths": strip_of(pieces, length),
                 "chunks": f"{len(pieces):,}" + ("" if lists_all else " retrieved"),
-                "said": said + (f", {hits} retrieved" if hits else ""),
+                "said": label + (f", {hits} retrieved" if hits else ""),
             }
         )
     return render(
@@ -99,7 +99,7 @@ def summary_html(shown: Shown) -> Markup:
     cuts, strategy, document = shown.cuts, shown.strategy, shown.document
     nodes, lost = cuts.nodes(strategy, document), cuts.unlocated(strategy, document)
     sizes, lists_all = [tokens_in(node) for node in nodes], cuts.lists_all(strategy)
-    known = cuts.comparison.statistics.get(strategy)
+    statistics = cuts.comparison.statistics.get(strategy)
     over = sum(bool(node.metadata.get(OVERSIZED)) for node in nodes)
     facts = [
         count(len(nodes), "chunk"),
@@ -113,7 +113,7 @@ def summary_html(shown: Shown) -> Markup:
     ]
     error = None
     if lists_all and not nodes and not lost:
-        error = (known and known.error) or "This column has no chunk of it."
+        error = (statistics and statistics.error) or "This column has no chunk of it."
     return render(
         "summary",
         facts=" · ".join(fact for fact in facts if fact),
@@ -238,16 +238,16 @@ def _tint(shown: Shown, piece: DrawnChunk) -> str:
 
 
 def _rendered(shown: Shown) -> Markup:
-    strategies, known = shown.cuts.strategies, shown.cuts.documents[shown.document].metadata
+    strategies, metadata = shown.cuts.strategies, shown.cuts.documents[shown.document].metadata
     columns = [shown.here(strategy) for strategy in strategies]
     here = shown.here(shown.strategy)
     marks = [TextMark(piece.span, _tint(shown, piece), piece.number) for piece in here]
     marks += [TextMark(span, "rn-gold") for span in shown.gold]
-    blocks = text_blocks(shown.text, shown.span, format_in(known, shown.text), marks)
-    source = str(known.get(SOURCE) or "")
+    blocks = text_blocks(shown.text, shown.span, format_in(metadata, shown.text), marks)
+    source = str(metadata.get(SOURCE) or "")
     return render(
         "text",
-        title=known.get(TITLE),
+        title=metadata.get(TITLE),
         address=source if source.startswith(("http://", "https://")) else None,
         strip=f"{STRIP:.0f}",
         blocks=[

@@ -49,15 +49,15 @@ def against(report: EvaluationReport, baseline: str) -> list[Against]:
     position = _position(rows, baseline)
     if position is None:
         return []
-    base, found = rows[position], []
+    base, comparisons = rows[position], []
     for row in sorted((row for row in rows if row is not base), key=lambda row: row.mean):
         gained = [
             outcome.scores[report.measure] - other.scores[report.measure]
             for outcome, other in zip(row.outcomes, base.outcomes, strict=True)
         ]
         won, lost = (sum(sign * gain > SAME for gain in gained) for sign in (1, -1))
-        found.append(Against(row.name, column_of(row), _points(report, row, base), won, lost))
-    return found
+        comparisons.append(Against(row.name, column_of(row), _points(report, row, base), won, lost))
+    return comparisons
 
 
 def _position(rows: Sequence[Row], baseline: str) -> int | None:

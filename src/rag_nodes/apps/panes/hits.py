@@ -86,7 +86,7 @@ def hit_view(
         "level": level,
         "score": score,
         "explained": explained,
-        "labels": (*labels, *(("rn-torn", said) for said in edges.said)),
+        "labels": (*labels, *(("rn-torn", remark) for remark in edges.said)),
         "also": also,
         "file": display_name(metadata) or "document",
         "facts": tuple(_facts(answer, hit)),
@@ -195,19 +195,19 @@ def cited_places(answer: Answer) -> list[tuple[Citation, ...]]:
             citation.heading_path,
         )
         places.setdefault(shown, []).append(citation)
-    return [tuple(found) for found in places.values()]
+    return [tuple(group) for group in places.values()]
 
 
 def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
     """Return the cited characters in their document; () if their position is unknown."""
-    known = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
-    found: dict[Span, None] = {}
+    node_ids = {hit.node.node_id for hit in answer.hits if hit.node.ref_doc_id}
+    spans: dict[Span, None] = {}
     for citation in place:
-        if citation.node_id not in known or citation.start is None or not citation.quote.strip():
+        if citation.node_id not in node_ids or citation.start is None or not citation.quote.strip():
             return ()
         start = citation.start + len(citation.quote) - len(citation.quote.lstrip())
-        found[Span(start, start + len(citation.quote.strip()))] = None
-    return tuple(found)
+        spans[Span(start, start + len(citation.quote.strip()))] = None
+    return tuple(spans)
 
 
 def place_of_sentence(
@@ -215,10 +215,10 @@ def place_of_sentence(
 ) -> CitedPlace | None:
     """Return the place of a sentence that stands in a citation, white space aside; else None."""
     words = r"\s+".join(map(re.escape, text.split()))
-    found = re.search(rf"(?<!\w){words}(?!\w)", citation.quote)
-    if found is None or citation.node is None or not spans_of(answer, [citation]):
+    match = re.search(rf"(?<!\w){words}(?!\w)", citation.quote)
+    if match is None or citation.node is None or not spans_of(answer, [citation]):
         return None
-    sentence = Span(*((citation.start or 0) + at for at in found.span()))
+    sentence = Span(*((citation.start or 0) + at for at in match.span()))
     own = sentence.start - (citation.node.start_char_idx or 0)
     where = place(*pages_of(citation.node, own, own + sentence.length))
     return cited._replace(sentence=sentence, where=where)
@@ -226,11 +226,11 @@ def place_of_sentence(
 
 def places_of(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
     """Return every place that an answer cites, each once."""
-    found = []
+    places = []
     for at, group in enumerate(cited_places(answer), start=1):
         first = group[0]
         hit = answer.hit_of(first)
-        found.append(
+        places.append(
             CitedPlace(
                 at,
                 position,
@@ -242,4 +242,4 @@ def places_of(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
                 bool(spans_of(answer, group)),
             )
         )
-    return found
+    return places

@@ -90,20 +90,20 @@ def label(session: PageSession, text: str) -> str:
     asked, marked = _one_line(text), session.questions.marked
     if not asked or not marked:
         raise DatasetError("Select the answer on the page and type its question.")
-    known = session.questions.add([labelled(asked, (marked,))], session.documents)
+    dataset = session.questions.add([labelled(asked, (marked,))], session.documents)
     session.questions.unmark()
     show_marked(session)
     show_review(session)
-    return f"Added: you have {count(len(known.questions), 'question')}."
+    return f"Added: you have {count(len(dataset.questions), 'question')}."
 
 
 def draft(session: PageSession) -> None:
     """Add drafts, as many as there are, and say why there are no more."""
-    known = {question.id for question in _all(session)}
+    ids = {question.id for question in _all(session)}
     drafts: Sequence[Question] = ()
     with suppress(DatasetError):  # no heading is a question
-        drafts = draft_questions(session.documents, count=DRAFTS + len(known)).questions
-    new = [question for question in drafts if question.id not in known][:DRAFTS]
+        drafts = draft_questions(session.documents, count=DRAFTS + len(ids)).questions
+    new = [question for question in drafts if question.id not in ids][:DRAFTS]
     if new:
         session.questions.add(_as_long_as_looked_for(session, new), session.documents)
         session.reviewed = new[0].id
@@ -151,17 +151,17 @@ def upload(session: PageSession, path: Path) -> None:
         ConfigurationError: the file cannot be read as questions; names it without its folder.
     """
     try:
-        found = read_questions(path, session.documents)
-        session.questions.take(found)
+        dataset = read_questions(path, session.documents)
+        session.questions.take(dataset)
     except RagNodesError as error:
         raise ConfigurationError(str(error).replace(str(path), path.name)) from error
     session.decider.start()
-    first = found.questions[0].text if found.questions else ""
+    first = dataset.questions[0].text if dataset.questions else ""
     session.reviewed = next(
         (question.id for question in _all(session) if question.text == first), ""
     )
-    said = f"{count(len(found.questions), 'question')} added from {path.name}."
-    show_review(session, taken(said, len(found.questions), found))
+    message = f"{count(len(dataset.questions), 'question')} added from {path.name}."
+    show_review(session, taken(message, len(dataset.questions), dataset))
 
 
 def download(session: PageSession) -> str:
@@ -178,7 +178,7 @@ def download(session: PageSession) -> str:
 
 def show_passage(session: PageSession, question: str, answer: int, passage: int) -> None:
     """Show a passage of an answer on the page."""
-    asked = next((known for known in _all(session) if known.id == question), None)
+    asked = next((candidate for candidate in _all(session) if candidate.id == question), None)
     if asked is None or answer >= len(asked.gold) or passage >= len(asked.gold[answer]):
         return
     chosen = asked.gold[answer][passage]
@@ -243,26 +243,26 @@ def selected(loaded: Cuts | None, sent: Mapping[str, Any]) -> Passage | None:
     if loaded is None or document not in loaded.documents or start is None or last is None:
         return None
     text = loaded.text_of(document)
-    said, drawn = _letters(text[start:last]), _letters(str(sent.get("text", "")))
+    body, drawn = _letters(text[start:last]), _letters(str(sent.get("text", "")))
     # Marks of Markdown are not drawn, and headers of the page are not in the text.
-    if not said or said[:_COMPARED] != drawn[:_COMPARED] or said[-_COMPARED:] != drawn[-_COMPARED:]:
+    if not body or body[:_COMPARED] != drawn[:_COMPARED] or body[-_COMPARED:] != drawn[-_COMPARED:]:
         return None
     passage = trimmed_passage(Passage(document, Span(start, last)), text)
     return passage if passage.span.length else None
 
 
-def taken(said: str, added: int, found: Dataset | None = None) -> Markup:
+def taken(message: str, added: int, dataset: Dataset | None = None) -> Markup:
     """Draw what was added, a warning if nothing was, and what could not be used, by reason."""
-    reasons: Counter[str] = Counter(dict(found.left_out) if found else {})
+    reasons: Counter[str] = Counter(dict(dataset.left_out) if dataset else {})
     examples: dict[str, str] = {}
-    for unplaced in found.not_located if found else ():
+    for unplaced in dataset.not_located if dataset else ():
         reasons[unplaced.reason] += 1
         examples.setdefault(unplaced.reason, unplaced.text or unplaced.quote)
     refused = [
         {"count": f"{number:,}", "reason": reason, "example": examples.get(reason, "")[:_AROUND]}
         for reason, number in reasons.most_common(_MAX_REASONS)
     ]
-    return render("taken", kind="info" if added else "warning", said=said, refused=refused)
+    return render("taken", kind="info" if added else "warning", said=message, refused=refused)
 
 
 def _as_long_as_looked_for(session: PageSession, drafts: list[Question]) -> list[Question]:

@@ -109,12 +109,12 @@ def _written(text: str, marks: Sequence[Mark], links: Links) -> Markup:
     """Plain text, the marks in it as what they name."""
     pieces: list[str] = []
     reached = 0
-    for found in _MARK.finditer(text):
-        pieces.append(visible(text[reached : found.start()]))
-        position = int(found[1])
+    for match in _MARK.finditer(text):
+        pieces.append(visible(text[reached : match.start()]))
+        position = int(match[1])
         pieces += [part("chip", number, *links(position, number))
                    for number in marks[position].numbers]  # fmt: skip
-        reached = found.end()
+        reached = match.end()
     return Markup().join([*pieces, visible(text[reached:])])
 
 

@@ -129,8 +129,8 @@ def report_html(
         lost: what to say if the server lost the session of the tab.
         can_remove: documents can be taken out one by one.
     """
-    made = _made(report) if report else None
-    return render("documents", report=made, working=working, error=error, searched=searched,
+    view = _made(report) if report else None
+    return render("documents", report=view, working=working, error=error, searched=searched,
                   lost=lost, can_remove=can_remove)  # fmt: skip
 
 
@@ -142,16 +142,16 @@ def _searched(session: PageSession) -> str:
     engines = some_of([*comparison.found])
     do, search = ("does", "searches") if len(comparison.found) == 1 else ("do", "search")
     added = [display_name(document.metadata) or document.id_[:8] for document in session.added]
-    said = []
+    notes = []
     if added:
         was, them = _was_them(added)
-        said.append(f"{some_of(added)} {was} added here: {engines} {do} not search {them}, so no "
-                    f"setting is tested on {them}.")  # fmt: skip
+        notes.append(f"{some_of(added)} {was} added here: {engines} {do} not search {them}, so no "
+                     f"setting is tested on {them}.")  # fmt: skip
     if removed := session.removed:
         was, them = _was_them(removed)
-        said.append(f"{some_of(removed)} {was} removed here: {engines} still {search} {them}, and "
-                    f"nothing of {them} can be shown.")  # fmt: skip
-    return " ".join(said)
+        notes.append(f"{some_of(removed)} {was} removed here: {engines} still {search} {them}, and "
+                     f"nothing of {them} can be shown.")  # fmt: skip
+    return " ".join(notes)
 
 
 def _was_them(names: Sequence[str]) -> tuple[str, str]:
@@ -243,7 +243,7 @@ def _news(outcome: FileOutcome) -> Iterator[tuple[str, str]]:
 def columns_html(session: PageSession) -> Markup:
     """Draw the columns: which are compared, the baseline, and the numbers of the chosen one."""
     columns, report = session.columns, session.report
-    made = {column.parser: column for column in report.columns} if report else {}
+    by_name = {column.parser: column for column in report.columns} if report else {}
     names = [*columns.ticked, *(name for name in columns.offer if name not in columns.ticked)]
     sliders = sliders_of(columns.offer[columns.chosen]) if columns.chosen else []
     return render(
@@ -254,7 +254,7 @@ def columns_html(session: PageSession) -> Markup:
                 "summary": in_a_line(columns.offer[name].summary),
                 "ticked": name in columns.ticked,
                 "changed": bool(columns.options.get(name)),
-                "chunks": f"{made[name].chunks:,}" if name in made else "",
+                "chunks": f"{by_name[name].chunks:,}" if name in by_name else "",
             }
             for name in names
         ],

@@ -122,23 +122,23 @@ class _Renderer(RendererHTML):
     def link_open(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
         address = str(tokens[at].attrGet("href") or "")
         env["hosts"].append(_host(address) if env["links"] else None)
-        said = visible(address) if tokens[at + 1].type == "link_close" else ""
-        return _LINK.format(visible(address), said) if env["hosts"][-1] else ""
+        text = visible(address) if tokens[at + 1].type == "link_close" else ""
+        return _LINK.format(visible(address), text) if env["hosts"][-1] else ""
 
     def link_close(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
-        host, before, said = env["hosts"].pop(), tokens[at - 2], tokens[at - 1]
+        host, before, token = env["hosts"].pop(), tokens[at - 2], tokens[at - 1]
         if not host:
             return ""
         # Its text is its address: the parser takes no other token there for a link of its own.
-        is_plain = said.type == "link_open" or before.attrs.get("href") == said.content
+        is_plain = token.type == "link_open" or before.attrs.get("href") == token.content
         return "</a>" if is_plain else f"</a>{_HOST.format(host)}"
 
     def image(self, tokens: Sequence[Token], at: int, _: Any, env: Any) -> str:
         address = str(tokens[at].attrGet("src") or "")
-        host, said = _host(address), env["write"](tokens[at].content)
+        host, text = _host(address), env["write"](tokens[at].content)
         if not host or not env["links"] or any(env["hosts"]):
-            return str(said)
-        return f"{_LINK.format(visible(address), said or visible(address))}</a>{_HOST.format(host)}"
+            return str(text)
+        return f"{_LINK.format(visible(address), text or visible(address))}</a>{_HOST.format(host)}"
 
 
 def _host(address: str) -> str | None:

@@ -150,13 +150,13 @@ def _flows(glyphs: Glyphs, placed: Sequence[int]) -> list[_Flow]:
 
 def _by_flow(at: Sequence[int], flows: Sequence[_Flow]) -> list[tuple[int, int, _Flow]]:
     """First and last of some glyphs within each flow that has any of them."""
-    found = []
+    runs = []
     for number, flow in enumerate(flows):
         end = flows[number + 1].first if number + 1 < len(flows) else 1 << 60
         within = [position for position in at if flow.first <= position < end]
         if within:
-            found.append((within[0], within[-1], flow))
-    return found
+            runs.append((within[0], within[-1], flow))
+    return runs
 
 
 def _height(box: Box, flow: _Flow, side: int) -> float:

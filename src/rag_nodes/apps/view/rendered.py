@@ -134,8 +134,8 @@ class _Rendered:
         ]
         return Markup().join(pieces)
 
-    def _piece(self, said: str, origin: int) -> Markup:
-        shown = visible(said)
+    def _piece(self, text: str, origin: int) -> Markup:
+        shown = visible(text)
         if origin < 0:
             return Markup("{}").format(shown)
         at = self._start + origin

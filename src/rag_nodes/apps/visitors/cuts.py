@@ -155,21 +155,21 @@ class Cuts:
 
     def _all(self, strategy: str, document: str) -> tuple[TextNode, ...]:
         if strategy in self.comparison.found and (strategy, document) not in self._nodes:
-            known = chain(self._listed_by(strategy), self._found_by(strategy))
-            own = (node for node in known if node.ref_doc_id == document)
+            chunks = chain(self._listed_by(strategy), self._found_by(strategy))
+            own = (node for node in chunks if node.ref_doc_id == document)
             # An engine may give a chunk another id for each question.
             nodes = {(node.start_char_idx, node.text): node for node in own}
             self._nodes[strategy, document] = tuple(sorted(nodes.values(), key=_in_order))
         if (strategy, document) in self._nodes:
             return self._nodes[strategy, document]
-        index, made = self.comparison.index, self.comparison.statistics.get(strategy)
-        if index is None or made is None:
+        index, statistics = self.comparison.index, self.comparison.statistics.get(strategy)
+        if index is None or statistics is None:
             return ()
         if strategy in self._previews:
             split = self._previews[strategy].get_nodes_from_documents([self.documents[document]])
             leaves = leaf_nodes(split)
         else:
-            collection = StoredCollection(index.store, made.collection)
+            collection = StoredCollection(index.store, statistics.collection)
             leaves = leaf_nodes(collection.nodes_of(document))
         self._nodes[strategy, document] = tuple(sorted(leaves, key=_in_order))
         return self._nodes[strategy, document]
@@ -190,7 +190,7 @@ class Cuts:
     def edges(self, report: ComparisonReport) -> dict[str, Edges]:
         """Return what the chunks of some answers split in two, by node id, if they are located."""
         finders: dict[str, EdgeFinder] = {}
-        found = {}
+        edges = {}
         for column in report.columns:
             for hit in column.answer.hits if column.answer else ():
                 document, span = self.documents.get(hit.node.ref_doc_id or ""), span_of(hit.node)
@@ -199,8 +199,8 @@ class Cuts:
                 if document.id_ not in finders:
                     text_format = format_in(document.metadata, document.text)
                     finders[document.id_] = EdgeFinder(document.text, text_format)
-                found[hit.node.node_id] = finders[document.id_].of(span)
-        return found
+                edges[hit.node.node_id] = finders[document.id_].of(span)
+        return edges
 
 
 def _in_order(node: TextNode) -> tuple[int, int]:
@@ -291,11 +291,11 @@ class Shown(NamedTuple):
 
 def pages_of(cuts: Cuts, document: str, paths: Iterable[Path]) -> Pages:
     """The pages of a document: printed where it is one of these files, else parts of its text."""
-    known, text = cuts.documents[document].metadata, cuts.text_of(document)
-    starts = known.get(PAGE_STARTS)
+    metadata, text = cuts.documents[document].metadata, cuts.text_of(document)
+    starts = metadata.get(PAGE_STARTS)
     if not starts:
-        return Pages(part_starts(text, format_in(known, text)), unit="part")
-    named = {*sources(known)}
+        return Pages(part_starts(text, format_in(metadata, text)), unit="part")
+    named = {*sources(metadata)}
     path = next((path for path in paths if named & {str(path), str(path.resolve())}), None)
     if path is None or path.suffix.lower() != ".pdf":
         return Pages(starts)

@@ -284,9 +284,9 @@ class Decider:
 
     def _known(self, about: About) -> EvaluationReport | None:
         """Return what was found; without a preset as baseline, also what was found with one."""
-        found = self._found.get(about)
-        if found or not about or about[-1]:
-            return found
+        report = self._found.get(about)
+        if report or not about or about[-1]:
+            return report
         same = (kept for kept in [*self._found] if kept[:-1] == about[:-1])
         return self._found.get(next(same, ()))
 

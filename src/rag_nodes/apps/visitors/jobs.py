@@ -120,7 +120,7 @@ class Job(Generic[Stage, Made]):
         try:
             with room, interruptible(self._interrupt):
                 self.check()
-                made = work()
+                result = work()
                 self.settle()
         except _AbandonedError:
             return
@@ -128,7 +128,7 @@ class Job(Generic[Stage, Made]):
             if self._outcome.running() or self._outcome.set_running_or_notify_cancel():
                 self._outcome.set_exception(error)
             return
-        self._outcome.set_result(made)
+        self._outcome.set_result(result)
 
 
 class _AbandonedError(BaseException):

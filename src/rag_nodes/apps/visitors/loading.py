@@ -278,8 +278,8 @@ class LoadingSession(Session):
         started = time.perf_counter()
         models = self.models_of(request)
         job.watch(models.embedding)
-        made = self._run(request).parsers(request.parsers, models)
-        columns = {spec.name: made[spec.label] for spec in request.parsers}
+        parsers = self._run(request).parsers(request.parsers, models)
+        columns = {spec.name: parsers[spec.label] for spec in request.parsers}
         is_known = wanted == self.paths and bool(self._documents)
         documents, files = self._documents, self._files
         if not is_known:

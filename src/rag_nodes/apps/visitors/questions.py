@@ -135,9 +135,9 @@ class Questions:
         """
         with self._lock:
             before = self._dataset or Dataset(_NAME, tuple(documents), ())
-            known = {question.id: question for question in before.questions}
-            known.update((question.id, question) for question in questions)
-            return self._keep(replace(before, questions=tuple(known.values())))
+            by_id = {question.id: question for question in before.questions}
+            by_id.update((question.id, question) for question in questions)
+            return self._keep(replace(before, questions=tuple(by_id.values())))
 
     def change(self, question: str, change: Callable[[Question], Question]) -> Question | None:
         """Replace one question by what `change` makes of it, in its place.
@@ -149,11 +149,11 @@ class Questions:
             DatasetError: what was made of it has no gold, or gold outside its document.
         """
         with self._lock:
-            found = self._found(question)
-            if self._dataset is None or found is None:
+            asked = self._found(question)
+            if self._dataset is None or asked is None:
                 return None
-            changed = change(found)
-            kept = tuple(changed if other is found else other for other in self._dataset.questions)
+            changed = change(asked)
+            kept = tuple(changed if other is asked else other for other in self._dataset.questions)
             self._keep(replace(self._dataset, questions=kept))
             return changed
 
@@ -164,11 +164,11 @@ class Questions:
             What it was; None where there is none of that id.
         """
         with self._lock:
-            found = self._found(question)
-            if self._dataset is not None and found is not None:
-                kept = tuple(other for other in self._dataset.questions if other is not found)
+            removed = self._found(question)
+            if self._dataset is not None and removed is not None:
+                kept = tuple(other for other in self._dataset.questions if other is not removed)
                 self._keep(replace(self._dataset, questions=kept))
-            return found
+            return removed
 
     def keep(self, documents: Sequence[Document]) -> None:
         """Forget the questions whose answers are not all in these documents, which are loaded now.
@@ -196,8 +196,8 @@ class Questions:
         return dataset
 
     def _found(self, question: str) -> Question | None:
-        known = self._dataset.questions if self._dataset else ()
-        return next((asked for asked in known if asked.id == question), None)
+        questions = self._dataset.questions if self._dataset else ()
+        return next((asked for asked in questions if asked.id == question), None)
 
 
 def read_questions(path: Path, documents: Sequence[Document]) -> Dataset:
@@ -225,31 +225,31 @@ def labelled(text: str, gold: tuple[Answer, ...], kind: str = "") -> Question:
 
 def joined(passages: Iterable[Passage]) -> Answer:
     """The passages with those that overlap or touch made one, in the order of the first of each."""
-    found: list[Passage] = []
+    answer: list[Passage] = []
     for passage in passages:
         document, span = passage
-        at = len(found)
-        for position in reversed(range(len(found))):
-            other = found[position]
+        at = len(answer)
+        for position in reversed(range(len(answer))):
+            other = answer[position]
             if other.document == document and _touch(other.span, span):
                 span, at = span.union(other.span), position
-                del found[position]
-        found.insert(at, Passage(document, span))
-    return tuple(found)
+                del answer[position]
+        answer.insert(at, Passage(document, span))
+    return tuple(answer)
 
 
 def _together(before: Sequence[Question], added: Sequence[Question]) -> tuple[Question, ...]:
     """Both, each question once and under an id of its own."""
-    known = {question.id: question for question in before}
+    by_id = {question.id: question for question in before}
     ids = {(question.text, question.gold): question.id for question in before}
     for question in added:
         own = replace(question, id=ids.get((question.text, question.gold), question.id))
         number = 1
-        while (other := known.get(own.id)) and other.text != own.text and other.gold != own.gold:
+        while (other := by_id.get(own.id)) and other.text != own.text and other.gold != own.gold:
             number += 1
             own = replace(question, id=f"{question.id} ({number})")
-        known[own.id] = own
-    return tuple(known.values())
+        by_id[own.id] = own
+    return tuple(by_id.values())
 
 
 def _documents_of(answers: Iterable[Answer]) -> set[str]:

@@ -116,8 +116,8 @@ class PageSession(LoadingSession):
         if comparison is None or not comparison.found or not given:
             return []
         read = (result.document for path in given for result in self._read.get(path, ()))
-        known = {document.id_ for document in (*given.values(), *read) if document}
-        return [document for document in self._documents if document.id_ not in known]
+        given_ids = {document.id_ for document in (*given.values(), *read) if document}
+        return [document for document in self._documents if document.id_ not in given_ids]
 
     @property
     def removed(self) -> list[str]:
@@ -138,11 +138,11 @@ class PageSession(LoadingSession):
         cuts, preset = self.cuts, self.columns.offer[name]
         if cuts is None or cuts.parser_of(name) is None or preset.embeds:
             return
-        made = self._run(self.context).parsers(
+        parsers = self._run(self.context).parsers(
             [spec for spec in self.columns.specs if spec.name == name]
         )
         with self._cutting:
-            self._cuts = cuts.with_preview(name, next(iter(made.values())))
+            self._cuts = cuts.with_preview(name, next(iter(parsers.values())))
 
     def close(self) -> None:
         """Free everything; what runs is ended first."""

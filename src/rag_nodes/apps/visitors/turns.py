@@ -77,12 +77,12 @@ class Turn:
 class Growing:
     """One column while its answer is being written.
 
-    `found` are the chunks retrieved, None before that, and `text` what has arrived of the answer;
-    `stopped` has `ended` because the visitor wanted no more.
+    `chunk_count` is the number of retrieved chunks, None before that, and `text` what has arrived
+    of the answer; `stopped` has `ended` because the visitor wanted no more.
     """
 
     name: str
-    found: int | None = None
+    chunk_count: int | None = None
     text: str = ""
     ended: bool = False
     stopped: bool = False
@@ -90,7 +90,7 @@ class Growing:
     def after(self, event: Event) -> Growing:
         """The column after one more event."""
         if isinstance(event, Retrieved):
-            return replace(self, found=len(event.hits))
+            return replace(self, chunk_count=len(event.hits))
         if isinstance(event, Delta):
             return replace(self, text=self.text + event.text)
         if isinstance(event, Last):
