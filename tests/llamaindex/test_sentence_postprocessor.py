@@ -1,21 +1,30 @@
 """Sentences in place of chunks behind LlamaIndex's own retrievers, over anyone's nodes."""
 
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
+from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.llms import MockLLM
 from llama_index.core.node_parser import SentenceSplitter, TokenTextSplitter
 from llama_index.core.query_engine import CitationQueryEngine, RetrieverQueryEngine
 from llama_index.core.response_synthesizers import get_response_synthesizer
-from llama_index.core.schema import ImageNode, NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import (
+    ImageNode,
+    NodeRelationship,
+    NodeWithScore,
+    QueryBundle,
+    RelatedNodeInfo,
+    TextNode,
+)
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from stock_callers import EVERY_KIND, small
 
 from rag_nodes import SentencePostprocessor
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.models import get_embedding
-from rag_nodes.parsers import leaf_nodes
+from rag_nodes.parsers import get_parser, leaf_nodes
 from rag_nodes.text.tokens import count_tokens
 
 QUESTION = "How often are both filters rinsed?"
@@ -221,3 +230,35 @@ def test_the_scores_that_counted_are_not_written_into_the_metadata() -> None:
     nodes = harbour(0.2, 0.9, 0.1)
     read = SentencePostprocessor(budget=20).postprocess_nodes(nodes, query_str="Which boat?")
     assert [hit.node.metadata for hit in read] == [{}] * len(read)
+
+
+MANUAL = Path("examples/corpus/manual.md").read_text(encoding="utf-8")
+
+
+def test_offsets_of_a_splitter_behind_another_one_are_not_those_of_the_document() -> None:
+    chain = [get_parser("heading"), SentenceSplitter(chunk_size=40, chunk_overlap=0)]
+    nodes = IngestionPipeline(transformations=chain).run(documents=[Document(text=MANUAL, id_="m")])
+    for node in nodes[3:30:5]:
+        found = [NodeWithScore(node=node, score=0.5)]
+        [hit] = SentencePostprocessor(budget=300).postprocess_nodes(found, query_str=QUESTION)
+        assert isinstance(hit.node, TextNode)
+        assert (hit.node.start_char_idx, hit.node.end_char_idx) == (None, None)
+
+
+def test_offsets_that_the_document_at_hand_contradicts_are_left_out() -> None:
+    document = Document(text=TEXT, id_="pump")
+    nodes = [
+        TextNode(text=ANSWER, start_char_idx=at, end_char_idx=at + len(ANSWER))
+        for at in (TEXT.index(ANSWER), 5)
+    ]
+    source = RelatedNodeInfo(node_id="pump")
+    for node in nodes:
+        node.relationships[NodeRelationship.SOURCE] = source
+    store = SimpleDocumentStore()
+    store.add_documents([document])
+    for node, start in zip(nodes, (TEXT.index(ANSWER), None), strict=True):
+        found = [NodeWithScore(node=node, score=0.5)]
+        sentences = SentencePostprocessor(budget=40, store=store)
+        [hit] = sentences.postprocess_nodes(found, query_str=QUESTION)
+        assert isinstance(hit.node, TextNode)
+        assert (hit.text, hit.node.start_char_idx) == (ANSWER, start)

@@ -14,6 +14,7 @@ from llama_index.core.vector_stores.types import VectorStoreQueryMode
 from rag_nodes.core.errors import ConfigurationError, RagNodesError, StoreError
 from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keys import kind_of
+from rag_nodes.query.locations import located
 from rag_nodes.query.missing_keys import check_nodes
 from rag_nodes.query.reranking import in_order, rescored
 from rag_nodes.store import Hit
@@ -118,7 +119,7 @@ class IndexChunks:
         if missing := [*{*ids} - {node.node_id for node in known}]:
             with suppress(NotImplementedError):
                 known += self.index.vector_store.get_nodes(missing)
-        return {node.node_id: node for node in known if isinstance(node, TextNode)}
+        return {node.node_id: located(node) for node in known if isinstance(node, TextNode)}
 
     def _retrieved(self, query: Query, limit: int) -> list[NodeWithScore]:
         retriever = self.index.as_retriever(
@@ -202,7 +203,7 @@ def _hits(found: Sequence[NodeWithScore], *, is_cosine: bool) -> list[Hit]:
     """Return retrieved nodes as hits; scores of any scale become 0 to 1."""
     hits = [
         Hit(
-            usable(each.node),  # type: ignore[arg-type] # only text is searched
+            located(usable(each.node)),  # type: ignore[arg-type] # only text is searched
             rank,
             1 - (rank - 1) / len(found),
             similarity=each.score if is_cosine else None,

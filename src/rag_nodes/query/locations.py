@@ -34,6 +34,25 @@ def span_of(node: TextNode) -> Span | None:
     return Span(start, end)
 
 
+def located(node: TextNode, document: str | None = None) -> TextNode:
+    """Return the node, without offsets that its text, its metadata or its document contradict.
+
+    A splitter behind another one counts from the start of what it splits, and leaves the offsets
+    that the other one noted in the metadata.
+
+    Args:
+        node: of any splitter.
+        document: text of its document; None if it is not at hand.
+    """
+    if node.start_char_idx is None and node.end_char_idx is None:
+        return node
+    span = span_of(node)
+    noted = (node.metadata.get(keys.START_CHAR), node.metadata.get(keys.END_CHAR))
+    if span and noted in ((None, None), span) and (not document or span.of(document) == node.text):
+        return node
+    return node.model_copy(update={"start_char_idx": None, "end_char_idx": None})
+
+
 def tokens_of(node: TextNode) -> float:
     """Return the tokens of a node: as its parser counted them, else estimated from its length."""
     return float(node.metadata.get(keys.TOKEN_COUNT) or len(node.text) / _LETTERS_PER_TOKEN)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from llama_index.core.bridge.pydantic import Field, PrivateAttr
 from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from llama_index.core.schema import Document, NodeWithScore, QueryBundle, TextNode
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from rag_nodes.core.errors import ConfigurationError
@@ -15,13 +16,14 @@ from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.expansion import expanded, with_neighbours
+from rag_nodes.query.locations import located
 from rag_nodes.query.responses import innermost, replaced
 from rag_nodes.query.sentences import Sentences
 from rag_nodes.query.similarity import counted_in
 from rag_nodes.store import Hit
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from llama_index.core.schema import BaseNode
 
@@ -39,11 +41,18 @@ class SentencePostprocessor(BaseNodePostprocessor):
     known they are exact slices of that, across the ends of chunks too. Windows of our parsers are
     text to choose from; so are parents, and the chunks before and after, where they can be read.
 
+    Offsets are those of the nodes. They are left out if they contradict the text of the node, other
+    nodes, our metadata, or the document if `store` is a document store that holds it. Otherwise
+    they are as right as the splitter's: if LlamaIndex's `SentenceSplitter` runs behind another
+    splitter, its offsets count from the node that it splits.
+
     The scores of the nodes count beside the words if the text is English: the more, the fewer words
     of the question stand together in it, and the smaller the nodes are.
 
     Args:
-        budget: tokens of all passages together.
+        budget: tokens of all passages together, with the lines `Table: A | B`. Other metadata that
+            the LLM sees come on top, in each passage; `excluded_llm_metadata_keys` of the documents
+            hides them.
         store: where neighbours and parents are read by id: a vector store with `get_nodes`, such as
             `QdrantVectorStore`, or a document store that holds the nodes, as that of an index over
             `SimpleVectorStore` does; None to choose from what was found.
@@ -90,30 +99,41 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 "query_bundle"
             )
         others = [node for node in nodes if not _has_text(node.node)]
+        texts = self._documents([node.node for node in nodes])
         hits = [
-            Hit(node=usable(node.node), rank=rank, score=node.score or 0.0)
+            Hit(node=_placed(node.node, texts), rank=rank, score=node.score or 0.0)
             for rank, node in enumerate(nodes, start=1)
             if isinstance(node.node, TextNode) and _has_text(node.node)
         ]
-        read = expanded(hits, self._read, "auto", limit=len(hits))
-        both = with_neighbours(read, self._read_beside)
+        read = expanded(hits, partial(self._read, texts), "auto", limit=len(hits))
+        both = with_neighbours(read, partial(self._read_beside, texts))
         beside = [hit for hit in both if hit.origin == "neighbour"]
         counted = counted_in({hit.rank: nodes[hit.rank - 1].score for hit in read})
         sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside], counted)
         return [*replaced(sentences.hits(self.budget)), *others]
 
-    def _read(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+    def _documents(self, nodes: Sequence[BaseNode]) -> dict[str, str]:
+        """Return the texts of the documents of nodes, by id, if a document store holds them."""
+        if not isinstance(self.store, BaseDocumentStore):
+            return {}
+        ids = dict.fromkeys(node.ref_doc_id for node in nodes if node.ref_doc_id)
+        found = self.store.get_nodes(list(ids), raise_error=False)
+        return {each.node_id: each.text for each in found if isinstance(each, Document)}
+
+    def _read(self, texts: Mapping[str, str], node_ids: Sequence[str]) -> dict[str, TextNode]:
         if self.store is None or not node_ids:
             return {}
         if isinstance(self.store, BaseDocumentStore):  # raises for what it does not have
             found = self.store.get_nodes(list(node_ids), raise_error=False)
         else:
             found = self.store.get_nodes(node_ids=list(node_ids))
-        return {node.node_id: usable(node) for node in found if isinstance(node, TextNode)}
+        return {node.node_id: _placed(node, texts) for node in found if isinstance(node, TextNode)}
 
-    def _read_beside(self, node_ids: Sequence[str]) -> dict[str, TextNode]:
+    def _read_beside(
+        self, texts: Mapping[str, str], node_ids: Sequence[str]
+    ) -> dict[str, TextNode]:
         """Read neighbours; the first time that the store has none of them, say so."""
-        found = self._read(node_ids)
+        found = self._read(texts, node_ids)
         if node_ids and not found and self.store is not None and not self._has_warned:
             self._has_warned = True
             logger.warning(
@@ -123,6 +143,10 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 type(self.store).__name__,
             )
         return found
+
+
+def _placed(node: TextNode, texts: Mapping[str, str]) -> TextNode:
+    return located(usable(node), texts.get(node.ref_doc_id or ""))
 
 
 def _has_text(node: BaseNode) -> bool:
