@@ -72,7 +72,10 @@ def test_columns_may_differ_in_how_they_are_searched(dataset: Dataset) -> None:
     assert sentences.means["recall@60"] > chunks.means["recall@60"] + 0.2
     for row in report.rows:
         for budget in PLAN.budgets:
-            assert {outcome.scores[f"tokens@{budget}"] for outcome in row.outcomes} == {budget}
+            read = [outcome.scores[f"tokens@{budget}"] for outcome in row.outcomes]
+            assert max(read) <= budget
+            # Sentences are whole: what is left of the budget holds no further one.
+            assert min(read) == budget or (row is sentences and min(read) > budget / 2)
     assert "split" not in sentences.reasons
 
 

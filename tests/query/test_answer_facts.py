@@ -143,7 +143,8 @@ def test_a_question_for_steps_gets_more_and_the_answer_says_so(
 def long_collection(store: Store, offline: Models) -> str:
     """Forty different paragraphs about the generator."""
     text = "\n\n".join(
-        f"Generator {n} is started by battery {n}. " + f"It makes power for hall {n}. " * 9
+        f"Generator {n} is started by battery {n}. "
+        + "".join(f"It makes power for hall {n} on floor {floor}. " for floor in range(9))
         for n in range(40)
     )
     parser = get_parser("fixed", chunk_size=300, chunk_overlap=0)

@@ -3,7 +3,7 @@ import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rag_nodes.text.filling import MOST_LOST, Ranked, fill
+from rag_nodes.text.filling import MOST_LOST, Ranked, Repeat, fill
 from rag_nodes.text.spans import Span, merge
 from rag_nodes.text.tokens import count_tokens
 
@@ -167,3 +167,55 @@ def test_a_match_is_read_before_the_text_in_front_of_it() -> None:
     filled = fill([*ranked((known.start, known.end)), around], budget)
     assert all(part.start >= core.start for part in filled.parts[1])
     assert sum(part.overlap(core) for part in filled.parts[1]) > 0
+
+
+HEADED = "# Deck\n\nIt is blue. The pump is on the left side of the deck.\n\n# Hall\n\nIt is red."
+
+
+def in_sentences(core: Span | None = None, *, text: str = HEADED) -> Ranked:
+    """Return a text whose sentences are known."""
+    found = (text.index(own) for own in ("It is blue.", "The pump", "It is red."))
+    ends = (text.index(".", at) + 1 for at in found)
+    starts = (text.index(own) for own in ("It is blue.", "The pump", "It is red."))
+    known = tuple(map(Span, starts, ends))
+    return Ranked("a", Span(0, len(text)), text, core, sentences=known)
+
+
+@pytest.mark.parametrize(
+    ("budget", "read"),
+    [
+        (7, "# Deck\n\nIt is blue."),
+        (13, "# Deck\n\nIt is blue."),
+        (23, "# Deck\n\nIt is blue. The pump is on the left side of the deck."),
+        (5, "It is blue."),
+        (2, "It is"),
+    ],
+)
+def test_known_sentences_are_read_whole_below_their_headings(budget: int, read: str) -> None:
+    first = in_sentences().sentences[0]
+    [[part]] = fill([in_sentences(first)], budget).parts
+    assert part.of(HEADED) == read
+    assert fill([in_sentences(first)], budget).truncated == (read == "It is")
+
+
+def test_sentences_behind_one_that_does_not_fit_are_read() -> None:
+    first, pump, last = in_sentences().sentences
+    passages = [
+        in_sentences()._replace(span=own, text=own.of(HEADED), sentences=(own,), core=own)
+        for own in (first, pump, last)
+    ]
+    assert fill(passages, 9).parts == ((first,), (), (last,))
+
+
+def test_a_heading_alone_is_not_read() -> None:
+    cut = HEADED.index("It is red.") - 2
+    headed = in_sentences()
+    short = headed._replace(span=Span(0, cut), text=HEADED[:cut], sentences=headed.sentences[:2])
+    assert fill([short], None).parts == ((Span(0, headed.sentences[1].end),),)
+
+
+def test_a_copy_inside_a_passage_is_left_out() -> None:
+    headed = in_sentences()
+    copy = Repeat("a", headed.sentences[1])
+    parts = fill([headed._replace(repeats=(copy,))], None).parts[0]
+    assert [part.of(HEADED) for part in parts] == ["# Deck\n\nIt is blue.", "# Hall\n\nIt is red."]

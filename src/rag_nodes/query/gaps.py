@@ -71,18 +71,15 @@ def gaps_between(nodes: Mapping[str, TextNode]) -> list[Gap]:
 def _gap(span: Span, before: TextNode, after: TextNode) -> Gap:
     """White space between two nodes.
 
-    Our parsers note it unless it is a space or a blank line. Of other nodes it is not known: a
-    space if a sentence goes on behind it, or a line end as in the nodes; else line breaks.
+    Our parsers note it unless it is a space or holds a blank line. Of other nodes it is not known:
+    blanks if a sentence goes on behind it, else line breaks.
     """
     info = before.relationships.get(NodeRelationship.NEXT)
     noted = info.metadata.get(WHITE_SPACE) if isinstance(info, RelatedNodeInfo) else None
     if isinstance(noted, str) and len(noted) == span.length and noted.isspace():
         return Gap(span, noted, before, is_sure=True)
     is_ours = keys.START_CHAR in before.metadata
-    if span.length == 1 and (is_ours or after.text[:1].islower()):
-        return Gap(span, " ", before, is_sure=is_ours)
-    if span.length == len("\r\n") and not is_ours:
-        for line_end in ("\r\n", " \n"):
-            if line_end in before.text or line_end in after.text:
-                return Gap(span, line_end, before, is_sure=False)
-    return Gap(span, "\n" * span.length, before, is_sure=False)
+    if is_ours and span.length == 1:
+        return Gap(span, " ", before, is_sure=True)
+    goes_on = not is_ours and after.text[:1].islower()
+    return Gap(span, (" " if goes_on else "\n") * span.length, before, is_sure=False)

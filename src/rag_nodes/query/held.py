@@ -26,9 +26,18 @@ from rag_nodes.query.locations import (
 )
 from rag_nodes.query.reading import leads_of_run
 from rag_nodes.text.edges import in_sentence
-from rag_nodes.text.filling import Ranked, fill
-from rag_nodes.text.passages import Similarity, TextRun, joined_runs, largest_weight, shown_places
+from rag_nodes.text.filling import Ranked
+from rag_nodes.text.formats import format_of
+from rag_nodes.text.passages import (
+    Read,
+    Similarity,
+    TextRun,
+    joined_runs,
+    largest_weight,
+    shown_places,
+)
 from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.tables import Tables
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -39,14 +48,13 @@ if TYPE_CHECKING:
     from rag_nodes.query.similarity import Counted
     from rag_nodes.store import Hit
     from rag_nodes.text.filling import Lead, Repeat
-    from rag_nodes.text.passages import Read
 
 
 class HeldText:
     """Texts of documents, as far as chunks hold them.
 
-    What a parser left out between two chunks is blank, so both are text without a gap. The pieces
-    are in rank order.
+    What a parser left out between two chunks is blank, so sentences are looked for in text without
+    a gap. A passage never holds characters that are not stored. The pieces are in rank order.
     """
 
     def __init__(self, pieces: Sequence[HitPiece]) -> None:
@@ -61,6 +69,7 @@ class HeldText:
         self._gaps = gaps_of(pieces)
         self._bridged_spans: dict[TextRun, list[Span]] = {}
         self._leads: dict[TextRun, tuple[Lead, ...]] = {}
+        self._tables: dict[TextRun, Tables] = {}
         self.runs = joined_runs(
             TextRun(
                 passage.document,
@@ -98,21 +107,19 @@ class HeldText:
         weight = largest_weight(fmean(tokens_of(hit.node) for hit, _ in self.pieces))
         return Similarity(near, lambda language: counted.largest(language, weight))
 
-    def within(self, reads: Sequence[Read], budget: int) -> list[Read]:
-        """As much as fits of passages, best first.
+    def passage(self, read: Read) -> Ranked:
+        """Return the characters of a passage, also those that no chunk holds."""
+        return self._passage(self.runs[read.run], read.span, read.best)
 
-        Before they are joined: what is truncated is the last of them, not one that is better.
-        """
-        runs = [self.runs[read.run] for read in reads]
-        ranked = [
-            self._passage(run, read.span, read.best) for run, read in zip(runs, reads, strict=True)
-        ]
-        found = zip(reads, fill(ranked, budget).parts, strict=False)
-        return [
-            read._replace(span=Span(parts[0].start, parts[-1].end))
-            for read, parts in found
-            if parts
-        ]
+    def read_of(self, passage: Ranked, span: Span) -> Read:
+        """Return characters around a chunk as a passage, as far as its run goes."""
+        number = next(
+            number
+            for number, run in enumerate(self.runs)
+            if run.document == passage.document
+            and run.start <= passage.span.start < run.start + len(run.text)
+        )
+        return Read(number, span, 0.0, passage.core or span)
 
     def joined(self, reads: Sequence[Read]) -> list[Read]:
         """Passages with only blank space between them as one, in the place of the best of them.
@@ -147,7 +154,8 @@ class HeldText:
     def parts(self, read: Read) -> Iterator[Ranked]:
         """The characters of a passage that chunks hold, and white space inside its sentences.
 
-        Two parts where a chunk ends with a sentence and white space follows, which nobody holds.
+        Two parts where a chunk ends with a sentence and white space follows, or inside a sentence
+        if nobody knows which white space.
         """
         run = self.runs[read.run]
         for held in self._bridged(run):
@@ -170,7 +178,11 @@ class HeldText:
         if run not in self._bridged_spans:  # each budget asks again for each passage
             held = self._held[run.document]
             ends = (self._gaps.get((run.document, span.end)) for span in held)
-            own = (gap.span for gap in ends if gap and self._is_in_sentence(run, gap.span))
+            own = (
+                gap.span
+                for gap in ends
+                if gap and gap.is_sure and self._is_in_sentence(run, gap.span)
+            )
             self._bridged_spans[run] = merge([*held, *own])
         return self._bridged_spans[run]
 
@@ -203,8 +215,9 @@ class HeldText:
         if span_of(hit.read) is None:
             whole = span == piece.passage.span
             return hit if whole else replace(hit, surroundings=part_of(hit.read, *span))
+        header = self._header_above(passage)
         for node in (hit.node, hit.read):
-            if span_of(node) == span:
+            if span_of(node) == span and (not header or keys.TABLE_HEADER in node.metadata):
                 return replace(hit, surroundings=None if node is hit.node else node)
         nodes = [excerpt.hit.read for excerpt in own]
         between = [
@@ -212,7 +225,17 @@ class HeldText:
             for (document, _), gap in self._gaps.items()
             if document == passage.document and gap.span.overlap(span)
         ]
-        return replace(hit, surroundings=slice_of([*nodes, *between], span))
+        return replace(hit, surroundings=slice_of([*nodes, *between], span, header))
+
+    def _header_above(self, passage: Ranked) -> str:
+        """Return the header rows of the table that a passage begins inside of; "" for none."""
+        start = passage.span.start
+        if passage.lead_at(start) is None:
+            return ""
+        run = self.runs[self.read_of(passage, passage.span).run]
+        if run not in self._tables:
+            self._tables[run] = Tables.of(run.text, format_of(run.text), run.table_header)
+        return self._tables[run].header_at(start - run.start)
 
     def hit_with_places(self, passage: Ranked) -> Hit:
         """Return the hit of a passage with the places of other documents that repeat it."""
@@ -223,12 +246,11 @@ class HeldText:
         """Return the places that repeat a passage as slices of their documents.
 
         Chunks without a known place are documents of their own here; those in the document
-        of the passage
-        document are no further place.
+        of the passage are no further place.
         """
-        if not repeats:
+        shown = shown_places(each for each in repeats if each.document != passage.document)
+        if not shown:
             return ()
-        shown = shown_places(repeats)
         nodes = (self.hit(Ranked(document, span, "")).read for document, span in shown)
         own = document_of(self.hit(passage).node)
         return tuple(node for node in nodes if document_of(node) != own)

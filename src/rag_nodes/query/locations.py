@@ -99,13 +99,16 @@ _PAGES = (keys.PAGE_START, keys.PAGE_END)
 _ABOVE = (keys.HEADING_PATH, keys.HEADING, keys.BREADCRUMB)
 
 
-def slice_of(nodes: Sequence[TextNode], span: Span) -> TextNode:
-    """Characters of a document, held by `nodes`, as a node with their own pages and headings."""
+def slice_of(nodes: Sequence[TextNode], span: Span, header: str = "") -> TextNode:
+    """Characters of a document, held by `nodes`, as a node with their own pages and headings.
+
+    `header` has the header rows of the table that they begin inside of, if the first node does not.
+    """
     parts = covering(nodes, span)
     first = parts[0]
     base = first.start_char_idx or 0
     text = joined_text(parts)[span.start - base : span.end - base]
-    facts = {**_lasting(first, _ABOVE), **place_of(parts, span)}
+    facts = {**_lasting(first, _ABOVE), **table_facts(header), **place_of(parts, span)}
     return _node(first, text, span, metadata=facts)
 
 

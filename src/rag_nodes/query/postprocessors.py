@@ -32,14 +32,16 @@ logger = logging.getLogger(__name__)
 
 @checks_keywords
 class SentencePostprocessor(BaseNodePostprocessor):
-    """Has the sentences that answer read in place of the chunks they are in, within a budget.
+    """Replaces retrieved nodes with the sentences that best answer the question, up to a budget.
 
     For the nodes of any LlamaIndex retriever and any splitter: retrieve many (40 chunks of about
     200 tokens), and what is read is ranked sentence by sentence (`rag_nodes.text.passages`), so
-    that no size of chunks has to be right. Nodes that come out are passages of whole sentences,
-    best first, that fill the budget and share no text; where the place of a node in its document is
-    known they are exact slices of that, across the ends of chunks too. Windows of our parsers are
-    text to choose from; so are parents, and the chunks before and after, where they can be read.
+    that no size of chunks has to be right. Nodes that come out are passages of whole sentences and
+    table rows, best first, within the budget. No sentence is in two of them. Only if the best
+    sentence alone exceeds the budget, it is truncated. A passage is an exact slice of its document:
+    it holds no characters that no node holds, so a sentence that another package's splitter split
+    in two may be two passages. Windows of our parsers are text to choose from; so are parents, and
+    the chunks before and after, if they can be read.
 
     Offsets are those of the nodes. They are left out if they contradict the text of the node, other
     nodes, our metadata, or the document if `store` is a document store that holds it. Otherwise

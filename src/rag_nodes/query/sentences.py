@@ -15,12 +15,14 @@ from rag_nodes.query.locations import span_of
 from rag_nodes.query.reading import passage_of, plain_passage_of
 from rag_nodes.text.filling import Ranked, fill
 from rag_nodes.text.passages import PassageRanker, Repeats
+from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rag_nodes.query.similarity import Counted
     from rag_nodes.store import Hit
+    from rag_nodes.text.passages import Read
 
 
 class HitPiece(NamedTuple):
@@ -72,33 +74,66 @@ class Sentences:
         return chosen
 
     def _read(self, budget: int) -> Iterator[_Found]:
-        ranked = list(self._ranked(budget))
-        filled = fill((self._with_repeats(read.passage) for read in ranked), budget)
+        ranked: list[_Found] = []
+
+        def passages(*, headings: bool) -> Iterator[Ranked]:
+            for read in self._ranked(budget):
+                if read.passage.sentences or headings:
+                    ranked.append(read)
+                    yield read.passage
+
+        filled = fill(passages(headings=False), budget)
+        if not ranked:  # there is nothing but headings
+            filled = fill(passages(headings=True), budget)
         for read, parts in zip(ranked, filled.parts, strict=False):
             for part in parts:
                 start = read.passage.span.start
                 text = read.passage.text[part.start - start : part.end - start]
                 core = read.passage.core and read.passage.core.common(part)
                 passage = read.passage._replace(span=part, text=text, core=core)
-                yield _Found(self._with_repeats(passage), read.score)
+                yield _Found(self._known(passage), read.score)
 
-    def _with_repeats(self, passage: Ranked) -> Ranked:
+    def _known(self, passage: Ranked) -> Ranked:
+        """Return a passage with its sentences and the places that repeat them."""
+        sentences = self._ranker.sentences(passage.document, passage.span)
+        own = (sentence.common(passage.span) for sentence in sentences)
         places = self._ranker.repeats.places(passage.document, passage.span)
-        return passage._replace(repeats=tuple(places)) if places else passage
+        return passage._replace(repeats=tuple(places), sentences=tuple(filter(None, own)))
 
     def _ranked(self, budget: int) -> Iterator[_Found]:
         """Passages with a word of the question, then chunks; scores from 1 down to 0."""
         reads = [read for read in self._ranker.passages(budget) if read.score > 0]
         least = 1.0
-        for read in self._text.joined(self._text.within(reads, budget)):
+        for read in self._text.joined(self._within(reads, budget)):
             least = read.score / reads[0].score
             # The part with the best sentence first: what comes first may be all there is room for.
             for passage in sorted(self._text.parts(read), key=lambda part: part.core is None):
-                yield _Found(passage, least)
+                yield _Found(self._known(passage), least)
         for hit, passage in self._text.pieces:
-            if hit.origin == "search":
+            if hit.origin == "search" and passage.text:
                 least = min(least, hit.score)
-                yield _Found(passage, max(0.0, least))
+                for part in self._text.parts(self._in_whole_sentences(passage)):
+                    yield _Found(self._known(part), max(0.0, least))
+
+    def _within(self, reads: Sequence[Read], budget: int) -> list[Read]:
+        """As much as fits of passages, best first.
+
+        Before they are joined: what does not fit is the last of them, not one that is better.
+        """
+        ranked = [self._known(self._text.passage(read)) for read in reads]
+        found = zip(reads, fill(ranked, budget).parts, strict=False)
+        return [
+            read._replace(span=Span(parts[0].start, parts[-1].end))
+            for read, parts in found
+            if parts
+        ]
+
+    def _in_whole_sentences(self, passage: Ranked) -> Read:
+        """Return a chunk with the rest of the sentences that it begins and ends inside of."""
+        span = passage.span
+        for sentence in self._ranker.sentences(passage.document, span):
+            span = span.union(sentence)
+        return self._text.read_of(passage, span)
 
 
 def with_places(hits: Sequence[Hit]) -> list[Hit]:

@@ -8,6 +8,7 @@ token.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
@@ -20,6 +21,7 @@ MOST_LOST = 0.02
 """Share of the budget that an answer may leave empty: for the end of a sentence, and before it
 counts as full; 30 of 1500 tokens hold most sentences."""
 _WORD = re.compile(r"(?<!\S)\S")
+_VISIBLE = re.compile(r"\S")
 
 
 class Lead(NamedTuple):
@@ -56,7 +58,9 @@ class Ranked(NamedTuple):
     """A passage that was found; passages of the same document share characters.
 
     `text` is that of `span`. Its `core` is what matched, kept where not all of it fits. `leads` are
-    in order and disjoint. `repeats` are in other documents, and are not read once the passage is.
+    in order and disjoint. `repeats` are not read once the passage is; those in the passage itself
+    are later copies of its sentences. `sentences` are its sentences and rows without the headings
+    above them, in order; if they are known, nothing but whole ones is read.
     """
 
     document: str
@@ -65,6 +69,7 @@ class Ranked(NamedTuple):
     core: Span | None = None
     leads: tuple[Lead, ...] = ()
     repeats: tuple[Repeat, ...] = ()
+    sentences: tuple[Span, ...] = ()
 
     def lead_at(self, offset: int) -> Lead | None:
         """Return the line for a part that begins at an offset; None if there is none."""
@@ -94,18 +99,22 @@ def fill(
 ) -> Filled:
     """Read passages in rank order until the budget is full; characters are paid for once.
 
-    What repeats a passage that was read in another document is not read again.
+    What repeats a passage that was read, there or elsewhere, is not read again.
 
-    The passage that does not fit is the last one and is truncated: after a sentence (or a line of a
-    table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after a
-    word, else after a token, never inside what a reader sees as one character. It is split at its
+    If the sentences of a passage are known, it is read in whole sentences: those around its core
+    that fit, or nothing, and the passages behind it follow. Only if not even a sentence of the
+    first core fits is that one truncated, as other passages are.
+
+    Another passage that does not fit is the last one and is truncated: after a sentence (or a line
+    of a table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after
+    a word, else after a token, never inside what a reader sees as one character. It is split at its
     end; at its beginning only where its core would be lost. A line before a part that begins inside
     a table is paid for once in each source, see `Lead`.
 
     A budget of None is for everything. With `exact`, nothing is left empty: the last passage is
     split at the last character that fits.
     """
-    read: dict[str, list[Span]] = {}
+    read: dict[str, list[Span]] = defaultdict(list)
     parts: list[tuple[Span, ...]] = []
     used = 0
     leads = _Leads()
@@ -114,21 +123,22 @@ def fill(
         if budget is not None and budget - used <= (lost or 0):
             break
         taken: list[Span] = []
-        for span in _unread(passage, read.get(passage.document, ())):
+        for span in _unread(passage, read[passage.document]):
             part, tokens = span, count_tokens(_text(passage, span)) + leads.due(passage, span.start)
+            is_truncated = False
             if budget is not None and tokens > budget - used:
                 room = budget - used - leads.most_due(passage, span)
-                part = _cut(passage, span, room, lost) if room > 0 else Span(span.start, span.start)
+                part, is_truncated = _fitting(passage, span, room, lost, is_first=not used)
                 tokens = count_tokens(_text(passage, part)) + leads.due(passage, part.start)
             if part.length:
                 taken.append(part)
                 used += tokens
                 leads.pay(passage, part.start)
-            if part != span:
+            if is_truncated:
                 return Filled((*parts, tuple(sorted(taken))), used, truncated=True)
-        read[passage.document] = merge([*read.get(passage.document, ()), *taken])
+        read[passage.document] = merge([*read[passage.document], *taken])
         for repeat in passage.repeats if taken else ():
-            read[repeat.document] = merge([*read.get(repeat.document, ()), repeat.span])
+            read[repeat.document] = merge([*read[repeat.document], repeat.span])
         parts.append(tuple(sorted(taken)))
     return Filled(tuple(parts), used)
 
@@ -160,16 +170,79 @@ class _Leads:
 
 
 def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:
-    """Return the unread parts of a passage, the part with its core first, without white space."""
+    """Return the unread parts of a passage, the part with its core first, without white space.
+
+    If its sentences are known, parts end with one: a heading alone is nothing to read.
+    """
     found: list[Span] = []
     reached, end = passage.span
-    for known in (*read, Span(end, end)):
+    again = (repeat.span for repeat in passage.repeats if repeat.document == passage.document)
+    for known in (*merge([*read, *again]), Span(end, end)):
         if known.start > reached and reached < end:
             found.append(Span(reached, min(known.start, end)))
         reached = max(reached, known.end)
+    if passage.sentences:
+        own = [(span.start, _sentences_in(passage, span)) for span in found]
+        found = [
+            Span(_top(passage, start, sentences[0]), sentences[-1].end)
+            for start, sentences in own
+            if sentences
+        ]
     visible = [span for span in found if not _text(passage, span).isspace()]
     core = passage.core or passage.span
     return sorted(visible, key=lambda span: not span.overlap(core))
+
+
+def _fitting(
+    passage: Ranked, span: Span, limit: int, lost: int | None, *, is_first: bool
+) -> tuple[Span, bool]:
+    """Return what fits of a span, and True if it is truncated, so that nothing follows it."""
+    part = Span(span.start, span.start)
+    if passage.sentences and lost is not None:
+        part = _in_whole_sentences(passage, span, limit)
+        if part.length or not is_first:
+            return part, False
+    return _cut(passage, span, limit, lost) if limit > 0 else part, True
+
+
+def _sentences_in(passage: Ranked, span: Span) -> list[Span]:
+    return [own for own in passage.sentences if span.start <= own.start and own.end <= span.end]
+
+
+def _top(passage: Ranked, low: int, sentence: Span) -> int:
+    """Return where the headings above a sentence begin, which stand behind `low`."""
+    base = passage.span.start
+    visible = _VISIBLE.search(passage.text, low - base, sentence.end - base)
+    return min(sentence.start, base + visible.start()) if visible else sentence.start
+
+
+def _in_whole_sentences(passage: Ranked, span: Span, limit: int) -> Span:
+    """Return the sentences of a span that fit with one of the core; empty if that one does not.
+
+    A sentence comes with the headings above it, or without if there is no room for them.
+    """
+    sentences = _sentences_in(passage, span)
+    core = passage.core or span
+    best = [at for at, own in enumerate(sentences) if own.overlap(core)] or [0]
+    lows = [span.start, *(own.end for own in sentences)]
+    tops = [_top(passage, low, own) for low, own in zip(lows, sentences, strict=False)]
+
+    def fits(start: int, last: int) -> bool:
+        part = _text(passage, Span(start, sentences[last].end))
+        return count_tokens(part) <= limit
+
+    ways = [(tops[0], best[-1])]
+    for at in best:
+        ways += [(tops[at], at), (sentences[at].start, at)]
+    start, last = next((way for way in ways if fits(*way)), (span.start, -1))
+    if last < 0:
+        return Span(span.start, span.start)
+    while last + 1 < len(sentences) and fits(start, last + 1):
+        last += 1
+    before = [top for top in tops if top < start]
+    while last + 1 == len(sentences) and before and fits(before[-1], last):
+        start = before.pop()
+    return Span(start, sentences[last].end)
 
 
 def _text(passage: Ranked, span: Span) -> str:

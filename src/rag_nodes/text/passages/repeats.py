@@ -1,4 +1,4 @@
-"""Sentences that several documents have, and where they stand in each of them."""
+"""Sentences that stand in several places, in one document or in several."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from rag_nodes.text.passages.units import TextRun
 
 MIN_LETTERS = 20
-"""Letters from which a sentence is looked for in other documents. Shorter ones ("Yes.") mean
+"""Letters from which a sentence is looked for in other places. Shorter ones ("Yes.") mean
 nothing without those around them, and stay beside them."""
 MAX_PLACES = 50
 """Places from which a sentence is a form, such as an empty row, that each table needs again."""
@@ -47,7 +47,7 @@ class _Unit(NamedTuple):
 
 
 class Repeats:
-    """The units of runs that other documents have as well, in any case and white space.
+    """The units of runs that stand elsewhere as well, in any case and white space.
 
     Args:
         runs: texts without a gap within and without overlap between them, by document and in order.
@@ -59,7 +59,7 @@ class Repeats:
         self._twins: dict[int, list[int]] = {}
         self._by_document: dict[str, list[int]] = defaultdict(list)
         self._folded: dict[str, FoldedText] = {}
-        places = list(units) if _are_several(runs) else []
+        places = list(units)
         groups: dict[str, list[int]] = defaultdict(list)
         for number, (at, span) in enumerate(places):
             text = normalised(span.of(runs[at].text))
@@ -67,9 +67,7 @@ class Repeats:
                 groups[text].append(number)
         for group in groups.values():
             for number in group if 1 < len(group) <= MAX_PLACES else ():
-                document = runs[places[number][0]].document
-                if twins := [twin for twin in group if runs[places[twin][0]].document != document]:
-                    self._twins[number] = twins
+                self._twins[number] = [twin for twin in group if twin != number]
         for number, (at, (start, end)) in enumerate(places if self._twins else ()):
             run = runs[at]
             span = trimmed(run.text, start, end)
@@ -83,17 +81,18 @@ class Repeats:
         return cls(runs, ((number, span) for number, run in several for span in _split(run.text)))
 
     def units(self, document: str, span: Span) -> list[int]:
-        """Return the numbers of the units of other documents that repeat some characters."""
+        """Return the numbers of the units that repeat some characters."""
         places = self.places(document, span)
         return [
             passage for repeat in places for passage in self._inside(repeat.document, repeat.span)
         ]
 
     def places(self, document: str, span: Span) -> list[Repeat]:
-        """Return the places in other documents that repeat characters of a document.
+        """Return the places that repeat characters of a document.
 
-        Sentences that follow each other in both are one place. The whole passage, equal or
-        near-equal, comes before parts of it.
+        Sentences that follow each other in both are one place. In other documents, the whole
+        passage, equal or near-equal, comes before parts of it. Of a sentence that the characters
+        hold several times, the first is none.
         """
         inside = self._inside(document, span) if self._twins else []
         if not inside:
@@ -108,7 +107,7 @@ class Repeats:
         return own[low:high]
 
     def _whole(self, inside: Sequence[int], span: Span) -> Iterator[Repeat]:
-        """Yield the places of all of a passage, with short sentences and headings in it.
+        """Yield the places of all of a passage in other documents, with short sentences in it.
 
         Near-equal ones begin and end with a sentence that is equal.
         """
@@ -117,7 +116,8 @@ class Repeats:
         by_run: dict[TextRun, list[Span]] = defaultdict(list)
         for number in inside:
             for twin in self._twins.get(number, ()):
-                by_run[self._units[twin].run].append(self._units[twin].span)
+                if self._units[twin].run.document != own.document:
+                    by_run[self._units[twin].run].append(self._units[twin].span)
         for run, twins in by_run.items():
             around = Span(min(twins).start, max(twins).end)
             if run.text not in self._folded:
@@ -130,10 +130,12 @@ class Repeats:
     def _parts(self, inside: Iterable[int], span: Span) -> Iterator[Repeat]:
         """Yield the equal places; a place goes on while both texts do."""
         before: dict[int, Repeat] = {}
+        passed: set[int] = set()
         for number in inside:
             places: dict[int, Repeat] = {}
+            passed.add(number)
             for twin in self._twins.get(number, ()):
-                part = self._part(number, twin, span)
+                part = None if twin in passed else self._part(number, twin, span)
                 if part is None:
                     continue
                 if twin - 1 in before and self._before(number) == self._before(twin):

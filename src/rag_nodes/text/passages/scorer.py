@@ -9,7 +9,9 @@ candidates only: one that fills every wide window says nothing there, and the na
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
+from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -128,7 +130,7 @@ class PassageRanker:
     """Retrieved text whose sentences are scored once, for any number of budgets.
 
     The runs have no gaps within and no overlap between them. Without a `similarity` words decide
-    alone. A sentence that repeats one of another document is read once, see `repeats`.
+    alone. A sentence that repeats another one is read once, see `repeats`.
     """
 
     def __init__(
@@ -146,9 +148,9 @@ class PassageRanker:
         self._pull = self._pulled(similarity) if similarity and self._scorer else None
 
     def passages(self, budget: int) -> list[Read]:
-        """Return disjoint passages to read, best first, of so many tokens in all.
+        """Return disjoint passages to read, best first, more than fit in so many tokens.
 
-        Of the last one only what fits is worth its tokens.
+        Those behind are single sentences, to be read in place of one that does not fit.
         """
         if self._scorer is None:
             return []
@@ -160,6 +162,12 @@ class PassageRanker:
             scores -= scores.min()
         scores[self._units.listed] *= _LISTED
         return self._packed(scores, budget)
+
+    def sentences(self, document: str, span: Span) -> list[Span]:
+        """Return the sentences and rows that share characters with a span of a document."""
+        own = self._units.sentences.get(document, [])
+        low = bisect_right(own, span.start, key=attrgetter("end"))
+        return own[low : bisect_left(own, span.end, key=attrgetter("start"))]
 
     def _pulled(self, similarity: Similarity) -> Floats | None:
         """Return the weighted similarity of each unit, in standard deviations; None if all equal.
@@ -187,13 +195,13 @@ class PassageRanker:
         return pull
 
     def _packed(self, scores: Floats, budget: int) -> list[Read]:
-        """Passages grown around the best sentences, until they fill the budget."""
+        """Passages grown around the best sentences, until they fill the budget twice."""
         units, values = self._units, scores.tolist()
         taken = np.zeros(len(values), bool)
         passages: list[Read] = []
         left = budget
         for seed in np.argsort(-scores, kind="stable").tolist():
-            if left <= 0:
+            if left <= -budget:
                 break
             if taken[seed]:
                 continue

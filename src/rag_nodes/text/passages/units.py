@@ -5,6 +5,7 @@ Units are sentences, rows and lines, and parts of what goes on for longer.
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -135,6 +136,23 @@ def bodies_in(packer: Packer, units: Iterable[Span]) -> Iterator[Span]:
         yield Span(start, unit.end)
 
 
+def sentences_in(packer: Packer, bodies: Iterable[Span]) -> Iterator[Span]:
+    """Yield bodies of units, groups of lines as lines.
+
+    Headings that nothing follows and header rows of tables are none.
+    """
+    for body in bodies:
+        block = packer.block_at(body.start)
+        if block.kind in BY_LINE:
+            starts, ends = packer.bounds_of(block)
+            low = bisect_left(starts, max(body.start, block.header_end))
+            high = bisect_right(ends, body.end)
+            lines = [*map(Span, starts[low:high], ends[low:high])]
+            yield from lines or ([body] if body.end > block.header_end else [])  # a part of a line
+        elif block.kind is not Kind.HEADING:
+            yield body
+
+
 def letters(text: str) -> int:
     """The length of a text as if it were written in an alphabet."""
     if text.isascii():
@@ -203,6 +221,8 @@ class Units(NamedTuple):
         bodies: the same without the headings above it.
         letters: length of each unit, see `letters`.
         counts: how often each unit has each word of the question.
+        sentences: sentences and rows of each document, by its id, in order: units as they are
+            read, apart from headings and not grouped.
         languages: language of each document, by its id.
         transcripts: True for units of a document that is a transcript.
         listed: True for entries of a reference list that the question does not ask for.
@@ -213,6 +233,7 @@ class Units(NamedTuple):
     bodies: list[Span]
     letters: Floats
     counts: Floats
+    sentences: dict[str, list[Span]]
     languages: dict[str, str]
     transcripts: NDArray[np.bool_]
     listed: NDArray[np.bool_]
@@ -266,6 +287,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     numbers: list[int] = []
     spans: list[Span] = []
     bodies: list[Span] = []
+    sentences: dict[str, list[Span]] = {}
     sizes: list[int] = []
     own: list[tuple[int, int]] = []
     above: list[tuple[int, int]] = []
@@ -291,7 +313,10 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
             spans.append(span)
             sizes.append(letters(text))
             by_heading.setdefault((run.document, path or run.headings), {})[unit] = text
-        bodies += bodies_in(packer, spans[len(bodies) :])
+        own_bodies = [*bodies_in(packer, spans[len(bodies) :])]
+        bodies += own_bodies
+        read = map(run.in_document, sentences_in(packer, own_bodies))
+        sentences.setdefault(run.document, []).extend(read)
         listed += are_entries(texts)
         numbers += [number] * (len(spans) - len(numbers))
     lists = set(_under_references(by_heading))
@@ -308,6 +333,7 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         bodies,
         np.array(sizes, float),
         _counted(own, shape) + HEADING * _counted(above, shape),
+        sentences,
         languages,
         np.array([run.document in transcripts for run in runs], bool)[numbers_of_runs],
         np.array(listed, bool),
