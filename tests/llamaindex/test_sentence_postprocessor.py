@@ -269,6 +269,7 @@ def test_passages_of_stock_splitters_hold_no_character_that_no_node_holds(
 ) -> None:
     for node in passages(Document(text=MANUAL, id_="m"), splitter, question, 200):
         assert MANUAL[node.start_char_idx : node.end_char_idx] == node.text
+        assert node.text not in ("---", "```ini", "~~~text")  # lines that say nothing alone
 
 
 @pytest.mark.parametrize("budget", [30, 50, 90, 200])

@@ -100,6 +100,9 @@ _ENDS = (
 """Best ends of a part of a text: those of a line, a phrase, a word."""
 
 
+_WORD = regex.compile(r"\w")
+
+
 def units_in(packer: Packer) -> Iterator[Span]:
     """The units of a text in order, disjoint, each trimmed of blank space.
 
@@ -137,19 +140,19 @@ def bodies_in(packer: Packer, units: Iterable[Span]) -> Iterator[Span]:
 
 
 def sentences_in(packer: Packer, bodies: Iterable[Span]) -> Iterator[Span]:
-    """Yield bodies of units, groups of lines as lines.
+    """Yield bodies of units, groups of rows and list items as these.
 
-    Headings that nothing follows and header rows of tables are none.
+    Headings that nothing follows, header rows of tables and bodies without a word are none.
     """
     for body in bodies:
         block = packer.block_at(body.start)
-        if block.kind in BY_LINE:
+        if block.kind in (Kind.TABLE, Kind.LIST):
             starts, ends = packer.bounds_of(block)
             low = bisect_left(starts, max(body.start, block.header_end))
             high = bisect_right(ends, body.end)
             lines = [*map(Span, starts[low:high], ends[low:high])]
             yield from lines or ([body] if body.end > block.header_end else [])  # a part of a line
-        elif block.kind is not Kind.HEADING:
+        elif block.kind is not Kind.HEADING and _WORD.search(packer.text, *body):
             yield body
 
 
