@@ -128,8 +128,8 @@ class AutoNodeParser(SpanNodeParser):
             if size < self.chunk_size:
                 options["min_chunk_size"] = min(self.min_chunk_size, size // 2)
                 options["chunk_overlap"] = min(self.chunk_overlap, size // _MOST_SHARED)
-            known = _CLASSES[entry.preset].model_fields
-            own = {name: value for name, value in options.items() if name in known}
+            fields = _CLASSES[entry.preset].model_fields
+            own = {name: value for name, value in options.items() if name in fields}
             self._parsers[entry.preset] = _CLASSES[entry.preset](**own)
 
     def _size(self, entry: FormatEntry) -> int:

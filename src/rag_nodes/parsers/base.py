@@ -254,8 +254,8 @@ class SpanNodeParser(NodeParser):
         given: Any = several(documents)
         return await super().aget_nodes_from_documents(given, show_progress, **kwargs)
 
-    def _source(self, text: str, **known: Any) -> SourceText:
-        return SourceText(text, encoding=self.tokenizer, language=self.language, **known)
+    def _source(self, text: str, **facts: Any) -> SourceText:
+        return SourceText(text, encoding=self.tokenizer, language=self.language, **facts)
 
     def _parse_nodes(
         self,
@@ -376,12 +376,12 @@ def _configuration_error(
     own = problems[0].get("ctx", {}).get("error")
     if isinstance(own, ConfigurationError) and not problems[0]["loc"]:
         return own
-    known = sorted(set(parser.model_fields) - _NOT_OPTIONS)
+    options = sorted(set(parser.model_fields) - _NOT_OPTIONS)
     lines = []
     for problem in problems:
         name = ".".join(str(part) for part in problem["loc"])
         if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown option '{name}'; {option_hint(name, known, parser.__name__)}")
+            lines.append(f"unknown option '{name}'; {option_hint(name, options, parser.__name__)}")
         else:
             message = misfit(problem)
             lines.append(f"{name}: {message}" if name else message)

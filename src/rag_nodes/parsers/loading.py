@@ -49,11 +49,11 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
     built_in[ForeignNodeParser.class_name()] = ForeignNodeParser
     own = built_in.get(name)
     if own is None:
-        return _stock(name, {**data, **overrides}, known=sorted(built_in))
+        return _stock(name, {**data, **overrides}, sorted(built_in))
     return own.from_dict(dict(data), **overrides)
 
 
-def _stock(name: str, options: dict[str, Any], known: list[str]) -> NodeParser:
+def _stock(name: str, options: dict[str, Any], names: list[str]) -> NodeParser:
     """One of LlamaIndex's own parsers, which refuse the `id_func` that they wrote themselves."""
     id_func = options.get("id_func")
     if isinstance(id_func, Mapping) and id_func.get("id_func_name") == default_id_func.__name__:
@@ -63,7 +63,7 @@ def _stock(name: str, options: dict[str, Any], known: list[str]) -> NodeParser:
     except ValueError as error:
         raise ConfigurationError(
             f"cannot make a parser from data of class '{name}': {error}; pass what to_dict of a "
-            f"LlamaIndex parser or of one of these returned: {', '.join(known)}"
+            f"LlamaIndex parser or of one of these returned: {', '.join(names)}"
         ) from error
 
 

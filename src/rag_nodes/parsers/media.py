@@ -50,11 +50,11 @@ def _image_of(source: BaseNode) -> dict[str, Any]:
     if resource is not None:
         data = resource.data.decode() if resource.data else None
         path, url = (str(address) if address else None for address in (resource.path, resource.url))
-        found = {"image": data, "image_path": path, "image_url": url}
+        fields = {"image": data, "image_path": path, "image_url": url}
         mimetype = resource.mimetype
     elif type(source) in _WITHOUT_IMAGE:
         return {}
     else:
-        found = {name: getattr(source, name, None) for name in _IMAGE}
+        fields = {name: getattr(source, name, None) for name in _IMAGE}
         mimetype = getattr(source, "image_mimetype", None)
-    return {**found, "image_mimetype": mimetype} if any(found.values()) else {}
+    return {**fields, "image_mimetype": mimetype} if any(fields.values()) else {}

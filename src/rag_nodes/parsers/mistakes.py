@@ -19,15 +19,15 @@ ELSEWHERE = {
 """Options of LlamaIndex's splitters by the names of ours."""
 
 
-def option_hint(name: str, known: Sequence[str], parser: str) -> str:
+def option_hint(name: str, options: Sequence[str], parser: str) -> str:
     """Return what to write instead of an option that a parser does not have.
 
     Args:
         name: the option, as typed.
-        known: the options of the parser.
+        options: the options of the parser.
         parser: name of its class.
     """
     here = ELSEWHERE.get(name, ())
-    if here and set(here) <= set(known):
+    if here and set(here) <= set(options):
         return f"use {' and '.join(here)} instead"
-    return did_you_mean(name, known, f"{parser} takes: ")
+    return did_you_mean(name, options, f"{parser} takes: ")

@@ -41,8 +41,8 @@ def build_nodes(
     origin: Origin, source: SourceText, cuts: Iterable[ChunkSpan], *, parser: str, inherit: bool
 ) -> list[TextNode]:
     """One node per split, with everything but its neighbours."""
-    found = origin.inherited() if inherit else {}
-    shared = {key: value for key, value in found.items() if key not in keys.NOT_INHERITED}
+    facts = origin.inherited() if inherit else {}
+    shared = {key: value for key, value in facts.items() if key not in keys.NOT_INHERITED}
     shared[keys.PARSER] = parser
     shared[keys.TEXT_FORMAT] = source.text_format.value
     if is_estimate(source.encoding):
@@ -163,19 +163,19 @@ class _NodeMaker:
         """
         tree, title = self.source.packer.headings, self.source.title
         root = tree.root(title) if stated and stated[:1] == [title] else ()
-        found = [(h.block.start, h.path) for h in tree.inside(cut.start, cut.end)]
+        headings = [(h.block.start, h.path) for h in tree.inside(cut.start, cut.end)]
         opening = tree.path_at(cut.start)
         if stated and [*root, *opening] != stated:
-            elsewhere = any([*root, *path] == stated for _, path in found)
+            elsewhere = any([*root, *path] == stated for _, path in headings)
             if opening or elsewhere:
-                found.insert(0, (cut.start, opening))
-        return self._under(root, found)
+                headings.insert(0, (cut.start, opening))
+        return self._under(root, headings)
 
     def _under(
-        self, root: Sequence[str], found: Iterable[tuple[int, Sequence[str]]]
+        self, root: Sequence[str], headings: Iterable[tuple[int, Sequence[str]]]
     ) -> list[list[Any]]:
         base = self.origin.base or 0
-        return [[base + offset, below(root, path)] for offset, path in found]
+        return [[base + offset, below(root, path)] for offset, path in headings]
 
     def _id(self, cut: ChunkSpan, text: str) -> str:
         """UUIDv5 of the document, the parser, the span and the text (L8).

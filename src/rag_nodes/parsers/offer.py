@@ -36,7 +36,7 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
     Raises:
         ConfigurationError: one of these cannot be used, or its name is taken.
     """
-    found = dict(PRESETS)
+    presets = dict(PRESETS)
     given = several(foreign)
     named = (
         given.items()
@@ -44,10 +44,10 @@ def offered(foreign: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, 
         else [(label_of(parser), parser) for parser in given]
     )
     for name, splitter in named:
-        if name in found:
+        if name in presets:
             raise ConfigurationError(f"the name '{name}' is taken by a parser; choose another one")
-        found[name] = splitter if isinstance(splitter, Preset) else _as_preset(name, splitter)
-    return found
+        presets[name] = splitter if isinstance(splitter, Preset) else _as_preset(name, splitter)
+    return presets
 
 
 def _as_preset(name: str, given: Any) -> Preset:
@@ -103,8 +103,8 @@ def in_few_words(configuration: Mapping[str, object]) -> str:
 
     Of a foreign one those that were found out, under "options".
     """
-    found = configuration.get("options", configuration)
-    named = found.items() if isinstance(found, Mapping) else ()
+    options = configuration.get("options", configuration)
+    named = options.items() if isinstance(options, Mapping) else ()
     shown = [
         f"{name} {value}" for name, value in named if _is_number(value) and name not in _COMMON
     ]

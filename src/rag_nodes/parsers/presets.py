@@ -70,8 +70,8 @@ class Preset:
     def parser(self) -> type[SpanNodeParser]:
         """The class, imported when it is first asked for."""
         module, _, name = self.path.partition(":")
-        found: type[SpanNodeParser] = getattr(import_module(module), name)
-        return found
+        parser: type[SpanNodeParser] = getattr(import_module(module), name)
+        return parser
 
     @property
     def embeds(self) -> bool:
@@ -294,12 +294,12 @@ def preset_named(name: str) -> Preset:
     return PRESETS[name]
 
 
-def unknown_parser(name: str, known: Iterable[str]) -> ConfigurationError:
+def unknown_parser(name: str, names: Iterable[str]) -> ConfigurationError:
     """Return the error for a preset that does not exist, with the one that was probably meant."""
-    hint = did_you_mean(name, known, "choose one of: ")
+    hint = did_you_mean(name, names, "choose one of: ")
     if is_path(name):
         hint = f'make a splitter of another package with ForeignNodeParser(path="{name}")'
-    elif name.partition(":")[0] in known:
+    elif name.partition(":")[0] in names:
         hint = f"give options as keywords, get_parser('{name.partition(':')[0]}', option=value)"
     elif ":" in name:
         hint = (

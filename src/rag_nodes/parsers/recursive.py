@@ -138,8 +138,8 @@ class _Separator:
         """Ends of the first few occurrences inside `low..high`, in order."""
         text, passed = self._text, self._passed
         every = (match.end() for match in self._pattern.finditer(text, low, high))
-        found = islice((end for end in every if end not in passed), _TRIES)
-        return (end for end in found if _may_cut(text, end, low))
+        candidates = islice((end for end in every if end not in passed), _TRIES)
+        return (end for end in candidates if _may_cut(text, end, low))
 
     def last_ends(self, low: int, high: int) -> Iterator[int]:
         """Ends of the last few occurrences inside `low..high`, the last one first."""
@@ -268,8 +268,8 @@ class _Cutter:
         reach = max(start + 1, self.measure.reach(start, self.size, high))
         # A reach in tokens may fall a little short where it lies inside a cluster.
         window = min(high, reach + _NEAR)
-        found = _CLUSTER.match(self.text[start:window])  # the rest would be walked back through
-        end = start + int(found.end()) if found else reach
+        match = _CLUSTER.match(self.text[start:window])  # the rest would be walked back through
+        end = start + int(match.end()) if match else reach
         if end <= reach or self.measure.fits(start, end, self.size):
             return end
         return reach

@@ -94,7 +94,7 @@ class SemanticNodeParser(SpanNodeParser):
             for texts in units.texts(self.window):
                 vectors = await model.aget_text_embedding_batch(texts)
                 await asyncio.to_thread(
-                    lambda found, count: measured.add(unit_rows(found, count)), vectors, len(texts)
+                    lambda batch, count: measured.add(unit_rows(batch, count)), vectors, len(texts)
                 )
         return await asyncio.to_thread(lambda: list(self._cuts(units, measured)))
 

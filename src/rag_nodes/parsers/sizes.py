@@ -110,8 +110,8 @@ def _most_tokens_of_a_character(packer: Packer) -> float:
 
 def visible_from(text: str, offset: int, stop: int) -> int:
     """The first visible character in `offset..stop`, else `stop`."""
-    found = _VISIBLE.search(text, offset, stop)
-    return found.start() if found else stop
+    match = _VISIBLE.search(text, offset, stop)
+    return match.start() if match else stop
 
 
 _VISIBLE = re.compile(r"\S")

@@ -79,8 +79,8 @@ class SourceText:
     @cached_property
     def tables(self) -> Tables:
         """Tables of the text."""
-        known = may_hold_tables(self.text)
-        return Tables.among(self.packer.blocks if known else (), self.text)
+        blocks = self.packer.blocks if may_hold_tables(self.text) else ()
+        return Tables.among(blocks, self.text)
 
     def count(self, start: int, end: int) -> int:
         """Tokens of a span, exact."""
@@ -115,8 +115,8 @@ class Origin:
         """Return the offsets in `start:end` of the node's text at which a page starts."""
         if self.base is None or self.pages is None:
             return []
-        found = self.pages.breaks_within(self.base + start, self.base + end)
-        return [offset - self.base for offset in found]
+        offsets = self.pages.breaks_within(self.base + start, self.base + end)
+        return [offset - self.base for offset in offsets]
 
     @property
     def is_document(self) -> bool:
@@ -125,20 +125,20 @@ class Origin:
 
     def inherited(self) -> dict[str, Any]:
         """Metadata that holds for every part of the node."""
-        found = self.node.metadata
-        if self.is_document or keys.HEADING_PATH not in found:
-            return dict(found)
-        section = {keys.LINK} if "#" in str(found.get(keys.LINK, "")) else set()
-        return {k: v for k, v in found.items() if k not in _HEADINGS | section}
+        metadata = self.node.metadata
+        if self.is_document or keys.HEADING_PATH not in metadata:
+            return dict(metadata)
+        section = {keys.LINK} if "#" in str(metadata.get(keys.LINK, "")) else set()
+        return {k: v for k, v in metadata.items() if k not in _HEADINGS | section}
 
     def headings_above(self, start: int) -> tuple[list[str], str]:
         """Headings above an offset in a fragment, and the link of that section.
 
         The path is empty where there is none or none is known for certain; so is the link.
         """
-        found = self.node.metadata
-        path, link = list(found.get(keys.HEADING_PATH) or ()), str(found.get(keys.LINK) or "")
-        inside = found.get(keys.HEADINGS_INSIDE) or ()
+        metadata = self.node.metadata
+        path, link = list(metadata.get(keys.HEADING_PATH) or ()), str(metadata.get(keys.LINK) or "")
+        inside = metadata.get(keys.HEADINGS_INSIDE) or ()
         if self.base is None:
             return ([], "") if inside else (path, link)
         passed = [above for offset, above in inside if offset <= self.base + start]
@@ -159,8 +159,8 @@ class Origin:
         refused = _OF_THE_FULL_TEXT if self._starts_with_a_block() else _OF_NOTHING_BUT_SIZE
         kept = {key: value for key, value in facts.items() if key not in refused}
         if keys.BLOCKS in kept:
-            there = self.node.metadata[keys.BLOCKS]
-            kept[keys.BLOCKS] = [kind for kind in kept[keys.BLOCKS] if kind in there]
+            blocks = self.node.metadata[keys.BLOCKS]
+            kept[keys.BLOCKS] = [kind for kind in kept[keys.BLOCKS] if kind in blocks]
         return kept
 
     def tables_of(self, source: SourceText) -> Tables:
@@ -168,18 +168,18 @@ class Origin:
 
         Those that another parser saw inside a block of code are none.
         """
-        found = self.node.metadata
+        metadata = self.node.metadata
         if self.is_document:
             return source.tables
-        if "table" not in found.get(keys.BLOCKS, ("table",)):
+        if "table" not in metadata.get(keys.BLOCKS, ("table",)):
             return Tables(())
-        above = str(found.get(keys.TABLE_HEADER) or "")
+        above = str(metadata.get(keys.TABLE_HEADER) or "")
         return Tables.of(source.text, source.text_format, above) if above else source.tables
 
     def _starts_with_a_block(self) -> bool:
         """Return True if a parser that saw the blocks says that the fragment starts with one."""
-        found = self.node.metadata
-        return keys.BLOCKS in found and found.get(keys.PART, 1) == 1 and _is_ours(self.node)
+        metadata = self.node.metadata
+        return keys.BLOCKS in metadata and metadata.get(keys.PART, 1) == 1 and _is_ours(self.node)
 
 
 _OF_NOTHING_BUT_SIZE = _OF_THE_FULL_TEXT | _OF_BLOCKS

@@ -77,11 +77,11 @@ def overlap_of(splitter: Any) -> int | None:
     """Characters that two neighbours share at most; None where that is not known for certain."""
     if isinstance(splitter, _DISJOINT):
         return 0
-    found = getattr(splitter, "chunk_overlap", getattr(splitter, "_chunk_overlap", None))
-    if not isinstance(found, int):
+    overlap = getattr(splitter, "chunk_overlap", getattr(splitter, "_chunk_overlap", None))
+    if not isinstance(overlap, int):
         return None
     in_characters = getattr(splitter, "_length_function", None) is len
-    return found if in_characters or found == 0 else None
+    return overlap if in_characters or overlap == 0 else None
 
 
 def _pieces(splitter: Any, text: str) -> list[ForeignChunk]:
@@ -93,8 +93,8 @@ def _pieces(splitter: Any, text: str) -> list[ForeignChunk]:
         raise ParseError(
             f"{class_path(splitter)} returned {type(given).__name__}, not a list of chunks"
         )
-    found = [_piece(splitter, piece) for piece in given]
-    return [piece for piece in found if piece.text.strip()]
+    chunks = [_piece(splitter, piece) for piece in given]
+    return [piece for piece in chunks if piece.text.strip()]
 
 
 def _method(splitter: Any) -> Any:

@@ -113,12 +113,12 @@ def _inside(thing: Any, depth: int) -> list[tuple[str, Any]] | None:
 
 def _attributes(thing: Any) -> dict[str, Any]:
     """Return the attributes of an object, by name, without possible secrets."""
-    found = dict(getattr(thing, "__dict__", None) or {})
+    attributes = dict(getattr(thing, "__dict__", None) or {})
     if isinstance(thing, BaseModel):
-        found |= thing.__pydantic_private__ or {}
+        attributes |= thing.__pydantic_private__ or {}
     return {
         name: value
-        for name, value in found.items()
+        for name, value in attributes.items()
         if _counts(name) and not isinstance(value, CallbackManager)
     }
 

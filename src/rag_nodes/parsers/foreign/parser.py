@@ -124,22 +124,22 @@ class ForeignNodeParser(SpanNodeParser):
     ) -> list[BaseNode]:
         levels: dict[int, list[TextNode]] = {}
         for origin, source in self._sources(nodes, show_progress=show_progress):
-            for level, made in self._levels(origin, source).items():
-                levels.setdefault(level, []).extend(made)
+            for level, members in self._levels(origin, source).items():
+                levels.setdefault(level, []).extend(members)
         return self._numbered([levels[level] for level in sorted(levels)])
 
     def _levels(self, origin: Origin, source: SourceText) -> dict[int, list[TextNode]]:
         """The nodes of one document by how many parents they have above them."""
         if cuts := span_without_text(origin.node, source.text):
             return {0: self._build(origin, source, cuts)}
-        pieces, made = self._nodes(origin, source)
+        pieces, nodes = self._nodes(origin, source)
         depths: list[int] = []
         levels: dict[int, list[TextNode]] = {}
-        for piece, node in zip(pieces, made, strict=True):
+        for piece, node in zip(pieces, nodes, strict=True):
             depths.append(0 if piece.parent is None else depths[piece.parent] + 1)
             levels.setdefault(depths[-1], []).append(node)
             if piece.parent is not None:
-                _relate(made[piece.parent], node)
+                _relate(nodes[piece.parent], node)
         return levels
 
     def _nodes(
@@ -220,8 +220,8 @@ def _made(options: dict[str, Any]) -> Any:
     if options.get("path"):
         check_no_key(options["path"])
         return load(options["path"])
-    known = options.get("splitter_class")
-    what = f"the data do not hold the splitter {known} itself" if known else "there is no splitter"
+    name = options.get("splitter_class")
+    what = f"the data do not hold the splitter {name} itself" if name else "there is no splitter"
     raise ConfigurationError(
         f"ForeignNodeParser: {what}; give it as splitter=…, or as path='module:Class(option=value)'"
     )

@@ -43,11 +43,11 @@ def place(text: Visible, pieces: Sequence[ForeignChunk], overlap: int | None) ->
         if region is None:
             continue
         walk = _Walk(text, region, overlap, len(numbers))
-        for number, found in zip(numbers, walk.over([pieces[n] for n in numbers]), strict=True):
-            places[number] = found
+        for number, span in zip(numbers, walk.over([pieces[n] for n in numbers]), strict=True):
+            places[number] = span
     return [
-        text.span(found, piece.text) if found else None
-        for found, piece in zip(places, pieces, strict=True)
+        text.span(span, piece.text) if span else None
+        for span, piece in zip(places, pieces, strict=True)
     ]
 
 
@@ -55,8 +55,8 @@ def place_window(text: Visible, own: Span, window: str) -> Span | None:
     """The span of a window around a node; None where it has no place that is certain."""
     letters, inner = _visible(window), text.within(own)
     low = max(0, inner.end - len(letters))
-    found = _occurrences(text.letters, letters, low, inner.start + len(letters))
-    place = _only(found, letters)
+    starts = _occurrences(text.letters, letters, low, inner.start + len(letters))
+    place = _only(starts, letters)
     return text.span(place, window).union(own) if place else None
 
 
@@ -72,8 +72,8 @@ class Visible:
     def only(self, piece: str) -> Span | None:
         """Return the only location of a piece; None if there is none, or several."""
         letters = _visible(piece)
-        found = _occurrences(self.letters, letters, 0, len(self.letters)) if letters else []
-        place = _only(found, letters)
+        starts = _occurrences(self.letters, letters, 0, len(self.letters)) if letters else []
+        place = _only(starts, letters)
         return self.span(place, piece) if place else None
 
     def within(self, span: Span) -> Span:
@@ -115,16 +115,16 @@ class _Walk:
     def over(self, pieces: Sequence[ForeignChunk]) -> list[Span | None]:
         """The place of each piece, in visible characters."""
         letters = [_visible(piece.text) for piece in pieces]
-        found = [self._next(piece, own) for piece, own in zip(pieces, letters, strict=True)]
-        return self._filled(found, letters)
+        places = [self._next(piece, own) for piece, own in zip(pieces, letters, strict=True)]
+        return self._filled(places, letters)
 
     def _next(self, piece: ForeignChunk, letters: str) -> Span | None:
-        found = self._claimed(piece) or self._searched(letters)
-        if found is None:
+        span = self._claimed(piece) or self._searched(letters)
+        if span is None:
             self._skipped += len(letters)
             return None
-        self._last, self._skipped = found, 0
-        return found
+        self._last, self._skipped = span, 0
+        return span
 
     def _claimed(self, piece: ForeignChunk) -> Span | None:
         claim = self._text.claimed(piece)
@@ -138,8 +138,8 @@ class _Walk:
             low, high = self._low(len(letters)), self._last.end + len(letters)
             if self._overlap is not None:
                 low = max(low, self._last.end - self._overlap)
-            if found := self._occurrences(letters, low, high):
-                return _only(found, letters)
+            if starts := self._occurrences(letters, low, high):
+                return _only(starts, letters)
         return self._alone(letters, self._last.end + _REACH + 2 * self._skipped)
 
     def _alone(self, letters: str, high: int) -> Span | None:
@@ -151,17 +151,17 @@ class _Walk:
             return None
         return _only(self._occurrences(letters, low, high), letters)
 
-    def _filled(self, found: list[Span | None], letters: Sequence[str]) -> list[Span | None]:
+    def _filled(self, places: list[Span | None], letters: Sequence[str]) -> list[Span | None]:
         """Fill in pieces that have a single location left between their located neighbours."""
-        following: list[Span | None] = [None] * len(found)
-        for number in range(len(found) - 2, -1, -1):
-            following[number] = found[number + 1] or following[number + 1]
+        following: list[Span | None] = [None] * len(places)
+        for number in range(len(places) - 2, -1, -1):
+            following[number] = places[number + 1] or following[number + 1]
         self._last = Span(self._region.start, self._region.start)
-        for number, (own, after) in enumerate(zip(found, following, strict=True)):
+        for number, (own, after) in enumerate(zip(places, following, strict=True)):
             if own is None and after is not None:
-                found[number] = self._before(letters[number], after)
-            self._last = found[number] or self._last
-        return found
+                places[number] = self._before(letters[number], after)
+            self._last = places[number] or self._last
+        return places
 
     def _before(self, letters: str, after: Span) -> Span | None:
         own = self._alone(letters, after.end - 1 - len(letters))
@@ -179,8 +179,8 @@ class _Walk:
         return _occurrences(self._text.letters, letters, low, min(high, self._region.end))
 
 
-def _only(found: Sequence[int], letters: str) -> Span | None:
-    return Span(found[0], found[0] + len(letters)) if len(found) == 1 else None
+def _only(starts: Sequence[int], letters: str) -> Span | None:
+    return Span(starts[0], starts[0] + len(letters)) if len(starts) == 1 else None
 
 
 def _occurrences(text: str, sought: str, low: int, high: int) -> list[int]:

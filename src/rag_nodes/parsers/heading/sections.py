@@ -50,8 +50,8 @@ class Outline:
     def __init__(self, packer: Packer, *, title: str, max_level: int, least: int) -> None:
         self._packer = packer
         self._blocks = packer.blocks
-        found = _sections(packer, " ".join(title.split()), max_level)
-        self.sections = _with_preamble(packer, list(found), least)
+        sections = _sections(packer, " ".join(title.split()), max_level)
+        self.sections = _with_preamble(packer, list(sections), least)
         blocks, ends = self._blocks, packer.tokens.ends
         self._starts = [blocks[section.first].start for section in self.sections]
         stops = [blocks[section.last].end for section in self.sections]
@@ -143,8 +143,8 @@ def _facts(path: tuple[str, ...], anchor: str) -> dict[str, Any]:
 def kinds_of(blocks: Sequence[Block]) -> dict[str, Any]:
     """The kinds of blocks that are worth knowing about a node, as its metadata."""
     kinds = [block.kind for block in blocks]
-    found = [name for kind, name in _MARKED if kind in kinds]
-    return {keys.BLOCKS: found} if found else {}
+    names = [name for kind, name in _MARKED if kind in kinds]
+    return {keys.BLOCKS: names} if names else {}
 
 
 def _sections(packer: Packer, title: str, max_level: int) -> Iterator[Section]:

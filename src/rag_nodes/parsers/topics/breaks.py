@@ -57,9 +57,9 @@ class Breaks:
         if len(self.units) == 1:
             yield 0, 0
             return
-        found = self._distances.finish()
-        rest = np.full(len(self.units) - 1 - len(found), _NOT_COMPARED)
-        gaps = _respect_headings(self.units, np.concatenate((found, rest)))
+        distances = self._distances.finish()
+        rest = np.full(len(self.units) - 1 - len(distances), _NOT_COMPARED)
+        gaps = _respect_headings(self.units, np.concatenate((distances, rest)))
         yield from self._merge_short(list(self._group(gaps)), gaps)
 
     def _merge_short(self, pieces: list[Piece], gaps: NDArray[np.float64]) -> Iterator[Piece]:

@@ -61,8 +61,8 @@ class TopicUnits:
         """The units to embed, `size` at a time."""
         text = self.packer.text
         for first in range(0, self.embedded, size):
-            some = slice(first, min(first + size, self.embedded))
-            yield [text[a:b] for a, b in zip(self.starts[some], self.ends[some], strict=True)]
+            batch = slice(first, min(first + size, self.embedded))
+            yield [text[a:b] for a, b in zip(self.starts[batch], self.ends[batch], strict=True)]
 
     def span(self, first: int, last: int) -> Span:
         """Characters of the units `first` to `last`."""
