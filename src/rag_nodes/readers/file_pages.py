@@ -113,15 +113,15 @@ def with_stable_ids(documents: Document | Iterable[Document]) -> Iterator[Docume
     `file_path` or `source`, from `page_label`, and for further documents of the same page or file
     from their order. A document without a path keeps its id, and a warning says so.
     """
-    known = Counter[str]()
+    counts = Counter[str]()
     left: list[Document] = []
     given: Iterable[Document] = several(documents)
     for document in given:
         path = _file_of(document)
         if path and _has_random_id(document):
             name = "#page=".join(filter(None, (path, str(document.metadata.get(PAGE_LABEL) or ""))))
-            known[name] += 1
-            name += f"#{known[name]}" if known[name] > 1 else ""
+            counts[name] += 1
+            name += f"#{counts[name]}" if counts[name] > 1 else ""
             yield document.model_copy(update={"id_": str(uuid5(NAMESPACE_URL, name))})
         else:
             left += [] if path else [document]
@@ -224,8 +224,8 @@ def _file_of(page: Document) -> str:
 
 def _numbers_of(pages: Sequence[Document]) -> Sequence[int]:
     """Return the numbers of pages: those of their metadata if these ascend, else from 1."""
-    known = ([page.metadata.get(key) for key in _NUMBERS] for page in pages)
-    labels = [next(filter(None, values), None) for values in known]
+    candidates = ([page.metadata.get(key) for key in _NUMBERS] for page in pages)
+    labels = [next(filter(None, values), None) for values in candidates]
     numbers = [page_number(label) or 0 for label in labels]
     ascend = all(before < after for before, after in pairwise([0, *numbers]))
     if ascend and numbers[-1] <= _MAX_PAGES:

@@ -275,12 +275,12 @@ def checked_size(path: Path, limits: Limits) -> int:
     """Return the bytes of a file that may be read; raises ReadError if it may not."""
     if not path.exists():
         raise FileMissingError(path)
-    known = path.stat()
-    if stat.S_ISDIR(known.st_mode):
+    status = path.stat()
+    if stat.S_ISDIR(status.st_mode):
         raise FileMissingError(path, "this is a folder, not a file", "name a file in it")
-    if not stat.S_ISREG(known.st_mode):
+    if not stat.S_ISREG(status.st_mode):
         raise FileMissingError(path, "this is not a regular file")
-    if known.st_size == 0:
+    if status.st_size == 0:
         raise EmptyFileError(path)
-    limits.check(path, known.st_size, "bytes")
-    return known.st_size
+    limits.check(path, status.st_size, "bytes")
+    return status.st_size

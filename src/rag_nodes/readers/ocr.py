@@ -178,8 +178,8 @@ def _output_of(path: Path, png: bytes, dpi: int, command: str) -> str:
                 raise OcrError(path, reason, _try_it(command)) from error
             reason = _waited_for(process, (output, errors))
         if not reason and process.returncode:
-            said = without_keys(_text_of(errors), most=_QUOTED)
-            reason = f"ended with exit code {process.returncode}: {said or 'it wrote no error'}"
+            message = without_keys(_text_of(errors), most=_QUOTED)
+            reason = f"ended with exit code {process.returncode}: {message or 'it wrote no error'}"
         if reason:
             raise OcrError(path, f"the OCR program {reason}", _try_it(command))
         return _text_of(output)

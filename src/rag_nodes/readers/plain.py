@@ -209,14 +209,14 @@ def _detected(data: bytes) -> str:
         return _USUAL
     from chardet import EncodingEra, detect_all
 
-    found = detect_all(
+    guesses = detect_all(
         sample,
         ignore_threshold=True,
         encoding_era=EncodingEra.ALL & ~EncodingEra.MAINFRAME,
         exclude_encodings=_RARE,
     )
     names = [(codecs.lookup(guess["encoding"]).name, guess["confidence"])
-             for guess in found if guess["encoding"]]  # fmt: skip
+             for guess in guesses if guess["encoding"]]  # fmt: skip
     ranked = {name: confidence for name, confidence in names if not name.startswith(_WIDE)}
     best = max(ranked, key=ranked.__getitem__, default=_USUAL)
     foreign = len(sample) - len(sample.translate(None, _BEYOND_ASCII))

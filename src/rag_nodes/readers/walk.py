@@ -163,8 +163,8 @@ class _Walk(NamedTuple):
         """
         entries: list[os.DirEntry[str]] = []
         try:
-            with os.scandir(folder) as found:
-                entries = sorted((entry for entry in found if entry.name[0] != "."), key=_NAME)
+            with os.scandir(folder) as listing:
+                entries = sorted((entry for entry in listing if entry.name[0] != "."), key=_NAME)
         except OSError:
             yield ListedFile(folder, place, None, 0)  # whoever reads it says why
         folders: list[os.DirEntry[str]] = []
@@ -227,9 +227,9 @@ def _leads_to_folder(entry: os.DirEntry[str]) -> bool:
 
 def _listed_file(path: Path, place: str, ask: Callable[[], os.stat_result]) -> ListedFile:
     try:
-        known = ask()
+        status = ask()
     except (OSError, ValueError):
         return ListedFile(path, place, None, 0)
-    if stat.S_ISREG(known.st_mode):
-        return ListedFile(path, place, known.st_size, known.st_mtime_ns)
+    if stat.S_ISREG(status.st_mode):
+        return ListedFile(path, place, status.st_size, status.st_mtime_ns)
     return ListedFile(path, place, None, 0)

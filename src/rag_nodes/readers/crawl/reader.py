@@ -148,17 +148,17 @@ def _further_urls(
 def _pages(
     path: Path, limits: Limits, about: dict[str, Any]
 ) -> Iterator[_CrawledPage | Reading | ReadError]:
-    found = False
+    has_pages = False
     try:
         for raw in raw_pages(path, about):
-            found = True
+            has_pages = True
             yield _checked(path, raw, limits)
     except CorruptFileError as error:
-        if not found:
+        if not has_pages:
             raise
         yield error  # a file that breaks off: what stood before is good
         return
-    if not found:
+    if not has_pages:
         raise no_pages(path, about)
     if missing := incomplete(path, about):
         yield missing
@@ -261,9 +261,9 @@ def _status(metadata: dict[str, Any]) -> int | None:
 
 
 def _wrong(
-    path: Path, where: str, wanted: str, found: object, remedy: str = _CRAWL_AGAIN
+    path: Path, where: str, wanted: str, value: object, remedy: str = _CRAWL_AGAIN
 ) -> ReadError:
-    shown = "nothing" if found is None else f"{type(found).__name__} '{str(found)[:40]}'"
+    shown = "nothing" if value is None else f"{type(value).__name__} '{str(value)[:40]}'"
     return ReadError(path, f"{where}: {wanted} is required, found {shown}", remedy)
 
 

@@ -154,7 +154,7 @@ class _Mended:
             if "\\" in text[-_LONGEST_OPEN:] and (open_ := _OPEN_ESCAPE.search(text)):
                 text, self._open = text[: open_.start(1)], text[open_.start(1) :]
         if "\\ud" in text or "\\uD" in text:
-            text = _ESCAPE.sub(lambda found: _NOTHING if found["half"] else found[0], text)
+            text = _ESCAPE.sub(lambda escape: _NOTHING if escape["half"] else escape[0], text)
         return _decodable(text).encode()
 
 

@@ -161,15 +161,15 @@ def _language(pre: Tag) -> str:
     classes = chain.from_iterable(
         tag.get_attribute_list("class") for tag in tags if isinstance(tag, Tag)
     )
-    found = (_LANGUAGE.fullmatch(name) for name in classes if isinstance(name, str))
-    return next((match.group(1) for match in found if match), "")
+    matches = (_LANGUAGE.fullmatch(name) for name in classes if isinstance(name, str))
+    return next((match.group(1) for match in matches if match), "")
 
 
 def _absolute(address: str, base: str | None) -> str | None:
     """Return an absolute address; None if there is none."""
     try:
-        found = urljoin(base or "", address.strip())
-        return found if urlsplit(found).scheme else None
+        url = urljoin(base or "", address.strip())
+        return url if urlsplit(url).scheme else None
     except ValueError:
         return None
 

@@ -268,8 +268,8 @@ def _name(element: Element) -> str:
 
 def _shown(element: Element, name: str, option: str, usual: str = "") -> str:
     """Return an option of an element of an equation, such as the sign that it draws."""
-    found = element.find(f"{M}{name}Pr/{M}{option}")
-    return usual if found is None else found.get(M + "val", "")
+    setting = element.find(f"{M}{name}Pr/{M}{option}")
+    return usual if setting is None else setting.get(M + "val", "")
 
 
 def _address(instruction: str) -> str | None:

@@ -111,12 +111,12 @@ class Package:
             raise CorruptFileError(self.path, f"{name} cannot be unpacked: {error}") from error
 
     def _main_part(self) -> str:
-        found = (
+        parts = (
             relation.target
             for relation in self.relations("").values()
             if relation.kind == "officeDocument"
         )
-        main = next(found, "word/document.xml")
+        main = next(parts, "word/document.xml")
         if main in self._names and not main.startswith(("xl/", "ppt/")):
             return main
         if kind := self._other_kind():
