@@ -57,13 +57,13 @@ def align(text: str, shown: str, lines: Sequence[int]) -> list[int]:
     for start, other, size in blocks:
         partner[start : start + size] = range(other, other + size)
     _Moved(words, others, partner).find()
-    found = [-1] * len(text)
+    places = [-1] * len(text)
     for token, other in zip(wanted, partner, strict=True):
         if other >= 0:
             for at, on in zip(token.at, offered[other].at, strict=True):
-                found[at] = on
-    _fill_gaps(wanted, offered, partner, found)
-    return found
+                places[at] = on
+    _fill_gaps(wanted, offered, partner, places)
+    return places
 
 
 def letters_of(text: str) -> list[int]:
@@ -93,7 +93,7 @@ def _tokens_by_line(shown: str, lines: Sequence[int]) -> list[_Token]:
     ]
 
 
-def _rejoined(tokens: list[_Token], lines: Sequence[int], known: set[str]) -> list[_Token]:
+def _rejoined(tokens: list[_Token], lines: Sequence[int], vocabulary: set[str]) -> list[_Token]:
     """Make one token of a word broken at a line's end, where the text has it as one.
 
     So what the reader has decided is read off, and not decided again.
@@ -103,7 +103,7 @@ def _rejoined(tokens: list[_Token], lines: Sequence[int], known: set[str]) -> li
         if len(joined) > 1 and joined[-1].word in _BREAKS:
             first, hyphen = joined[-2], joined[-1]
             word = first.word + token.word
-            if lines[hyphen.at[-1]] != lines[token.at[0]] and word in known:
+            if lines[hyphen.at[-1]] != lines[token.at[0]] and word in vocabulary:
                 joined[-2:] = [_Token(word, [*first.at, *token.at])]
                 continue
         joined.append(token)
@@ -172,7 +172,7 @@ def _expected(partner: Sequence[int]) -> list[int]:
 
 
 def _fill_gaps(
-    wanted: Sequence[_Token], offered: Sequence[_Token], partner: Sequence[int], found: list[int]
+    wanted: Sequence[_Token], offered: Sequence[_Token], partner: Sequence[int], places: list[int]
 ) -> None:
     """Match by characters what is left between two words that were found next to each other."""
     taken = {other for other in partner if other >= 0}
@@ -190,7 +190,7 @@ def _fill_gaps(
         for start, other, size in matcher.get_matching_blocks():
             if size >= LEAST or size == min(len(text), len(page)):
                 for step in range(size):
-                    found[text[start + step]] = page[other + step]
+                    places[text[start + step]] = page[other + step]
 
 
 def _gaps(partner: Sequence[int]) -> Iterator[tuple[int, int]]:

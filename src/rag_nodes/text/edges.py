@@ -34,7 +34,7 @@ class Edges(NamedTuple):
     end: Inside | None = None
 
     @property
-    def said(self) -> tuple[str, ...]:
+    def remarks(self) -> tuple[str, ...]:
         """`begins inside a word`, `ends inside a sentence`; nothing where nothing is split."""
         sides = (("begins", self.start), ("ends", self.end))
         return tuple(f"{verb} inside a {inside}" for verb, inside in sides if inside)

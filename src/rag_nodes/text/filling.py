@@ -174,21 +174,21 @@ def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:
 
     If its sentences are known, parts end with one: a heading alone is nothing to read.
     """
-    found: list[Span] = []
+    parts: list[Span] = []
     reached, end = passage.span
     again = (repeat.span for repeat in passage.repeats if repeat.document == passage.document)
-    for known in (*merge([*read, *again]), Span(end, end)):
-        if known.start > reached and reached < end:
-            found.append(Span(reached, min(known.start, end)))
-        reached = max(reached, known.end)
+    for piece in (*merge([*read, *again]), Span(end, end)):
+        if piece.start > reached and reached < end:
+            parts.append(Span(reached, min(piece.start, end)))
+        reached = max(reached, piece.end)
     if passage.sentences:
-        own = [(span.start, _sentences_in(passage, span)) for span in found]
-        found = [
+        own = [(span.start, _sentences_in(passage, span)) for span in parts]
+        parts = [
             Span(_top(passage, start, sentences[0]), sentences[-1].end)
             for start, sentences in own
             if sentences
         ]
-    visible = [span for span in found if not _text(passage, span).isspace()]
+    visible = [span for span in parts if not _text(passage, span).isspace()]
     core = passage.core or passage.span
     return sorted(visible, key=lambda span: not span.overlap(core))
 

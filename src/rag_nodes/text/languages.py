@@ -124,8 +124,8 @@ FUNCTION_WORDS = frozenset(word for text in _FUNCTION_WORDS.values() for word in
 
 def content_words(text: str) -> list[str]:
     """The words of a text that carry meaning; all its words where none seems to."""
-    found = words(text)
-    return [word for word in found if word not in FUNCTION_WORDS] or found
+    all_words = words(text)
+    return [word for word in all_words if word not in FUNCTION_WORDS] or all_words
 
 
 _CODES = "ar ca cs da de el en es et eu fa fi fr hi hu id it lt ne nl no pl pt ro ru sr sv ta tr"
@@ -242,7 +242,7 @@ def question_languages(question: str) -> tuple[str, ...]:
     may be in and that has stems.
     """
     asked = set(words(question))
-    seen = {language: len(asked & known) for language, known in _told_by().items()}
+    seen = {language: len(asked & vocabulary) for language, vocabulary in _told_by().items()}
     most = max(seen.values())
     return tuple(language for language, count in seen.items() if count == most)
 
@@ -250,9 +250,9 @@ def question_languages(question: str) -> tuple[str, ...]:
 @lru_cache(maxsize=1)
 def _told_by() -> dict[str, frozenset[str]]:
     """Function words of each language with stems; where none are listed its smallest words."""
-    known = {language: frozenset(words(text)) for language, text in _FUNCTION_WORDS.items()}
+    listed = {language: frozenset(words(text)) for language, text in _FUNCTION_WORDS.items()}
     small = {language: frozenset(words(text)) for language, text in _SMALL_WORDS.items()}
-    return {language: own for language, own in (small | known).items() if language in _STEMMED}
+    return {language: own for language, own in (small | listed).items() if language in _STEMMED}
 
 
 def _small_words(sample: str) -> dict[str, int]:

@@ -66,13 +66,13 @@ def _folded(character: str) -> str:
 
 def hashes(codes: Codes, size: int) -> Hashes:
     """Return a hash of every run of `size` letters, a power of two."""
-    found = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
+    values = (codes.astype(np.uint64) + np.uint64(1)) * np.uint64(_BASE)
     factor, width = _BASE, 1
     while width < size:
         factor = factor * factor % 2**64
-        found = found[:-width] * np.uint64(factor) + found[width:]
+        values = values[:-width] * np.uint64(factor) + values[width:]
         width *= 2
-    return found
+    return values
 
 
 def shared(codes: Codes, others: Codes) -> int:
@@ -136,16 +136,16 @@ def aligned(codes: Codes, others: Codes, run: int = SHORT_RUN) -> list[EqualLett
     starts, ends = at[own][order].tolist(), place[other][order].tolist()
     blocks: list[EqualLetters] = []
     for number in _increasing(ends):
-        begin, there = starts[number], ends[number]
+        begin, partner = starts[number], ends[number]
         last = blocks[-1] if blocks else EqualLetters(0, 0, 0)
-        free = begin - last.at - last.size, there - last.place - last.size
+        free = begin - last.at - last.size, partner - last.place - last.size
         if min(free) < 0:
             continue
         back = _equal(
-            codes[begin - min(free) : begin][::-1], others[there - min(free) : there][::-1]
+            codes[begin - min(free) : begin][::-1], others[partner - min(free) : partner][::-1]
         )
-        size = _equal(codes[begin:], others[there:])
-        blocks.append(EqualLetters(begin - back, there - back, back + size))
+        size = _equal(codes[begin:], others[partner:])
+        blocks.append(EqualLetters(begin - back, partner - back, back + size))
     return blocks
 
 
@@ -175,11 +175,11 @@ def _increasing(numbers: Sequence[int]) -> list[int]:
         at = bisect_left(tails, number)
         before.append(places[at - 1] if at else -1)
         tails[at : at + 1], places[at : at + 1] = [number], [place]
-    found, place = list[int](), places[-1] if places else -1
+    chain, place = list[int](), places[-1] if places else -1
     while place >= 0:
-        found.append(place)
+        chain.append(place)
         place = before[place]
-    return found[::-1]
+    return chain[::-1]
 
 
 def densest(blocks: list[EqualLetters]) -> list[EqualLetters]:

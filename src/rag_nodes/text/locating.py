@@ -204,15 +204,15 @@ class LetterIndex:
         at = int(np.argmin(count))  # the rarest run has the fewest places to look at
         if count[at] > _MAX_PLACES:
             return []
-        found: list[int] = []
+        places: list[int] = []
         for place in self._order[low[at] : low[at] + count[at]] - at:
             if place < 0 or not np.array_equal(self._codes[place : place + len(codes)], codes):
                 continue
             if among is None or self._number(place) in among:
-                found.append(int(place))
-            if len(found) > 1:
+                places.append(int(place))
+            if len(places) > 1:
                 break
-        return found
+        return places
 
     def _windows(self, codes: Codes, among: Collection[int] | None) -> Iterator[Span]:
         """Yield the likeliest parts of the index that hold the text, each within one text."""

@@ -59,8 +59,8 @@ class Packer:
     @cached_property
     def blocks(self) -> Sequence[Block]:
         """Blocks, as the format marks them."""
-        known = self._known_blocks
-        return blocks_of(self.text, self.text_format) if known is None else known
+        blocks = self._known_blocks
+        return blocks_of(self.text, self.text_format) if blocks is None else blocks
 
     @cached_property
     def language(self) -> str:
@@ -72,8 +72,8 @@ class Packer:
         """The tree of headings."""
         text = self.text.replace("\r", "\n") if "\r" in self.text else self.text
         # Whether any line could be a heading or its underline is far cheaper than finding out.
-        known = "blocks" in self.__dict__ or _MARK.match(text) or _LOWER_MARK.search(text)
-        return HeadingTree(self.text, self.blocks if known else ())
+        can_hold_any = "blocks" in self.__dict__ or _MARK.match(text) or _LOWER_MARK.search(text)
+        return HeadingTree(self.text, self.blocks if can_hold_any else ())
 
     @cached_property
     def soft_breaks(self) -> frozenset[int]:
@@ -124,11 +124,11 @@ class Packer:
         block = self.block_at(offset)
         if offset <= block.start:
             return block.start
-        found = _VISIBLE.search(self.text, offset, max(offset, block.end))
-        if found is None:
+        match = _VISIBLE.search(self.text, offset, max(offset, block.end))
+        if match is None:
             return offset
         keeps = block.kind in BY_LINE
-        return with_indentation(self.text, offset, found.start()) if keeps else found.start()
+        return with_indentation(self.text, offset, match.start()) if keeps else match.start()
 
     def end_of_piece(self, start: int, after: int, stop: int, limit: int) -> int:
         """The best end for a piece from `start` that must hold something beyond `after`.
@@ -187,11 +187,11 @@ class Packer:
 
     def unit_starts(self, low: int, end: int) -> list[int]:
         """Starts of sentences (or lines of tables, lists and code) inside `low..end`, sorted."""
-        found: list[int] = []
+        offsets: list[int] = []
         for block in self.blocks_between(low, end):
             starts = self.bounds_of(block).starts
-            found += starts[bisect_left(starts, low) : bisect_left(starts, end)]
-        return found
+            offsets += starts[bisect_left(starts, low) : bisect_left(starts, end)]
+        return offsets
 
     def unit_end(self, offset: int) -> int:
         """End of the sentence or line that holds `offset`, or of the first one after it."""
@@ -210,8 +210,8 @@ class Packer:
 
     def bounds_of(self, block: Block) -> Bounds:
         """The sentences of a block, or its lines where it is a table, a list or code."""
-        if (known := self._bounds.get(block.start)) is not None:
-            return known
+        if (bounds := self._bounds.get(block.start)) is not None:
+            return bounds
         if len(self._bounds) >= _CACHED_BLOCKS:
             self._bounds.clear()
         if block.kind is Kind.HEADING:  # one thought, whatever full stops are in it
@@ -287,8 +287,8 @@ class Packer:
         """The last cluster end in `after..reach` that keeps the limit; 0 if there is none."""
         following = self.visible_from(after)
         # A piece must hold more than the indentation of a block.
-        found = _VISIBLE.search(self.text, following)
-        visible = found.start() if found else following
+        match = _VISIBLE.search(self.text, following)
+        visible = match.start() if match else following
         cut = boundary_at_or_before(self.text, max(reach, following), following)
         while cut > visible:
             if (excess := self.count(start, cut) - limit) <= 0:

@@ -80,20 +80,20 @@ def lines_apart(text: str, start: int, end: int) -> list[int]:
 
     A number other than 1 starts an item only below another item: it may be one in running text.
     """
-    found: list[int] = []
+    offsets: list[int] = []
     first = _FIRST_MARK.match(text, start, end)
     in_list = first is not None and not first["heading"]
     if first and not in_list:
-        found += _line_ends(text, first.end(), end)
+        offsets += _line_ends(text, first.end(), end)
     for line in _LOWER_MARK.finditer(text, start, end):
         at = line.start() + 1
         if line["heading"]:
-            found += [at, *_line_ends(text, line.end(), end)]
+            offsets += [at, *_line_ends(text, line.end(), end)]
             in_list = False
         elif in_list or line["number"] in {None, "1"}:
             in_list = True
-            found.append(at)
-    return found
+            offsets.append(at)
+    return offsets
 
 
 def _line_ends(text: str, at: int, end: int) -> list[int]:
@@ -199,8 +199,8 @@ def _starts(body: str, language: str) -> list[int]:
     clean = with_line_feeds(clean)  # one of two characters would count as the end of a paragraph
     starts, at = [0], 0
     while True:
-        found = _starts_in(clean[at : at + _WINDOW], language)
-        starts += [at + start for start in found if start]
+        offsets = _starts_in(clean[at : at + _WINDOW], language)
+        starts += [at + start for start in offsets if start]
         if at + _WINDOW >= len(body):
             return starts
         at = starts[-1] if starts[-1] > at else at + _WINDOW
@@ -212,10 +212,10 @@ def _starts_in(window: str, language: str) -> list[int]:
         if starts.pop() == len(window):
             return starts
         # Some blank space was dropped between sentences: ask for offsets instead.
-        found = sentencex.get_sentence_boundaries(language, window)
+        boundaries = sentencex.get_sentence_boundaries(language, window)
     except BaseException as error:
         # Rust code that panics is not caught by `Exception`, and no document is worth losing to it.
         if type(error).__name__ != "PanicException":
             raise
         return [0]
-    return sorted({int(boundary["start_index"]) for boundary in found})
+    return sorted({int(boundary["start_index"]) for boundary in boundaries})

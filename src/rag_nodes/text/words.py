@@ -78,13 +78,13 @@ def words(text: str) -> list[str]:
     folded = _GROUPED_DIGITS.sub("", _fold(text))
     if not _UNUSUAL.search(folded):
         return _PLAIN_WORD.findall(folded)
-    found: list[str] = []
+    terms: list[str] = []
     for match in _WORD.finditer(folded):
         if match.lastgroup:
-            found.extend(_pairs(match.group()))
+            terms.extend(_pairs(match.group()))
         else:
-            found.append(match.group())
-    return found
+            terms.append(match.group())
+    return terms
 
 
 @lru_cache(maxsize=VOCABULARY)
@@ -143,16 +143,16 @@ class WordCounts(NamedTuple):
         """The counts of each text in one."""
         places: defaultdict[str, int] = defaultdict()
         places.default_factory = places.__len__
-        found: list[int] = []
+        numbers: list[int] = []
         counts: list[int] = []
         different: list[int] = []
         for text in texts:
-            found.extend(map(places.__getitem__, text))
+            numbers.extend(map(places.__getitem__, text))
             counts.extend(text.values())
             different.append(len(text))
         return cls(
             list(places),
-            np.array(found, np.intp),
+            np.array(numbers, np.intp),
             np.array(counts, np.int64),
             np.array(different, np.intp),
         )
@@ -183,8 +183,8 @@ def counted_behind_metadata(text: str) -> Mapping[str, int]:
     front, _, behind = text.partition("\n\n")
     if not behind or len(front) > _LONGEST_LINES or not _METADATA.fullmatch(front):
         return counted(text)
-    both, known = Counter(words(front)), counted(behind)
-    return {**both, **known, **{word: both[word] + known.get(word, 0) for word in both}}
+    both, body = Counter(words(front)), counted(behind)
+    return {**both, **body, **{word: both[word] + body.get(word, 0) for word in both}}
 
 
 def forget_texts() -> None:

@@ -86,7 +86,7 @@ def hit_view(
         "level": level,
         "score": score,
         "explained": explained,
-        "labels": (*labels, *(("rn-torn", remark) for remark in edges.said)),
+        "labels": (*labels, *(("rn-torn", remark) for remark in edges.remarks)),
         "also": also,
         "file": display_name(metadata) or "document",
         "facts": tuple(_facts(answer, hit)),

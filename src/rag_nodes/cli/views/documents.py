@@ -179,7 +179,7 @@ def _texts(result: Chunks, edges: Sequence[Edges]) -> Iterator[RenderableType]:
     for index, (node, inside) in enumerate(zip(result.nodes, edges, strict=True)):
         tokens = f"{node.metadata.get(TOKEN_COUNT, 0):,} tokens"
         parts = (f"{index}", _offsets(node), _pages(node), tokens, _heading(node))
-        title = " · ".join(filter(None, (*parts, *inside.said)))
+        title = " · ".join(filter(None, (*parts, *inside.remarks)))
         yield Rule(Text(one_line(title), style="bold"), align="left", style="dim")
         yield plain(node.text)
         yield Text("")

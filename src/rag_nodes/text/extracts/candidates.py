@@ -78,23 +78,23 @@ def candidates(passage: int, text: str) -> list[CandidateSentence]:
         passage: index to note in each candidate.
         text: of the passage.
     """
-    found = list(_with_surroundings(passage, text))
-    whole = [candidate for candidate in found if len(candidate.words) >= MIN_WORDS]
-    return whole or found
+    statements = list(_with_surroundings(passage, text))
+    whole = [candidate for candidate in statements if len(candidate.words) >= MIN_WORDS]
+    return whole or statements
 
 
 def _with_surroundings(passage: int, text: str) -> Iterator[CandidateSentence]:
     heading: tuple[str, ...] = ()
     previous: CandidateSentence | None = None
     for start, end, is_heading in _pieces(text):
-        found = tuple(words(text[start:end]))
+        terms = tuple(words(text[start:end]))
         if is_heading:
-            heading, previous = found, None
-        elif found:
+            heading, previous = terms, None
+        elif terms:
             around, before = heading, None
             if previous is not None and _follows(text[previous.end : start]):
                 around, before = heading + previous.words, previous.start
-            previous = CandidateSentence(passage, start, end, found, around, before)
+            previous = CandidateSentence(passage, start, end, terms, around, before)
             yield previous
 
 

@@ -139,10 +139,10 @@ def own_summary(text: str, heading: str, max_tokens: int) -> str:
     return " ".join(" ".join(text[start:end].split()) for start, end in sorted(chosen))
 
 
-def _without_repeats(found: Iterable[CandidateSentence]) -> list[CandidateSentence]:
+def _without_repeats(ranked: Iterable[CandidateSentence]) -> list[CandidateSentence]:
     """Each sentence once, at its best rank; overlapping chunks repeat them."""
     first: dict[tuple[str, ...], CandidateSentence] = {}
-    for candidate in found:
+    for candidate in ranked:
         first.setdefault(candidate.words, candidate)
     return list(first.values())
 
@@ -154,32 +154,32 @@ def _matches(question: str, asked: list[str], pool: list[CandidateSentence]) -> 
     """
     languages = question_languages(question)
     stems = {word: _stems(word, languages) for word in asked}
-    known: dict[str, list[float]] = {}
+    scores: dict[str, list[float]] = {}
     for word in {word for candidate in pool for word in (*candidate.words, *candidate.around)}:
         its = _stems(word, languages)
         alike = (bool(its & stems[other]) or _begin_alike(word, other) for other in asked)
-        known[word] = [
+        scores[word] = [
             1.0 if word == other else _LOOSE_MATCH * loose
             for other, loose in zip(asked, alike, strict=True)
         ]
     rows = []
     for candidate in pool:
-        own = _best(candidate.words, known, len(asked))
-        near = _best(candidate.around, known, len(asked))
-        rows.append([max(here, _AROUND * there) for here, there in zip(own, near, strict=True)])
+        own = _best(candidate.words, scores, len(asked))
+        near = _best(candidate.around, scores, len(asked))
+        rows.append([max(here, _AROUND * nearby) for here, nearby in zip(own, near, strict=True)])
     return rows
 
 
-def _best(found: tuple[str, ...], known: dict[str, list[float]], size: int) -> list[float]:
+def _best(terms: tuple[str, ...], scores: dict[str, list[float]], size: int) -> list[float]:
     return [
-        max(column) for column in zip([0.0] * size, *map(known.__getitem__, found), strict=True)
+        max(column) for column in zip([0.0] * size, *map(scores.__getitem__, terms), strict=True)
     ]
 
 
 @lru_cache(maxsize=1 << 14)
 def _stems(word: str, languages: tuple[str, ...]) -> frozenset[str]:
-    found = (stem_of(word, language) for language in languages)
-    return frozenset(stem for stem in found if stem)
+    stems = (stem_of(word, language) for language in languages)
+    return frozenset(stem for stem in stems if stem)
 
 
 def _begin_alike(word: str, asked: str) -> bool:
@@ -258,11 +258,11 @@ def _factors(question: str, pool: list[CandidateSentence], passages: int) -> lis
     return factors
 
 
-def _phrases(found: tuple[str, ...], phrases: set[tuple[str, str]]) -> float:
+def _phrases(terms: tuple[str, ...], phrases: set[tuple[str, str]]) -> float:
     """Share of the question's word pairs a sentence has, one word between them allowed."""
     if not phrases:
         return 0.0
-    pairs = {*pairwise(found), *zip(found, found[2:], strict=False)}
+    pairs = {*pairwise(terms), *zip(terms, terms[2:], strict=False)}
     return len(phrases & pairs) / len(phrases)
 
 

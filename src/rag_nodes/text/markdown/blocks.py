@@ -116,10 +116,10 @@ class _Scanner:
         end = len(text.rstrip())
         if front_matter := front_matter_end(text):
             self._add(Kind.FRONT_MATTER, 0, front_matter)
-        while found := gap(text, self.at):
+        while match := gap(text, self.at):
             yield from self.blocks
             self.blocks.clear()
-            start, first = found.span(1)
+            start, first = match.span(1)
             if first >= end:
                 break
             if first == start:
@@ -139,19 +139,19 @@ class _Scanner:
         Finds nothing that `_atx` and `_paragraph` do not, only several times as fast.
         """
         text, add, at = self.text, self.blocks.append, start
-        while found := _PLAIN(text, at):
-            if (mark := found.end(1)) < 0:
-                end = found.end(3) - 1
+        while match := _PLAIN(text, at):
+            if (mark := match.end(1)) < 0:
+                end = match.end(3) - 1
                 if text.find("`", at, end) >= 0 and text.find("\n", at, end) >= 0:
                     break
                 visible = visible_end(text, end) if text[end - 1].isspace() else end
                 add(Block(Kind.PARAGRAPH, at, visible))
             else:
-                title = Span(*found.span(2))
+                title = Span(*match.span(2))
                 if title.length > LONGEST_HEADING:
                     break
                 add(Block(Kind.HEADING, at, title.end, mark - at, self._without_attributes(title)))
-            at = self.at = found.end()
+            at = self.at = match.end()
         return at > start
 
     def _add(self, kind: Kind, start: int, end: int) -> None:
@@ -180,10 +180,10 @@ class _Scanner:
 
     def _without_attributes(self, title: Span) -> Span:
         """Return the title of a heading without attributes at its end, such as `{#id}`."""
-        found = None
+        attributes = None
         if title.length and self.text[title.end - 1] == "}":
-            found = HEADING_ATTRIBUTES.search(self.text, *title)
-        return Span(title.start, found.start()) if found else title
+            attributes = HEADING_ATTRIBUTES.search(self.text, *title)
+        return Span(title.start, attributes.start()) if attributes else title
 
     def _backticks(self, start: int, first: int) -> bool:
         if self._fenced_code(start, first):

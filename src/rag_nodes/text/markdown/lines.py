@@ -139,9 +139,9 @@ _FENCE_ENDS = {mark: compiled(rf"({mark}*+)([ \t]*+{_END})?+") for mark in "`~"}
 def closing_fence(text: str, mark: str, at: int, stop: int) -> int:
     """Offset after the line in `at:stop` that closes the fence `mark`; 0 without one."""
     rest_of_run = _FENCE_ENDS[mark[0]]
-    while (found := text.find(mark, at, stop)) >= 0:
-        before = text[max(0, found - CODE_INDENT) : found].rstrip(" ")
-        at = found + len(mark)
+    while (start := text.find(mark, at, stop)) >= 0:
+        before = text[max(0, start - CODE_INDENT) : start].rstrip(" ")
+        at = start + len(mark)
         if rest := rest_of_run.match(text, at):
             if before.endswith("\n") and rest.group(2) is not None:
                 return rest.end()
@@ -259,9 +259,9 @@ class EndMarks:
     def html_end(self, mark: re.Pattern[str], at: int) -> int:
         """End of the last line of the HTML block at `at`, which ends with `mark`."""
         text = self._text
-        found = None if mark in self._missing else mark.search(text, at)
-        if found:
-            return found.start() if mark is BLANK_LINE else line_end(text, found.end())
+        match = None if mark in self._missing else mark.search(text, at)
+        if match:
+            return match.start() if mark is BLANK_LINE else line_end(text, match.end())
         self._missing.add(mark)
         doubtful = at + PLAUSIBLE < len(text) and self._holds_prose(at)
         return self._blank_line(at) if doubtful else len(text)
@@ -287,13 +287,13 @@ class EndMarks:
         """Return True if a block may hold prose after `at`."""
         if at <= self._prose:
             return True
-        found = list(islice(_PROSE.finditer(self._text, at, at + PLAUSIBLE), _LEAST))
-        if len(found) < _LEAST:
+        matches = list(islice(_PROSE.finditer(self._text, at, at + PLAUSIBLE), _LEAST))
+        if len(matches) < _LEAST:
             return False
-        self._prose = found[0].start()
+        self._prose = matches[0].start()
         return True
 
     def _blank_line(self, at: int) -> int:
         """End of the last line before the first blank one, which is there where prose is."""
-        found = BLANK_LINE.search(self._text, at)
-        return found.start() if found else len(self._text)
+        match = BLANK_LINE.search(self._text, at)
+        return match.start() if match else len(self._text)

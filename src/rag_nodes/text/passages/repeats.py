@@ -176,7 +176,7 @@ def _holds(span: Span, inner: Span) -> bool:
 
 def _split(text: str) -> Iterator[Span]:
     """Yield sentences, and lines of lists and tables, many times as fast as `units_in`."""
-    ends = [found.end() for found in _END.finditer(text)]
+    ends = [match.end() for match in _END.finditer(text)]
     yield from map(Span, [0, *ends], [*ends, len(text)])
 
 
@@ -207,7 +207,7 @@ class FoldedText:
     """A text, folded once, in which quotes are found in any case and white space."""
 
     def __init__(self, text: str) -> None:
-        self._words = [Span(*found.span()) for found in _WORD.finditer(text)]
+        self._words = [Span(*match.span()) for match in _WORD.finditer(text)]
         self._text = text
         folded = [word.of(text).casefold() for word in self._words]
         self._folded = " ".join(folded)

@@ -68,8 +68,8 @@ class MultiWidthScorer:
         holding = (counts > 0).sum(0)
         rarity = np.log(1 + (len(sums) - holding + 0.5) / (holding + 0.5))
         norm = _K1 * (1 - _B + _B * lengths / lengths.mean())
-        found: Floats = (rarity * (_K1 + 1) * counts / (counts + norm[:, None])).sum(1)
-        return found
+        scores: Floats = (rarity * (_K1 + 1) * counts / (counts + norm[:, None])).sum(1)
+        return scores
 
     def _windows(self, width: int) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
         """Return the first unit of each unit's window, and the one behind the last."""

@@ -64,10 +64,10 @@ def joined_runs(pieces: Iterable[TextRun]) -> list[TextRun]:
     by_document: dict[str, list[TextRun]] = {}
     for piece in pieces:
         by_document.setdefault(piece.document, []).append(piece)
-    found: list[TextRun] = []
+    runs: list[TextRun] = []
     for own in by_document.values():
-        found += _joined(sorted(own, key=lambda piece: (piece.start, -len(piece.text))))
-    return found
+        runs += _joined(sorted(own, key=lambda piece: (piece.start, -len(piece.text))))
+    return runs
 
 
 def _joined(pieces: Sequence[TextRun]) -> Iterator[TextRun]:
@@ -201,9 +201,9 @@ def _cut(text: str, ideal: int, reach: int, floor: int) -> int:
     """The best place to split near an offset; never inside what is seen as one character."""
     low = max(floor, ideal - reach)
     for ends in _ENDS:
-        found = [match.end() for match in ends.finditer(text, low, ideal + reach)]
-        if found:
-            nearest = min(found, key=lambda at: abs(at - ideal))
+        offsets = [match.end() for match in ends.finditer(text, low, ideal + reach)]
+        if offsets:
+            nearest = min(offsets, key=lambda at: abs(at - ideal))
             return boundary_at_or_before(text, nearest, floor)
     return boundary_at_or_before(text, ideal, floor)
 
@@ -299,20 +299,20 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
     spoken: dict[str, list[Speakers]] = {}
     for number, run in enumerate(runs):
         language = languages[run.document]
-        known = terms[language]
+        vocabulary = terms[language]
         packer = Packer(run.text, language=language)
         headings, beside = packer.headings, _Beside(run, packer)
         spoken.setdefault(run.document, []).append(beside.speakers)
         texts: list[str] = []
         for unit, span in enumerate(units_in(packer), start=len(spans)):
             text = run.text[span.start : span.end]
-            if found := known.of(text):
-                own += [(unit, term) for term in found]
+            if matches := vocabulary.of(text):
+                own += [(unit, term) for term in matches]
             texts.append(text)
             path = headings.path_at(span.start)
             over = (*path, *beside.at(span.start))
-            if over and (found := known.above(over)):
-                above += [(unit, term) for term in found]
+            if over and (matches := vocabulary.above(over)):
+                above += [(unit, term) for term in matches]
             spans.append(span)
             sizes.append(letters(text))
             by_heading.setdefault((run.document, path or run.headings), {})[unit] = text

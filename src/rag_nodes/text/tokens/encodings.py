@@ -87,8 +87,8 @@ def load_encoding(name: str) -> tiktoken.Encoding:
     import tiktoken
 
     if name not in tiktoken.list_encoding_names():
-        known = ", ".join(sorted(tiktoken.list_encoding_names()))
-        raise ConfigurationError(f"unknown tokenizer '{name}'; choose one of: {known}")
+        names = ", ".join(sorted(tiktoken.list_encoding_names()))
+        raise ConfigurationError(f"unknown tokenizer '{name}'; choose one of: {names}")
     with _vocabulary_within_reach(name):
         try:
             return tiktoken.get_encoding(name)
@@ -197,8 +197,8 @@ def _vocabulary(name: str) -> Path | None:
 
 def _bundled_folder() -> Path | None:
     """LlamaIndex's folder of vocabularies, found without importing LlamaIndex."""
-    found = find_spec("llama_index")
-    for root in (found.submodule_search_locations or []) if found else []:
+    spec = find_spec("llama_index")
+    for root in (spec.submodule_search_locations or []) if spec else []:
         folder = Path(root) / "core" / "_static" / "tiktoken_cache"
         if folder.is_dir():
             return folder

@@ -87,8 +87,8 @@ class TokenIndex(TokenEnds):
         end = len(self.text) if end is None else end
         if start >= end:
             return 0
-        if (known := self._counted.get((start, end))) is not None:
-            return known
+        if (count := self._counted.get((start, end))) is not None:
+            return count
         if len(self._counted) >= _REMEMBERED:
             self._counted.clear()
         count = self._counted[start, end] = self._count(start, end)
@@ -138,8 +138,8 @@ class TokenIndex(TokenEnds):
         text = self.text
         stop = min(end, start + _EDGE)
         space = _FRESH_SPACE.search(text, start, stop)
-        found = space or _LETTER_BEFORE_MARK.search(text, start + 1, stop)
-        return found.start() if found else None
+        match = space or _LETTER_BEFORE_MARK.search(text, start + 1, stop)
+        return match.start() if match else None
 
     def _fresh_before(self, start: int, end: int) -> int | None:
         """The last offset in `start..end` at which tokens start afresh."""

@@ -233,8 +233,8 @@ def _cached_file(model: str) -> Path | None:
     except ImportError as error:
         raise MissingExtraError("huggingface-hub", "hf") from error
     try:
-        found = huggingface_hub.try_to_load_from_cache(model, _FILE)
+        path = huggingface_hub.try_to_load_from_cache(model, _FILE)
     except ValueError:
         # Not even the form of a model's name.
         return None
-    return Path(found) if isinstance(found, str) else None
+    return Path(path) if isinstance(path, str) else None
