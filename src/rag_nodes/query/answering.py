@@ -96,7 +96,7 @@ class Answering:
                 return Written((), "retrieval")
             return extracted(self._prepared.question, packed)
 
-    def told(self, written: Written) -> Iterator[Event]:
+    def events_of(self, written: Written) -> Iterator[Event]:
         """The events of an answer that is there at once: each sentence, then its citation."""
         citations = iter(written.citations)
         for piece in written.pieces:
@@ -156,8 +156,8 @@ class Answering:
         )
         sources = prepared.packed.sources
         marks = marks_of(stripped)
-        known, unknown = cited_numbers(marks, {source.number for source in sources})
-        citations = cite_sources(known, sources)
+        cited, unknown = cited_numbers(marks, {source.number for source in sources})
+        citations = cite_sources(cited, sources)
         truncated = self._is_truncated
         return Written((stripped,), "generated", citations, unknown, usage, marks, truncated)
 
@@ -235,9 +235,9 @@ def extracted(question: str, packed: Packed) -> Written:
     length = 0
     citations: list[Citation] = []
     marks: list[Mark] = []
-    for found in extracts:
-        hit, first, _ = passages[found.passage]
-        citation = cite_quote(hit, first + found.start, first + found.end, packed.sources)
+    for sentence in extracts:
+        hit, first, _ = passages[sentence.passage]
+        citation = cite_quote(hit, first + sentence.start, first + sentence.end, packed.sources)
         before = BETWEEN_EXTRACTS if citations else ""
         citations.append(citation)
         mark = f"[Source {citation.number}]"
@@ -251,8 +251,8 @@ def messages(system: str, prompt: str) -> list[ChatMessage]:
     """Return the messages for an LLM: system message, unless blank, then excerpts and question."""
     from llama_index.core.base.llms.types import ChatMessage, MessageRole
 
-    told = [ChatMessage(role=MessageRole.SYSTEM, content=system)] if system.strip() else []
-    return [*told, ChatMessage(role=MessageRole.USER, content=prompt)]
+    preamble = [ChatMessage(role=MessageRole.SYSTEM, content=system)] if system.strip() else []
+    return [*preamble, ChatMessage(role=MessageRole.USER, content=prompt)]
 
 
 def _passages(packed: Packed) -> Iterator[tuple[Hit, int, int]]:

@@ -91,10 +91,10 @@ class _Vectors(MutableMapping[str, Vector]):
     def __getitem__(self, text: str) -> Vector:
         with self._lock:
             query = "select vector from vectors where key = ?"
-            found = self._database.execute(query, (self._key(text),)).fetchone()
-        if found is None:
+            row = self._database.execute(query, (self._key(text),)).fetchone()
+        if row is None:
             raise KeyError(text)
-        return {"vector": np.frombuffer(found[0], np.float32).tolist()}
+        return {"vector": np.frombuffer(row[0], np.float32).tolist()}
 
     def __setitem__(self, text: str, value: Vector) -> None:
         (vector,) = value.values()

@@ -42,8 +42,8 @@ def check_number(name: str, value: object, *, minimum: float, maximum: float | N
 def check_choice(name: str, value: object, choices: Sequence[str | None]) -> None:
     """One of several words, or None where that is one of the choices."""
     if not isinstance(value, str | None) or value not in choices:
-        known = [choice for choice in choices if choice is not None]
-        listed = f"{', '.join(known[:-1])} or {known[-1]}"
+        words = [choice for choice in choices if choice is not None]
+        listed = f"{', '.join(words[:-1])} or {words[-1]}"
         raise ConfigurationError(f"unknown {name} {quoted(value)}; choose {listed}")
 
 
@@ -84,8 +84,8 @@ def check_type(name: str, value: object, *wanted: type) -> None:
 
 def check_rerank(value: object) -> None:
     """Refuse a `rerank` that cannot put hits into another order; None is fine."""
-    known = callable(value) or callable(getattr(value, "postprocess_nodes", None))
-    if value is not None and not known:
+    is_reranker = callable(value) or callable(getattr(value, "postprocess_nodes", None))
+    if value is not None and not is_reranker:
         raise ConfigurationError(
             f"rerank must be a function of question and hits, or a LlamaIndex postprocessor, not "
             f"{quoted(value)}"

@@ -169,13 +169,13 @@ def without_marks(text: str) -> str:
     return safe
 
 
-def _rounded(found: re.Match[str]) -> str:
-    return f"({found['inside']})" if _reads_as_mark(found["inside"]) else found[0]
+def _rounded(match: re.Match[str]) -> str:
+    return f"({match['inside']})" if _reads_as_mark(match["inside"]) else match[0]
 
 
-def _spaced(found: re.Match[str]) -> str:
-    inside = found["inside"]
-    return f"[ {inside.strip()} ]" if _reads_as_mark(inside) else found[0]
+def _spaced(match: re.Match[str]) -> str:
+    inside = match["inside"]
+    return f"[ {inside.strip()} ]" if _reads_as_mark(inside) else match[0]
 
 
 def _reads_as_mark(inside: str) -> bool:
@@ -207,8 +207,8 @@ def cited_numbers(
 ) -> tuple[tuple[int, ...], tuple[int, ...]]:
     """Return the numbers that marks name, in order of first mention: those `given`, and others."""
     named = dict.fromkeys(number for mark in marks for number in mark.numbers)
-    known = tuple(number for number in named if number in given)
-    return known, tuple(number for number in named if number not in given)
+    cited = tuple(number for number in named if number in given)
+    return cited, tuple(number for number in named if number not in given)
 
 
 def cite_sources(numbers: Iterable[int], sources: Sequence[Source]) -> tuple[Citation, ...]:
@@ -273,14 +273,14 @@ def _holds(source: Source, offset: int) -> bool:
 
 def _found(hit: Hit, quote: Span) -> bool:
     """Return True if the quote lies in the chunk that was found, not only around it."""
-    found = span_of(hit.found)
-    return found is not None and found.start <= quote.start and quote.end <= found.end
+    chunk = span_of(hit.found)
+    return chunk is not None and chunk.start <= quote.start and quote.end <= chunk.end
 
 
 def _cited(source: Source) -> Citation:
     best = min(source.hits, key=lambda hit: hit.rank)
-    if found := _read_of(best, source):
-        return cite_passage(source.number, best, *found)
+    if part := _read_of(best, source):
+        return cite_passage(source.number, best, *part)
     own = (excerpt for excerpt in source.excerpts if excerpt.hit is best)
     excerpt = next(own, source.excerpts[0])
     return cite_passage(source.number, excerpt.hit, excerpt.start, excerpt.end)
@@ -288,13 +288,13 @@ def _cited(source: Source) -> Citation:
 
 def _read_of(hit: Hit, source: Source) -> tuple[int, int] | None:
     """Return the part of the found chunk that a source holds, inside `hit.read.text`, or None."""
-    found, base = span_of(hit.found), hit.read.start_char_idx
-    if found is None or base is None:
+    chunk, base = span_of(hit.found), hit.read.start_char_idx
+    if chunk is None or base is None:
         return None
     read = [
-        excerpt.span for excerpt in source.excerpts if excerpt.span and excerpt.span.overlap(found)
+        excerpt.span for excerpt in source.excerpts if excerpt.span and excerpt.span.overlap(chunk)
     ]
     if not read:
         return None
     first, last = min(span.start for span in read), max(span.end for span in read)
-    return max(found.start, first) - base, min(found.end, last) - base
+    return max(chunk.start, first) - base, min(chunk.end, last) - base

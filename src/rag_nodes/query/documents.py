@@ -94,12 +94,12 @@ class DocumentIndex:
         while not self._adding.acquire(timeout=_POLL):
             current_interrupt().check(name)
         try:
-            if known := self._whole.get(collection):
-                return _unchanged(name, known)
+            if previous := self._whole.get(collection):
+                return _unchanged(name, previous)
             with suppress(CollectionMissingError):
                 self.store.drop(collection)
             before = self._before
-            made = indexed(
+            result = indexed(
                 self.store,
                 collection,
                 parser,
@@ -110,11 +110,11 @@ class DocumentIndex:
                 prices=prices,
                 before=before.stored(collection, self.documents) if before else NOTHING_BEFORE,
             )
-            if not made.outcome.error:  # else the next time may go better
-                self._whole[collection] = made._replace(nodes=[])
+            if not result.outcome.error:  # else the next time may go better
+                self._whole[collection] = result._replace(nodes=[])
         finally:
             self._adding.release()
-        return made.outcome, made.documents
+        return result.outcome, result.documents
 
     def stored(self, collection: str, documents: Sequence[Document]) -> StoredBefore:
         """Return the chunks of those of some documents that are whole in a collection."""
@@ -139,16 +139,16 @@ class DocumentIndex:
 
 
 def rows_of(
-    documents: Iterable[Document], made: Mapping[str, Mapping[str, FileColumn]]
+    documents: Iterable[Document], columns: Mapping[str, Mapping[str, FileColumn]]
 ) -> tuple[FileOutcome, ...]:
     """Return a row for each document but blank pages, with what each parser made of it.
 
     Args:
         documents: of a `DocumentIndex`.
-        made: by parser and id of the document, as `DocumentIndex.add` returns it.
+        columns: by parser and id of the document, as `DocumentIndex.add` returns it.
     """
     return tuple(
-        _row(document, {name: rows[document.id_] for name, rows in made.items()})
+        _row(document, {name: rows[document.id_] for name, rows in columns.items()})
         for document in documents
         if not blank_page(document)
     )
@@ -165,18 +165,18 @@ def row_of(result: ReadResult) -> FileOutcome:
     )
 
 
-def _unchanged(name: str, known: Indexed) -> tuple[ParserOutcome, Mapping[str, FileColumn]]:
+def _unchanged(name: str, previous: Indexed) -> tuple[ParserOutcome, Mapping[str, FileColumn]]:
     outcome = replace(
-        known.outcome,
+        previous.outcome,
         parser=name,
         written=0,
-        unchanged=known.outcome.chunks,
+        unchanged=previous.outcome.chunks,
         seconds={},
         embedding_tokens=0,
         embedding_cost=0.0,
     )
     return outcome, {
-        key: replace(document, status="unchanged") for key, document in known.documents.items()
+        key: replace(document, status="unchanged") for key, document in previous.documents.items()
     }
 
 

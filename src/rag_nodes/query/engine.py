@@ -253,7 +253,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         tracing.begun(question)
         answering = Answering(asked, self.options)
         if not asked.prompt:
-            yield from answering.told(answering.without_llm())
+            yield from answering.events_of(answering.without_llm())
             return
         try:
             with closing(_asked(asked, whole=whole)) as pieces:
@@ -276,7 +276,7 @@ class RagNodesQueryEngine(BaseQueryEngine):
         tracing.begun(question)
         answering = Answering(asked, self.options)
         if not asked.prompt:
-            for event in answering.told(await asyncio.to_thread(answering.without_llm)):
+            for event in answering.events_of(await asyncio.to_thread(answering.without_llm)):
                 yield event
             return
         try:

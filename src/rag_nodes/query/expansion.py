@@ -49,12 +49,12 @@ def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) ->
     "auto" has the window or the parent of a node read in its place, where it has one; "none"
     nothing; "neighbours" puts the chunk before and the one after behind each hit.
     """
-    found = hits[:limit]
+    best = hits[:limit]
     if expand == "auto":
-        return _as_meant(found, read)
+        return _as_meant(best, read)
     if expand == "neighbours":
-        return with_neighbours(found, read)
-    return list(found)
+        return with_neighbours(best, read)
+    return list(best)
 
 
 def window_of(node: TextNode) -> TextNode | None:
@@ -107,10 +107,10 @@ def with_neighbours(hits: Sequence[Hit], read: Fetch) -> list[Hit]:
 
 
 def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
-    found = {hit.node.node_id: hit.node for hit in hits}
+    by_id = {hit.node.node_id: hit.node for hit in hits}
     beside = [(hit, _beside(hit.node)) for hit in hits]
-    wanted = dict.fromkeys(node_id for _, own in beside for node_id in own if node_id not in found)
-    nodes = found | read(list(wanted))
+    wanted = dict.fromkeys(node_id for _, own in beside for node_id in own if node_id not in by_id)
+    nodes = by_id | read(list(wanted))
     for hit, own in beside:
         yield hit
         for node_id in own:
@@ -120,7 +120,7 @@ def _followed(hits: Sequence[Hit], read: Fetch) -> Iterator[Hit]:
 
 def _beside(node: TextNode) -> list[str]:
     around = (NodeRelationship.PREVIOUS, NodeRelationship.NEXT)
-    return [found for found in (related(node, kind) for kind in around) if found]
+    return [node_id for node_id in (related(node, kind) for kind in around) if node_id]
 
 
 def _brought(hit: Hit, node: TextNode) -> Hit:
@@ -140,9 +140,9 @@ def _ranked(hits: Iterable[Hit]) -> list[Hit]:
     """Each node once, at its best place, ranks from 1; found itself wins over brought along."""
     best: dict[str, Hit] = {}
     for hit in hits:
-        known = best.get(hit.node.node_id)
-        if known is None:
+        first = best.get(hit.node.node_id)
+        if first is None:
             best[hit.node.node_id] = hit
-        elif known.origin != "search" and hit.origin == "search":
-            best[hit.node.node_id] = replace(hit, score=known.score)  # at the earlier place
+        elif first.origin != "search" and hit.origin == "search":
+            best[hit.node.node_id] = replace(hit, score=first.score)  # at the earlier place
     return [replace(hit, rank=rank) for rank, hit in enumerate(best.values(), start=1)]

@@ -90,13 +90,13 @@ class HeldText:
 
         Of chunks that were not found it is not known, and at most that of the worst that was.
         """
-        found = [(hit, passage, counted.of(hit)) for hit, passage in self.pieces]
-        known = [value for _, _, value in found if value is not None]
-        if not known:
+        scored = [(hit, passage, counted.of(hit)) for hit, passage in self.pieces]
+        values = [value for _, _, value in scored if value is not None]
+        if not values:
             return None
-        least = min(known)
+        least = min(values)
         chunks: dict[str, list[tuple[int, float]]] = defaultdict(list)
-        for _, passage, value in found:
+        for _, passage, value in scored:
             similarity = least if value is None else value
             insort(chunks[passage.document], (passage.span.start, -similarity))
 

@@ -104,22 +104,22 @@ class IndexChunks:
         query = replace(query, mode=mode_that_runs(query.mode, has_words=has_words))
         limit = query.limit
         while True:
-            found = self._retrieved(query, limit)
-            passing = [each for each in found if query.filter.passes(each.node)]
-            if len(found) < limit and not passing and query.mode != "sparse":  # all were compared
-                check_nodes([each.node for each in found], query.filter)
-            if len(passing) >= query.limit or len(found) < limit:
+            nodes = self._retrieved(query, limit)
+            passing = [each for each in nodes if query.filter.passes(each.node)]
+            if len(nodes) < limit and not passing and query.mode != "sparse":  # all were compared
+                check_nodes([each.node for each in nodes], query.filter)
+            if len(passing) >= query.limit or len(nodes) < limit:
                 return _hits(passing[: query.limit], is_cosine=query.mode == "dense")
             limit *= _DEEPER
 
     def fetch(self, collection: str, node_ids: str | Sequence[str]) -> dict[str, TextNode]:  # noqa: ARG002
         """Return the nodes with these ids; none if the vector store cannot give nodes by id."""
         ids = [node_ids] if isinstance(node_ids, str) else list(node_ids)
-        known = self.index.docstore.get_nodes(ids, raise_error=False)
-        if missing := [*{*ids} - {node.node_id for node in known}]:
+        nodes = self.index.docstore.get_nodes(ids, raise_error=False)
+        if missing := [*{*ids} - {node.node_id for node in nodes}]:
             with suppress(NotImplementedError):
-                known += self.index.vector_store.get_nodes(missing)
-        return {node.node_id: located(node) for node in known if isinstance(node, TextNode)}
+                nodes += self.index.vector_store.get_nodes(missing)
+        return {node.node_id: located(node) for node in nodes if isinstance(node, TextNode)}
 
     def _retrieved(self, query: Query, limit: int) -> list[NodeWithScore]:
         retriever = self.index.as_retriever(
@@ -132,8 +132,8 @@ class IndexChunks:
         )
         vector = None if query.vector is None else list(query.vector)
         with self._failures_named(None if vector is None else len(vector)):
-            found = retriever.retrieve(QueryBundle(str(query.text), embedding=vector))
-        return [each for each in found if isinstance(each.node, TextNode)]
+            nodes = retriever.retrieve(QueryBundle(str(query.text), embedding=vector))
+        return [each for each in nodes if isinstance(each.node, TextNode)]
 
     @contextmanager
     def _failures_named(self, size: int | None = None) -> Iterator[None]:
@@ -199,18 +199,18 @@ def embedding_of(index: Any) -> Any:
     return getattr(index, "_embed_model", None)
 
 
-def _hits(found: Sequence[NodeWithScore], *, is_cosine: bool) -> list[Hit]:
+def _hits(nodes: Sequence[NodeWithScore], *, is_cosine: bool) -> list[Hit]:
     """Return retrieved nodes as hits; scores of any scale become 0 to 1."""
     hits = [
         Hit(
             located(usable(each.node)),  # type: ignore[arg-type] # only text is searched
             rank,
-            1 - (rank - 1) / len(found),
+            1 - (rank - 1) / len(nodes),
             similarity=each.score if is_cosine else None,
             rerank_score=each.score,
         )
-        for rank, each in enumerate(found, start=1)
+        for rank, each in enumerate(nodes, start=1)
     ]
-    if any(each.score is not None for each in found):  # else the order is all that is known
+    if any(each.score is not None for each in nodes):  # else the order is all that is known
         hits = rescored(hits)
     return [replace(hit, rerank_score=None) for hit in in_order(hits)]

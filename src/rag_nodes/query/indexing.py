@@ -169,21 +169,21 @@ class _Column(SplittingColumn[_Split]):
 
     def add(self, document: Document, before: tuple[FileColumn, Counts] | None = None) -> None:
         """Split a document, unless its chunks are there already."""
-        made = _Split(page_name(document.metadata) or document.id_)
-        self._documents[document.id_] = made
+        entry = _Split(page_name(document.metadata) or document.id_)
+        self._documents[document.id_] = entry
         if before is None:
-            self.split(document, made)
+            self.split(document, entry)
             return
         row, counts = before
-        made.choice, made.stored, made.saved = row.choice, counts.chunks, counts.tokens
-        self.taken(made, [], counts)
+        entry.choice, entry.stored, entry.saved = row.choice, counts.chunks, counts.tokens
+        self.taken(entry, [], counts)
         self._outcome.unchanged += counts.chunks
         for stage in STAGES:
             self._tell(stage, self.name, counts.chunks, 0)
 
-    def taken(self, made: _Split, nodes: list[BaseNode], counts: Counts) -> None:
+    def taken(self, entry: _Split, nodes: list[BaseNode], counts: Counts) -> None:
         """Keep the nodes, and add their counts to the statistics."""
-        made.nodes, made.counts = nodes, counts
+        entry.nodes, entry.counts = nodes, counts
         self._outcome.add(counts)
 
     def embed(self) -> None:
@@ -201,12 +201,12 @@ class _Column(SplittingColumn[_Split]):
         self.waiting = [pair for pair in every if id(pair[0]) in asked]
         has_answered = embed([self], self._models)
         copied = []
-        for node, made in every:
+        for node, entry in every:
             vector = first[node.get_content(MetadataMode.EMBED)].embedding
             if lacks_vector(node) and vector is not None:
                 node.embedding = list(vector)
-                made.saved += tokens_of(node)
-                copied.append((node, made))
+                entry.saved += tokens_of(node)
+                copied.append((node, entry))
         if copied:
             self.receive(Embedded(copied))
         self.waiting = [pair for pair in every if id(pair[0]) not in asked]
@@ -214,33 +214,33 @@ class _Column(SplittingColumn[_Split]):
 
     def put(self, store: Store) -> None:
         """Store what has a vector, and parents of which a child has one."""
-        for made in self._documents.values():
-            current_interrupt().check(f"{self.name}: {made.label}")
-            ready = sum(map(is_ready, made.nodes))
-            if ready < made.chunks and self.log.stopped:
-                made.fail(self.log.stopped)
+        for entry in self._documents.values():
+            current_interrupt().check(f"{self.name}: {entry.label}")
+            ready = sum(map(is_ready, entry.nodes))
+            if ready < entry.chunks and self.log.stopped:
+                entry.fail(self.log.stopped)
             if not ready:
                 continue
-            due = [node for node in made.nodes if is_ready(node) or not is_leaf(node)]
-            with self.failures_noted(made), self.timed("store"):
+            due = [node for node in entry.nodes if is_ready(node) or not is_leaf(node)]
+            with self.failures_noted(entry), self.timed("store"):
                 store.add(self._outcome.collection, due)
-                made.stored = ready
+                entry.stored = ready
                 self._outcome.written += ready
-            self._tell("store", self.name, made.stored, 0)
+            self._tell("store", self.name, entry.stored, 0)
 
     def indexed(self) -> Indexed:
         """Return all nodes, priced statistics, and the rows of the documents."""
         outcome, errors = self._outcome, self.log.errors
         outcome.embedding_tokens = self.embedded.tokens
-        outcome.saved_tokens = sum(made.saved for made in self._documents.values())
+        outcome.saved_tokens = sum(entry.saved for entry in self._documents.values())
         outcome.error = errors[0] if errors else None
         outcome.conclude(len(errors), self._cost)
         rows = self._documents
         return Indexed(
-            nodes=[node for made in rows.values() for node in made.nodes],
+            nodes=[node for entry in rows.values() for node in entry.nodes],
             outcome=outcome,
-            documents={key: made.column() for key, made in rows.items()},
-            counts={key: made.counts for key, made in rows.items()},
+            documents={key: entry.column() for key, entry in rows.items()},
+            counts={key: entry.counts for key, entry in rows.items()},
         )
 
 
@@ -250,7 +250,7 @@ def _cached(models: Models) -> Callable[[str], Sequence[float] | None] | None:
     if cache is None:
         return None
 
-    def known(text: str) -> Sequence[float] | None:
+    def vector_of(text: str) -> Sequence[float] | None:
         return next(iter((cache.get(text, collection="embeddings") or {}).values()), None)
 
-    return known
+    return vector_of

@@ -91,8 +91,8 @@ def pages_of(node: TextNode, start: int, end: int) -> tuple[int | None, int | No
         label = keys.page_number(node.metadata.get(keys.PAGE_LABEL))
         first = node.metadata.get(keys.PAGE_START, label)  # a document that is read whole has none
         return first, node.metadata.get(keys.PAGE_END) or first
-    found = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
-    return found[keys.PAGE_START], found[keys.PAGE_END]
+    facts = pages.facts(node.start_char_idx + start, node.start_char_idx + end)
+    return facts[keys.PAGE_START], facts[keys.PAGE_END]
 
 
 _PAGES = (keys.PAGE_START, keys.PAGE_END)
@@ -228,8 +228,8 @@ def _headings(parts: Sequence[TextNode], span: Span) -> dict[str, Any]:
     current = above
     for part, (start, end) in _regions(parts, span):
         turns = part.metadata.get(keys.HEADINGS_INSIDE) or ()
-        found = [(start, _path(part, start)), *((at, path) for at, path in turns)]
-        for at, path in found:
+        starts = [(start, _path(part, start)), *((at, path) for at, path in turns)]
+        for at, path in starts:
             if start <= at < end and list(path) != current:
                 inside.append([at, list(path)])
                 current = list(path)

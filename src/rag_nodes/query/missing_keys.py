@@ -69,14 +69,16 @@ def check_nodes(nodes: Sequence[BaseNode], scope: Filter) -> None:
 
 
 def _check(
-    scope: Filter, some: Callable[[Where], bool], sample: Callable[[], Iterable[Mapping[str, Any]]]
+    scope: Filter,
+    has_any: Callable[[Where], bool],
+    sample: Callable[[], Iterable[Mapping[str, Any]]],
 ) -> None:
-    """Raise for the first key of the filter that no chunk has; `some` tells if any passes."""
+    """Raise for the first key of the filter that no chunk has; `has_any` tells if any passes."""
 
     def is_lacking(key: str) -> bool:
-        return not some(none_of(Condition(path_of(key), "is_empty", None)))
+        return not has_any(none_of(Condition(path_of(key), "is_empty", None)))
 
-    if (name := scope.file_name) and not some(Condition(FILE_NAME, "==", name)):
+    if (name := scope.file_name) and not has_any(Condition(FILE_NAME, "==", name)):
         payloads = list(sample())
         names = sorted({f"'{payload[FILE_NAME]}'" for payload in payloads if FILE_NAME in payload})
         among = f"the file names of {_looked_at(payloads)} are "
@@ -97,18 +99,18 @@ def _nothing(lacking: str, remedy: str) -> ConfigurationError:
 
 
 def _remedy(key: str, payloads: Sequence[Mapping[str, Any]]) -> str:
-    known = sorted({f"'{name}'" for payload in payloads for name in own_metadata(payload)})
+    own_keys = sorted({f"'{name}'" for payload in payloads for name in own_metadata(payload)})
     looked_at = _looked_at(payloads)
     names = [f"'{FILE_NAME}'"] if any(FILE_NAME in payload for payload in payloads) else []
-    closest = did_you_mean(f"'{key}'", [*known, *names], "")
+    closest = did_you_mean(f"'{key}'", [*own_keys, *names], "")
     if closest.endswith("?"):
         return closest
-    if not known:
+    if not own_keys:
         return (
             f"{looked_at} have no keys of your own: name --set or --metadata in every ingest "
             "(Python: metadata=FileMetadata(...))"
         )
-    return did_you_mean(f"'{key}'", known, f"the keys of {looked_at} are ")
+    return did_you_mean(f"'{key}'", own_keys, f"the keys of {looked_at} are ")
 
 
 def _looked_at(payloads: Sequence[Mapping[str, Any]]) -> str:

@@ -124,8 +124,8 @@ def asks_for_steps(question: str, step_words: str | Iterable[str] = STEP_WORDS) 
 def _taken_apart(text: str) -> _Phrase:
     first = text.startswith("^")
     parts = text.removeprefix("^").split()
-    found = [word for part in parts for word in ([part.casefold()] if "*" in part else words(part))]
-    return first, tuple(found)
+    terms = [word for part in parts for word in ([part.casefold()] if "*" in part else words(part))]
+    return first, tuple(terms)
 
 
 def _holds(sentence: Sequence[str], phrase: _Phrase) -> bool:

@@ -119,24 +119,24 @@ class SentencePostprocessor(BaseNodePostprocessor):
         if not isinstance(self.store, BaseDocumentStore):
             return {}
         ids = dict.fromkeys(node.ref_doc_id for node in nodes if node.ref_doc_id)
-        found = self.store.get_nodes(list(ids), raise_error=False)
-        return {each.node_id: each.text for each in found if isinstance(each, Document)}
+        documents = self.store.get_nodes(list(ids), raise_error=False)
+        return {each.node_id: each.text for each in documents if isinstance(each, Document)}
 
     def _read(self, texts: Mapping[str, str], node_ids: Sequence[str]) -> dict[str, TextNode]:
         if self.store is None or not node_ids:
             return {}
         if isinstance(self.store, BaseDocumentStore):  # raises for what it does not have
-            found = self.store.get_nodes(list(node_ids), raise_error=False)
+            nodes = self.store.get_nodes(list(node_ids), raise_error=False)
         else:
-            found = self.store.get_nodes(node_ids=list(node_ids))
-        return {node.node_id: _placed(node, texts) for node in found if isinstance(node, TextNode)}
+            nodes = self.store.get_nodes(node_ids=list(node_ids))
+        return {node.node_id: _placed(node, texts) for node in nodes if isinstance(node, TextNode)}
 
     def _read_beside(
         self, texts: Mapping[str, str], node_ids: Sequence[str]
     ) -> dict[str, TextNode]:
         """Read neighbours; the first time that the store has none of them, say so."""
-        found = self._read(texts, node_ids)
-        if node_ids and not found and self.store is not None and not self._has_warned:
+        nodes = self._read(texts, node_ids)
+        if node_ids and not nodes and self.store is not None and not self._has_warned:
             self._has_warned = True
             logger.warning(
                 "%s has none of the nodes beside those that were retrieved, so sentences are "
@@ -144,7 +144,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 "(Qdrant does, and leaves the docstore of the index empty)",
                 type(self.store).__name__,
             )
-        return found
+        return nodes
 
 
 def _placed(node: TextNode, texts: Mapping[str, str]) -> TextNode:

@@ -80,8 +80,8 @@ class QuestionVectors:
             CredentialsError: its server refused the key.
             CancelledError: see `interruptible`; nobody waits for the model any longer.
         """
-        if known := self._remembered(models, question):
-            return known
+        if remembered := self._remembered(models, question):
+            return remembered
         try:
             embed = partial(models.embedding.get_query_embedding, question)
             offline = models.embeds_offline
@@ -92,8 +92,8 @@ class QuestionVectors:
 
     async def aget(self, models: Models, question: str) -> QuestionVector:
         """Like `get`, without blocking the event loop."""
-        if known := self._remembered(models, question):
-            return known
+        if remembered := self._remembered(models, question):
+            return remembered
         try:
             vector = await models.embedding.aget_query_embedding(question)
         except Exception as error:
@@ -220,13 +220,13 @@ def given(vector: Sequence[float] | QuestionVector | None) -> QuestionVector | N
 
 def _widening(options: QueryOptions, budget: int | None) -> str:
     """Return in words how much more is read for a question that asks for steps; "" for no more."""
-    said = []
+    parts = []
     if options.budget is not None and budget is not None and budget > options.budget:
-        said.append(f"budget {budget} instead of {options.budget}")
+        parts.append(f"budget {budget} instead of {options.budget}")
     if options.budget is None or options.top_k is not None:
         default, more = (options.chunks(widened=widened) for widened in (False, True))
-        said += [f"{more} chunks instead of {default}"] if more > default else []
-    return f"{' and '.join(said)}: asks for steps" if said else ""
+        parts += [f"{more} chunks instead of {default}"] if more > default else []
+    return f"{' and '.join(parts)}: asks for steps" if parts else ""
 
 
 def _room(models: Models, options: QueryOptions) -> int:
@@ -235,8 +235,8 @@ def _room(models: Models, options: QueryOptions) -> int:
     if about is None:
         return 0
     window = options.context_window or about.context_window
-    told = count_tokens(models.system_prompt)
-    return int(window * (1 - _MARGIN)) - max(about.num_output, 0) - told
+    system_tokens = count_tokens(models.system_prompt)
+    return int(window * (1 - _MARGIN)) - max(about.num_output, 0) - system_tokens
 
 
 def _no_room(models: Models, room: int) -> ConfigurationError:

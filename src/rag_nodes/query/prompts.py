@@ -126,17 +126,17 @@ class EnginePrompts(PromptMixin):
         return _by_role(name, messages)
 
 
-def check_names(prompts: Mapping[str, object], known: Iterable[str]) -> None:
+def check_names(prompts: Mapping[str, object], names: Iterable[str]) -> None:
     """Refuse prompts that do not exist, which would otherwise change nothing without a word.
 
     Raises:
         ConfigurationError: a name is not known.
     """
-    known = list(known)
+    names = list(names)
     for name in prompts:
-        if name not in known:
+        if name not in names:
             raise ConfigurationError(
-                f"there is no prompt '{name}' to replace; choose {' or '.join(known)}"
+                f"there is no prompt '{name}' to replace; choose {' or '.join(names)}"
             )
 
 
@@ -200,7 +200,7 @@ def _as_data(text: str, marks: _Marks) -> str:
             # Full-width brackets and the like read as the plain ones, to a model too.
             text = plain
     if marks.closing:
-        text = marks.closing.sub(lambda found: " ".join(found[0]), text)
+        text = marks.closing.sub(lambda match: " ".join(match[0]), text)
     if marks.question:
         text = marks.question.sub(r"> \g<0>", text)
     return without_marks(text)

@@ -33,10 +33,10 @@ def reranker_at(path: str, llm: LLM | None = None) -> BaseNodePostprocessor:
     Raises:
         ConfigurationError: it is no postprocessor, or cannot be made.
     """
-    made: BaseNodePostprocessor = load(
+    reranker: BaseNodePostprocessor = load(
         path, BaseNodePostprocessor, offered={"llm": llm} if llm else None
     )
-    return made
+    return reranker
 
 
 def reranked(hits: Sequence[Hit], question: str, rerank: Rerank) -> list[Hit]:
@@ -51,8 +51,8 @@ def reranked(hits: Sequence[Hit], question: str, rerank: Rerank) -> list[Hit]:
     by_id = {hit.node.node_id: hit for hit in hits}
     nodes = [NodeWithScore(node=hit.node, score=hit.score) for hit in hits]
     try:
-        found = rerank.postprocess_nodes(nodes, query_str=question)
-        scores = {node.node.node_id: float(node.score or 0.0) for node in found}
+        ranking = rerank.postprocess_nodes(nodes, query_str=question)
+        scores = {node.node.node_id: float(node.score or 0.0) for node in ranking}
     except RagNodesError:
         raise
     except Exception as error:
@@ -75,12 +75,12 @@ def rescored(hits: Sequence[Hit]) -> list[Hit]:
     Cross-encoders give the logits of a probability where they give none; of any other scale, the
     function at least keeps the order. What has no number for a score comes last.
     """
-    told = [(hit.rerank_score or 0.0, hit) for hit in hits]
-    numbers = [(score, hit) for score, hit in told if not isnan(score)]
-    known = all(0 <= score <= 1 for score, _ in numbers)
+    scored = [(hit.rerank_score or 0.0, hit) for hit in hits]
+    numbers = [(score, hit) for score, hit in scored if not isnan(score)]
+    is_probability = all(0 <= score <= 1 for score, _ in numbers)
     return [
-        *(replace(hit, score=s if known else (1 + tanh(s / 2)) / 2) for s, hit in numbers),
-        *(replace(hit, score=0.0, rerank_score=None) for score, hit in told if isnan(score)),
+        *(replace(hit, score=s if is_probability else (1 + tanh(s / 2)) / 2) for s, hit in numbers),
+        *(replace(hit, score=0.0, rerank_score=None) for score, hit in scored if isnan(score)),
     ]
 
 

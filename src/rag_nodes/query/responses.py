@@ -59,9 +59,9 @@ def replaced(hits: Iterable[Hit]) -> list[NodeWithScore]:
         if hit.surroundings is not None:
             place = _place_in(joined, hit.surroundings)
             node = _whole(hit, joined[place]) if place else hit.surroundings
-        known = place or node.node_id
-        if known not in seen:
-            seen.add(known)
+        key = place or node.node_id
+        if key not in seen:
+            seen.add(key)
             nodes.append(NodeWithScore(node=_with_scores(node, hit), score=hit.score))
     return nodes
 
@@ -94,12 +94,12 @@ def _cut(node: Any, part: Span) -> TextNode:
 def _with_scores(node: TextNode, hit: Hit) -> TextNode:
     """The node with what it was found by; a copy, as the scores are those of one question."""
     values = (hit.similarity, hit.keyword_score, hit.fused_score, hit.rerank_score)
-    known = {k: v for k, v in zip(keys.SCORES, values, strict=True) if v is not None}
-    if not known:
+    scores = {k: v for k, v in zip(keys.SCORES, values, strict=True) if v is not None}
+    if not scores:
         return node
     lists = ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys")
-    hidden = {name: list(dict.fromkeys((*getattr(node, name), *known))) for name in lists}
-    return node.model_copy(update={"metadata": {**node.metadata, **known}, **hidden})
+    hidden = {name: list(dict.fromkeys((*getattr(node, name), *scores))) for name in lists}
+    return node.model_copy(update={"metadata": {**node.metadata, **scores}, **hidden})
 
 
 _Places = dict[tuple[str, Span], list[TextNode]]
@@ -130,14 +130,14 @@ def _whole(hit: Hit, parts: Sequence[TextNode]) -> TextNode:
     """One node of overlapping parts in order, under the id of the one the best hit brought."""
     start, text = parts[0].start_char_idx or 0, joined_text(parts)
     whole = Span(start, start + len(text))
-    found = hit.surroundings or hit.node
+    best = hit.surroundings or hit.node
     facts = {
         **parts[0].metadata,
         **place_of(parts, whole),
         keys.ORIGINAL_TEXT: hit.node.text,
     }
-    hidden = {keys.ORIGINAL_TEXT, *found.excluded_llm_metadata_keys}
-    return found.model_copy(
+    hidden = {keys.ORIGINAL_TEXT, *best.excluded_llm_metadata_keys}
+    return best.model_copy(
         update={
             "text": text,
             "start_char_idx": whole.start,

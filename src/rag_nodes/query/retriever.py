@@ -217,9 +217,9 @@ class RagNodesRetriever(BaseRetriever):
         self, question: str, vector: Sequence[float] | None, *, widened: bool = False
     ) -> list[Hit]:
         """Like `hits`, and tracers of LlamaIndex see what was found, as in `retrieve`."""
-        with retrieving(question) as found:
+        with retrieving(question) as report:
             hits = self.hits(question, vector, widened=widened)
-            found(hits)
+            report(hits)
         return hits
 
     def hits(
@@ -255,10 +255,10 @@ class RagNodesRetriever(BaseRetriever):
         options = self.options
         wanted = options.chunks(widened=widened)
         limit = max(wanted, CANDIDATES) if options.rerank else wanted
-        found = self._search(Query(vector, question, limit, self._modes()[0]), options)
+        hits = self._search(Query(vector, question, limit, self._modes()[0]), options)
         if (least := options.similarity_cutoff) is not None:
-            found = [hit for hit in found if hit.similarity is None or hit.similarity >= least]
-        return in_order(reranked(found, question, options.rerank)) if options.rerank else found
+            hits = [hit for hit in hits if hit.similarity is None or hit.similarity >= least]
+        return in_order(reranked(hits, question, options.rerank)) if options.rerank else hits
 
     def readable(self, ranked: Sequence[Hit], *, widened: bool = False) -> list[Hit]:
         """Return as many ranked chunks as are read, with all that may be read because of them.
@@ -275,8 +275,8 @@ class RagNodesRetriever(BaseRetriever):
         self, question: str, ranked: Sequence[Hit], *, widened: bool = False
     ) -> Sentences:
         """Return the sentences of the ranked chunks, for any number of budgets."""
-        found = self.readable(ranked, widened=widened)
-        return Sentences(question, found, counted_by(self.models))
+        hits = self.readable(ranked, widened=widened)
+        return Sentences(question, hits, counted_by(self.models))
 
     def needs_more(self, ranked: Sequence[Hit]) -> bool:
         """Return whether the ranked chunks are too few to choose the sentences of a budget from."""
@@ -294,11 +294,11 @@ class RagNodesRetriever(BaseRetriever):
         scope = self._scope
         query = replace(query, filter=scope, fusion=options.fusion, also=where_of(self.filters))
         while True:
-            found = self.store.search(self.collection, query)
-            if not found:
+            hits = self.store.search(self.collection, query)
+            if not hits:
                 check_keys(self.store, self.collection, scope)
-            if len(found) < query.limit or options.rerank or not _is_little(found, options):
-                return found
+            if len(hits) < query.limit or options.rerank or not _is_little(hits, options):
+                return hits
             query = replace(query, limit=query.limit * _DEEPER)
 
     def _with_context(self, hits: Sequence[Hit]) -> list[Hit]:

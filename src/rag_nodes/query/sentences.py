@@ -121,10 +121,10 @@ class Sentences:
         Before they are joined: what does not fit is the last of them, not one that is better.
         """
         ranked = [self._known(self._text.passage(read)) for read in reads]
-        found = zip(reads, fill(ranked, budget).parts, strict=False)
+        pairs = zip(reads, fill(ranked, budget).parts, strict=False)
         return [
             read._replace(span=Span(parts[0].start, parts[-1].end))
-            for read, parts in found
+            for read, parts in pairs
             if parts
         ]
 
@@ -141,12 +141,12 @@ def with_places(hits: Sequence[Hit]) -> list[Hit]:
     pieces = credible([HitPiece(hit, plain_passage_of(hit)) for hit in hits])
     text = HeldText(pieces)
     repeats = Repeats.of(text.runs)
-    found = []
+    result = []
     for hit, (own, passage) in zip(hits, pieces, strict=True):
         places = repeats.places(passage.document, passage.span) if own is hit else ()
         also = text.nodes_of(places, passage)
-        found.append(replace(hit, also=also) if also else hit)
-    return found
+        result.append(replace(hit, also=also) if also else hit)
+    return result
 
 
 def credible(pieces: Sequence[HitPiece]) -> list[HitPiece]:

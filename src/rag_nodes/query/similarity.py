@@ -63,8 +63,8 @@ class Counted(NamedTuple):
 
     def largest(self, language: str, weight: float) -> float:
         """Return the largest weight in a language, of which `weight` is that of a known one."""
-        known = self.knows(language)
-        return 0.0 if known is None else weight if known else LEAST_WEIGHT
+        is_known = self.knows(language)
+        return 0.0 if is_known is None else weight if is_known else LEAST_WEIGHT
 
 
 def counted_by(models: Models) -> Counted | None:
@@ -85,14 +85,16 @@ def counted_in(scores: Mapping[int, float | None]) -> Counted | None:
     """
     if len(scores) < _FEWEST_NODES:
         return None
-    known = {rank: score for rank, score in scores.items() if score is not None and isfinite(score)}
-    low, high = (min(known.values()), max(known.values())) if known else (0.0, 0.0)
-    if len(known) < len(scores) or isclose(low, high) or not isfinite(high - low):
-        known, low, high = {rank: -float(rank) for rank in scores}, -float(max(scores)), -1.0
-    known = {rank: (score - low) / (high - low) for rank, score in known.items()}
+    by_rank = {
+        rank: score for rank, score in scores.items() if score is not None and isfinite(score)
+    }
+    low, high = (min(by_rank.values()), max(by_rank.values())) if by_rank else (0.0, 0.0)
+    if len(by_rank) < len(scores) or isclose(low, high) or not isfinite(high - low):
+        by_rank, low, high = {rank: -float(rank) for rank in scores}, -float(max(scores)), -1.0
+    by_rank = {rank: (score - low) / (high - low) for rank, score in by_rank.items()}
 
     def of(hit: Hit) -> float | None:
-        return known[hit.rank] if hit.origin == "search" else None
+        return by_rank[hit.rank] if hit.origin == "search" else None
 
     return Counted(of, lambda language: True if language == "en" else None)
 

@@ -29,11 +29,11 @@ def retrieving(question: str) -> Generator[Callable[[Sequence[Hit]], None]]:
     """A search; call what it gives with what was found."""
     dispatcher.event(RetrievalStartEvent(str_or_query_bundle=question))
 
-    def found(hits: Sequence[Hit]) -> None:
+    def report(hits: Sequence[Hit]) -> None:
         nodes = replaced(hits) if _heard() else []
         dispatcher.event(RetrievalEndEvent(str_or_query_bundle=question, nodes=nodes))
 
-    yield found
+    yield report
 
 
 def begun(question: str) -> None:
