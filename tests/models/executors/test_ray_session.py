@@ -12,7 +12,7 @@ from types import SimpleNamespace
 import pytest
 
 from rag_nodes.core.errors import ConfigurationError, EngineError
-from rag_nodes.models.executors.ray import _told_to_join, ray_session
+from rag_nodes.models.executors.ray import _joining_options, ray_session
 
 SETTINGS = bytes((0, 0, 0, 4, 0, 0, 0, 0, 0))
 """How a server of gRPC greets."""
@@ -62,7 +62,7 @@ def test_a_cluster_is_shown_the_token_that_is_there(
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert _told_to_join().get("RAY_AUTH_MODE") == told
+    assert _joining_options().get("RAY_AUTH_MODE") == told
 
 
 def test_an_address_where_somebody_else_is_fails_at_once() -> None:
