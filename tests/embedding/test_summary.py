@@ -35,7 +35,7 @@ def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
     del no_configuration
     openai_server.answer = SAID
     return OpenAIServerLLM(
-        model_name="tea-1",
+        model="tea-1",
         api_base=openai_server.base,
         api_key=SecretStr("sk-canary"),
         retry_seconds=0,

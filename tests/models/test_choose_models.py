@@ -254,7 +254,7 @@ def test_a_key_among_the_options_is_shown_nowhere(
     masked = settings.masked()["embedding_options"]
     assert (masked["api_key"], masked["additional_kwargs"]) == ("****", {"access_token": "****"})
     assert KEY not in f"{settings!r} {settings}"
-    with pytest.raises(RagNodesError, match="Embedding cannot be made") as caught:
+    with pytest.raises(RagNodesError, match="Embedding") as caught:
         choose_models(settings)
     assert KEY[:8] not in str(caught.value)
 
