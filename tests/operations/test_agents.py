@@ -99,6 +99,10 @@ def test_a_quotation_that_is_not_exact_is_located_if_it_is_a_part(fill: Fill) ->
     assert TEXT[part["text_start"] : part["text_end"]] == "two metres"
     changed = called(settings, "quote", **place, text="three metres")
     assert (changed["exact"], changed["same_words"], changed["text_start"]) == (False, False, None)
+    start = passage["text"].index("wo metres")
+    place |= {"start": place["start"] + start}
+    rest = called(settings, "quote", **place, text=passage["text"][start:])
+    assert (rest["exact"], rest["same_words"], rest["found_text"]) == (False, False, None)
     without = called(settings, "quote", **place)
     assert (without["exact"], without["same_words"], without["found_text"]) == (None, None, None)
 
@@ -136,7 +140,7 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
     assert {box["page"] for box in found["boxes"]} == {passage["page"]}
     assert all(0 < box["left"] < box["right"] < box["page_width"] for box in found["boxes"])
     assert (found["boxes_error"], found["start_line"]) == (None, None)
-    first = passage["text"].split(".")[0]
+    first = passage["text"].split(". ")[0]
     part = called(settings, "quote", **place, text=first)
     assert 0 < len(part["boxes"]) < len(found["boxes"])
     (tmp_path / "book.pdf").unlink()

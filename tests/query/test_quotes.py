@@ -9,6 +9,7 @@ from rag_nodes.parsers import PRESETS, get_parser
 from rag_nodes.query.quotes import quote
 from rag_nodes.store import Store
 from rag_nodes.text.spans import Span
+from rag_nodes.text.words import is_inside_word
 
 TEXT = (
     "# Pump\n\nThe pump lifts water. It stands in the cellar.\nNobody hears it there.\n\n"
@@ -31,8 +32,22 @@ def test_any_slice_of_a_document_is_put_together_from_its_chunks(preset: str, st
         span = Span(start, start + 111)
         found = quote(store, COLLECTION, "d", span)
         assert found.node.text == span.of(TEXT)
-        assert found.is_exactly(span.of(TEXT))
+        ends_in_word = any(is_inside_word(TEXT, at) for at in span)
+        assert found.is_exactly(span.of(TEXT)) != ends_in_word
         assert not found.is_exactly(span.of(TEXT).replace("e", "3", 1))
+
+
+def test_a_slice_that_begins_inside_a_number_does_not_approve_the_rest_of_it(store: Store) -> None:
+    text = "It rises 21 metres per second. It takes 2.5 minutes."
+    add(store, *get_parser("fixed")([Document(text=text, id_="d")]))  # type: ignore[arg-type]
+    for sent in ("1 metres per second.", "21 metres per second. It takes 2", "m"):
+        span = Span(text.index(sent), text.index(sent) + len(sent))
+        found = quote(store, COLLECTION, "d", span)
+        assert found.node.text == sent
+        assert (found.is_exactly(sent), found.find(sent)) == (False, None)
+    found = quote(store, COLLECTION, "d", Span(text.index("1 metres"), len(text)))
+    assert found.find("metres PER second") == Span(2, 19)
+    assert found.find("1 metres") is None
 
 
 def test_a_slice_has_the_pages_and_headings_of_its_own_characters(store: Store) -> None:

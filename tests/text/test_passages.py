@@ -409,3 +409,33 @@ def test_a_quote_is_found_in_any_case_and_white_space(
 
 def test_a_quote_is_found_where_a_letter_folds_into_several() -> None:
     assert equal_in("große STRASSE 7", "In der Große\n Straße 7a.") == Span(7, 22)
+
+
+@pytest.mark.parametrize(
+    ("quote", "text", "start"),
+    [
+        ("1 metres per second", "It rises 21 metres per second.", None),
+        ("21 metres", "It rises 21 metres.", 9),
+        ("1 metres", "21 metres or 1 metres", 13),
+        ("5 metres", "2.5 metres", None),
+        ("2", "2.5 metres", None),
+        ("250 metres", "1,250 metres", None),
+        ("it is 2", "It is 2.", 0),
+        ("able", "The cable is stable.", None),
+        ("5 m", "5 m² of sand", None),
+        ("pumpe", "die Pumpe¹ läuft", 4),
+        ("cafe", "cafe\u0301", None),
+        ("5 米高", "机器15 米高。", None),
+        ("米高", "机器15 米高。", 5),
+        ("器有二米", "机器有二米高。", 1),
+        ("スト", "テストです", 1),
+        ("สวย", "เมืองสวยมาก", 5),
+        ("서울", "나는 서울에서 왔다", 3),
+    ],
+)
+def test_a_quote_is_found_in_whole_words_and_numbers(
+    quote: str, text: str, start: int | None
+) -> None:
+    place = equal_in(quote, text, whole_words=True)
+    assert (place and place.start) == start
+    assert equal_in(quote, text)

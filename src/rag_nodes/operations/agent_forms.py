@@ -165,10 +165,11 @@ class Quotation(QuotedPassage):
     """The characters that were asked for, compared with a text."""
 
     exact: bool | None
-    """True if `text` of the request is exactly these characters; white space between two chunks,
-    of which only the length is stored, may differ. Null if no text was sent."""
+    """True if `text` of the request is exactly these characters, in whole words and numbers; white
+    space between two chunks, of which only the length is stored, may differ. Null if no text was
+    sent."""
     same_words: bool | None
-    """True if these characters contain the sent text, in any case and white space."""
+    """True if these characters contain the sent text: in whole words, any case and white space."""
     text_start: int | None
     """Offset of the sent text in the document, if these characters contain it."""
     text_end: int | None

@@ -10,6 +10,7 @@ from rag_nodes.query.gaps import gaps_between
 from rag_nodes.query.locations import slice_of, span_of
 from rag_nodes.text.passages import equal_in
 from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.words import find_words, is_inside_word
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Stretches of a document that a message names."""
+_BESIDE = 5
+"""Characters beside a slice that tell if it begins or ends inside a word."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,15 +33,20 @@ class DocumentSlice:
         node: the slice, with its own offsets, pages and headings.
         unsure: white space between chunks of which only the length is stored, as offsets inside
             the slice, where it is shown as line breaks.
+        whole: the slice without the rest of a word or number at either end, as offsets inside it.
     """
 
     node: TextNode
-    unsure: tuple[Span, ...] = ()
+    unsure: tuple[Span, ...]
+    whole: Span
 
     def is_exactly(self, text: str) -> bool:
-        """Return True if a text is this slice; `unsure` white space may be any white space."""
+        """Return True if a text is this slice, in whole words.
+
+        White space that is `unsure` may be any white space.
+        """
         own = self.node.text
-        if len(text) != len(own):
+        if len(text) != len(own) or self.whole.length != len(own):
             return False
         parts = list(text)
         for start, end in self.unsure:
@@ -47,9 +55,13 @@ class DocumentSlice:
         return "".join(parts) == own
 
     def find(self, text: str) -> Span | None:
-        """Return where the slice has a text: as it is, else in any case and white space."""
-        start = self.node.text.find(text)
-        return Span(start, start + len(text)) if start >= 0 else equal_in(text, self.node.text)
+        """Return where the slice has these words: as they are, else in any case and white space."""
+        whole, shift = self.whole.of(self.node.text), self.whole.start
+        start = find_words(whole, text)
+        place = Span(start, start + len(text))
+        if start < 0:
+            place = equal_in(text, whole, whole_words=True)
+        return Span(shift + place.start, shift + place.end) if place else None
 
 
 def quote(store: Store, collection: str, document_id: str, span: Span) -> DocumentSlice:
@@ -74,12 +86,26 @@ def quote(store: Store, collection: str, document_id: str, span: Span) -> Docume
     gaps = gaps_between(nodes)
     parts = [*nodes.values(), *(gap.node() for gap in gaps)]
     held = merge([own for part in parts if (own := span_of(part))])
-    if not any(own.start <= span.start and span.end <= own.end for own in held):
+    around = next((own for own in held if own.start <= span.start and span.end <= own.end), None)
+    if around is None:
         raise ConfigurationError(_out_of_range(span, held))
     node = slice_of(parts, span)
     unsure = filter(None, (gap.span.common(span) for gap in gaps if not gap.is_sure))
     inside = (Span(part.start - span.start, part.end - span.start) for part in unsure)
-    return DocumentSlice(node, tuple(inside))
+    return DocumentSlice(node, tuple(inside), _in_whole_words(parts, span, around))
+
+
+def _in_whole_words(parts: Sequence[TextNode], span: Span, held: Span) -> Span:
+    """Return the characters of a span without the rest of a word at its ends, from its start."""
+    start = max(held.start, span.start - _BESIDE)
+    text = slice_of(parts, Span(start, min(held.end, span.end + _BESIDE))).text
+    first, last = span.start - start, span.end - start
+    low, high = first, last
+    while low < last and is_inside_word(text, low):
+        low += 1
+    while high > low and is_inside_word(text, high):
+        high -= 1
+    return Span(low - first, high - first)
 
 
 def _out_of_range(span: Span, held: Sequence[Span]) -> str:

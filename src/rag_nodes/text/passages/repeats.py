@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.text.filling import Repeat
 from rag_nodes.text.passages.units import letters
 from rag_nodes.text.spans import Span, trimmed
-from rag_nodes.text.words import words
+from rag_nodes.text.words import find_words, words
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -198,9 +198,9 @@ def normalised(text: str) -> str:
     return " ".join(text.split()).casefold()
 
 
-def equal_in(quote: str, text: str) -> Span | None:
+def equal_in(quote: str, text: str, *, whole_words: bool = False) -> Span | None:
     """Return the first place of a quote in a text, in any case and white space."""
-    return FoldedText(text).find(quote)
+    return FoldedText(text).find(quote, whole_words=whole_words)
 
 
 class FoldedText:
@@ -213,11 +213,14 @@ class FoldedText:
         self._folded = " ".join(folded)
         self._starts = [0, *accumulate(len(word) + 1 for word in folded)]
 
-    def find(self, quote: str) -> Span | None:
-        """Return the first place of a quote; None if the text does not hold it."""
+    def find(self, quote: str, *, whole_words: bool = False) -> Span | None:
+        """Return the first place of a quote; None if the text does not hold it.
+
+        With `whole_words`, "1 metres" is not in "21 metres".
+        """
         sought = normalised(quote)
-        at = self._folded.find(sought) if sought else -1
-        if at < 0:
+        at = find_words(self._folded, sought) if whole_words else self._folded.find(sought)
+        if at < 0 or not sought:
             return None
         last = self._character(at + len(sought) - 1)
         return Span(self._character(at), last + 1)
