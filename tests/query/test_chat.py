@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from llama_index.core import VectorStoreIndex
 from llama_index.core.base.llms.types import ChatMessage, ChatResponse
+from llama_index.core.embeddings import MockEmbedding
 from plant import scripted_models
 from scripted_llm import ScriptedLLM
 
@@ -187,6 +189,13 @@ def test_the_history_is_capped_in_tokens_and_the_oldest_go_first(chat_with: Any)
     assert said(tiny) == [FIRST, ""], "the last question is always there to refer to"
     with pytest.raises(ConfigurationError, match="memory_tokens"):
         chat_with(memory_tokens=0)
+
+
+def test_anything_but_an_engine_of_ours_is_refused_when_the_chat_is_made() -> None:
+    index = VectorStoreIndex(nodes=[], embed_model=MockEmbedding(embed_dim=2))
+    for made in (RagNodesChat, RagNodesChat.from_defaults):
+        with pytest.raises(ConfigurationError, match=r"VectorStoreIndex is not .*from_index\("):
+            made(index)  # type: ignore[arg-type]
 
 
 def test_a_conversation_cannot_leave_its_quotation(chat_with: Any) -> None:

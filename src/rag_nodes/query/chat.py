@@ -14,9 +14,11 @@ from llama_index.core.chat_engine.types import (
 )
 from llama_index.core.tools import ToolOutput
 
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.answering import NOTHING_ANSWERS, NOTHING_FOUND
 from rag_nodes.query.checks import check_whole
+from rag_nodes.query.engine import RagNodesQueryEngine
 from rag_nodes.query.follow_ups import Condensed, FollowUp, earlier_turns
 from rag_nodes.query.preparing import check_question
 from rag_nodes.query.responses import innermost, replaced, response_of
@@ -28,7 +30,6 @@ if TYPE_CHECKING:
 
     from llama_index.core.schema import NodeWithScore
 
-    from rag_nodes.query.engine import RagNodesQueryEngine
     from rag_nodes.query.types import Answer, Event
 
 OFFLINE = (
@@ -75,7 +76,7 @@ class RagNodesChat(BaseChatEngine):
         chat_history: earlier messages of the user and the assistant, oldest first.
 
     Raises:
-        ConfigurationError: `memory_tokens` is below 1.
+        ConfigurationError: `engine` is no `RagNodesQueryEngine`, or `memory_tokens` is below 1.
     """
 
     def __init__(
@@ -85,6 +86,11 @@ class RagNodesChat(BaseChatEngine):
         memory_tokens: int = 2000,
         chat_history: Sequence[ChatMessage] = (),
     ) -> None:
+        if not isinstance(engine, RagNodesQueryEngine):
+            raise ConfigurationError(
+                f"{type(engine).__name__} is not a RagNodesQueryEngine: pass one; that of an index "
+                "of LlamaIndex is RagNodesQueryEngine.from_index(index)"
+            )
         check_whole("memory_tokens", memory_tokens)
         self.engine = engine
         self.memory_tokens = memory_tokens
