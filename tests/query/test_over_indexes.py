@@ -181,6 +181,20 @@ def test_both_vectors_of_a_stock_hybrid_collection_are_searched(
         assert RagNodesRetriever.from_index(index, options=options).mode == mode
 
 
+@pytest.mark.parametrize(("kind", "mode"), [("simple", "dense"), ("hybrid", "hybrid")])
+def test_a_hybrid_search_without_sparse_vectors_is_dense_and_says_so(
+    kind: str, mode: str, caplog: pytest.LogCaptureFixture
+) -> None:
+    index = made(STORES[kind]())
+    RagNodesQueryEngine.from_index(index).answer(QUESTION)  # has chosen no mode
+    assert not caplog.messages
+    options = QueryOptions(mode="hybrid")
+    answers = RagNodesQueryEngine.from_index(index, options=options)
+    assert [answers.answer(QUESTION).mode for _ in range(2)] == [mode] * 2
+    warnings = ["SimpleVectorStore has no sparse vectors"] if mode == "dense" else []
+    assert [message[:39] for message in caplog.messages] == warnings
+
+
 @EVERY_STORE
 def test_filters_of_llama_index_and_ours_narrow_the_search(kind: str) -> None:
     index = made(STORES[kind]())

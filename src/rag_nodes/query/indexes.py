@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from rag_nodes.store import Where
     from rag_nodes.store.queries import Query
 
+logger = logging.getLogger(__name__)
 _MODES = {
     "dense": VectorStoreQueryMode.DEFAULT,
     "sparse": VectorStoreQueryMode.SPARSE,
@@ -74,6 +76,19 @@ class IndexChunks:
         """Return True if the vector store has a second, sparse vector of each node."""
         return bool(getattr(self.index.vector_store, "enable_hybrid", False))
 
+    def warn_of_dense(self) -> None:
+        """Log that a hybrid search, if it is asked for, is dense without sparse vectors."""
+        if not self.has_words(""):
+            logger.warning(
+                "%s has no sparse vectors here, so mode hybrid searches as dense does; to search "
+                "by words as well, use a QdrantVectorStore with enable_hybrid=True",
+                self._name,
+            )
+
+    @property
+    def _name(self) -> str:
+        return type(self.index.vector_store).__name__
+
     def count_unindexed(self, collection: str, where: Where | None) -> int:  # noqa: ARG002
         """Return the number of nodes of a Qdrant collection that have no sparse vector."""
         store: Any = self.index.vector_store
@@ -98,8 +113,8 @@ class IndexChunks:
         has_words = self.has_words(collection)
         if query.mode == "sparse" and not has_words:
             raise ConfigurationError(
-                f"{type(self.index.vector_store).__name__} has no sparse vectors here: choose mode "
-                "dense, or make the vector store with enable_hybrid=True"
+                f"{self._name} has no sparse vectors here: choose mode dense, or use a "
+                "QdrantVectorStore with enable_hybrid=True"
             )
         query = replace(query, mode=mode_that_runs(query.mode, has_words=has_words))
         limit = query.limit
@@ -155,9 +170,7 @@ class IndexChunks:
                     f"its embeddings have {stored} dimensions and that of the question {size}: "
                     "give the embedding model that made them"
                 )
-            raise StoreError(
-                f"{type(self.index.vector_store).__name__} failed: {kind_of(error)}; {remedy}"
-            ) from error
+            raise StoreError(f"{self._name} failed: {kind_of(error)}; {remedy}") from error
 
 
 def chunks_of(

@@ -18,7 +18,7 @@ from rag_nodes.core.several import several
 from rag_nodes.models import settled
 from rag_nodes.parsers import as_parser
 from rag_nodes.query.expansion import expanded, with_neighbours
-from rag_nodes.query.indexes import chunks_of, embedding_of, index_over
+from rag_nodes.query.indexes import IndexChunks, chunks_of, embedding_of, index_over
 from rag_nodes.query.keywords import INSTEAD, check_filters, options_with
 from rag_nodes.query.locations import tokens_of
 from rag_nodes.query.missing_keys import check_keys
@@ -135,6 +135,8 @@ class RagNodesRetriever(BaseRetriever):
         self.collection = str(collection)
         self.document_ids = several(document_ids)
         self.options = options_with(options, similarity_top_k, node_postprocessors)
+        if self.options.mode == "hybrid" and isinstance(store, IndexChunks):
+            store.warn_of_dense()
         self._has_warned = False
         self.vectors = vectors or QuestionVectors(ttl_hours=self.options.cache_ttl_hours)
 
