@@ -46,6 +46,7 @@ def make_column(  # noqa: PLR0913 - every text of a column can be set
     citation = Citation(
         number=1,
         node_id=hit.node.node_id,
+        document_id="d",
         file_name=file_name,
         source=f"/srv/uploads/{file_name}",
         page=page,

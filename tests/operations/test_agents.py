@@ -74,10 +74,26 @@ def test_passages_are_slices_with_headings_and_each_can_be_verified(fill: Fill) 
     for passage in passages:
         assert passage["text"] == TEXT[passage["start"] : passage["end"]]
         assert passage["name"] == "note.md"
-        place = {key: passage[key] for key in ("document", "start", "end", "text")}
+        place = {key: passage[key] for key in ("document_id", "start", "end", "text")}
         verified = called(settings, "quote", **place)
         assert verified["exact"] is True
         assert verified["heading_path"] == passage["heading_path"]
+
+
+def test_a_document_without_a_file_name_is_named_by_its_id(
+    tmp_path: Path, no_configuration: Path
+) -> None:
+    del no_configuration
+    settings = offline_settings().model_copy(update={"store": str(tmp_path / "kept")})
+    document = Document(text=TEXT, id_="machine-7")
+    with open_store(settings.store) as store:
+        models = choose_models(settings)
+        ingest_documents([document], {"retrieval": get_parser("retrieval")}, store, models=models)
+    cited, *_ = called(settings, "ask", question="What colour is the machine?")["citations"]
+    place = {key: cited[key] for key in ("document_id", "start", "end")}
+    [listed] = called(settings, "list_documents")["documents"]
+    for named in (cited, called(settings, "quote", **place), listed):
+        assert (named["document_id"], named["name"]) == ("machine-7", "machine-7")
 
 
 def test_citations_of_an_answer_can_be_verified(fill: Fill) -> None:
@@ -86,14 +102,14 @@ def test_citations_of_an_answer_can_be_verified(fill: Fill) -> None:
     assert "red" in answer["answer"]
     assert answer["kind"] == "extract"
     for cited in answer["citations"]:
-        place = {key: cited[key] for key in ("document", "start", "end", "text")}
+        place = {key: cited[key] for key in ("document_id", "start", "end", "text")}
         assert called(settings, "quote", **place)["exact"] is True
 
 
 def test_a_quotation_that_is_not_exact_is_located_if_it_is_a_part(fill: Fill) -> None:
     settings = fill(note=TEXT)
     [passage] = called(settings, "search", query="two metres high")["passages"]
-    place = {key: passage[key] for key in ("document", "start", "end")}
+    place = {key: passage[key] for key in ("document_id", "start", "end")}
     part = called(settings, "quote", **place, text="two metres")
     assert part["exact"] is False
     assert TEXT[part["text_start"] : part["text_end"]] == "two metres"
@@ -123,7 +139,7 @@ def test_a_quotation_with_other_white_space_or_case_has_the_text_of_the_document
 ) -> None:
     settings = fill(note=TABLE)
     [passage] = called(settings, "search", query="E-04")["passages"]
-    place = {key: passage[key] for key in ("document", "start", "end")}
+    place = {key: passage[key] for key in ("document_id", "start", "end")}
     found = called(settings, "quote", **place, text=sent)
     assert (found["exact"], found["same_words"]) == (False, True)
     assert found["found_text"] == "| E-04 | Stop the engine |\n| E-05 | Fill up |"
@@ -135,7 +151,7 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
     settings = fill(note=TEXT, paths=["book.pdf"])
     passages = called(settings, "search", query="rinse the sand filter backwards")["passages"]
     passage = next(passage for passage in passages if passage["name"] == "book.pdf")
-    place = {key: passage[key] for key in ("document", "start", "end")}
+    place = {key: passage[key] for key in ("document_id", "start", "end")}
     found = called(settings, "quote", **place)
     assert {box["page"] for box in found["boxes"]} == {passage["page"]}
     assert all(0 < box["left"] < box["right"] < box["page_width"] for box in found["boxes"])
@@ -153,7 +169,7 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
 def test_passages_and_quotations_have_the_lines_of_a_text_file(fill: Fill) -> None:
     settings = fill(note=TEXT)
     [passage] = called(settings, "search", query="two metres high")["passages"]
-    place = {key: passage[key] for key in ("document", "start", "end")}
+    place = {key: passage[key] for key in ("document_id", "start", "end")}
     found = called(settings, "quote", **place)
     lines = TEXT.splitlines()[passage["start_line"] - 1 : passage["end_line"]]
     assert "\n".join(lines) == passage["text"]
@@ -166,7 +182,7 @@ def test_a_passage_names_the_other_documents_that_say_the_same(fill: Fill) -> No
     [passage] = [passage for passage in passages if "two metres" in passage["text"]]
     [place] = passage["also"]
     assert {passage["name"], place["name"]} == {"note.md", "copy.md"}
-    asked = {key: place[key] for key in ("document", "start", "end")}
+    asked = {key: place[key] for key in ("document_id", "start", "end")}
     assert called(settings, "quote", **asked)["text"] == passage["text"]
 
 
@@ -219,7 +235,7 @@ def test_an_agent_sees_the_keys_of_a_document_and_filters_by_them(fill: Fill) ->
     [passage, *others] = called(settings, "search", query="machine", **asked)["passages"]
     assert {found["name"] for found in (passage, *others)} == {"red.md"}
     cited = called(settings, "ask", question="Which colour has the machine?", **asked)["citations"]
-    place = {key: passage[key] for key in ("document", "start", "end")}
+    place = {key: passage[key] for key in ("document_id", "start", "end")}
     for found in (passage, *cited, called(settings, "quote", **place)):
         assert found["metadata"] == {"dept": "hr"}
 
@@ -249,7 +265,7 @@ def test_documents_are_listed_in_pages_and_by_a_part_of_their_name(fill: Fill) -
     [passage, *_] = called(settings, "search", query="machine", filter={"file_name": "carl.md"})[
         "passages"
     ]
-    assert passage["document"] == found["document"]
+    assert passage["document_id"] == found["document_id"]
     assert found["chunks"] > 0
 
 
@@ -342,7 +358,7 @@ def test_a_missing_store_is_an_error_with_a_remedy_and_stays_missing(
     if content == "another folder":
         (folder / "a.txt").touch()
     before = sorted(tmp_path.rglob("*"))
-    given = {"query": "a", "question": "a", "document": "a", "start": 0, "end": 1}
+    given = {"query": "a", "question": "a", "document_id": "a", "start": 0, "end": 1}
     fields = TOOLS[name].request.model_fields
     settings = offline_settings().model_copy(update={"store": str(folder)})
     with pytest.raises(CollectionMissingError, match="run `rag-nodes ingest` with this --store"):
@@ -353,13 +369,13 @@ def test_a_missing_store_is_an_error_with_a_remedy_and_stays_missing(
 def test_an_unknown_document_and_a_wrong_span_are_errors_with_remedies(fill: Fill) -> None:
     settings = fill(note=TEXT)
     with pytest.raises(DocumentMissingError, match="list the documents"):
-        called(settings, "quote", document="other", start=0, end=3)
+        called(settings, "quote", document_id="other", start=0, end=3)
     [document] = called(settings, "list_documents")["documents"]
     for start, end in ((5, 5), (9, 5), (0, 30_000)):
         with pytest.raises(ConfigurationError, match="correct start and end"):
-            called(settings, "quote", document=document["document"], start=start, end=end)
+            called(settings, "quote", document_id=document["document_id"], start=start, end=end)
     with pytest.raises(ConfigurationError, match=f"inside 0 to {len(TEXT.rstrip())}"):
-        called(settings, "quote", document=document["document"], start=0, end=900)
+        called(settings, "quote", document_id=document["document_id"], start=0, end=900)
 
 
 def test_a_store_that_another_process_uses_is_an_error_that_says_to_call_again(

@@ -23,11 +23,11 @@ def model(said: str) -> str | ToolCall:
     reply = json.loads(said)
     if "passages" in reply:
         passage = reply["passages"][0]
-        place = {key: passage[key] for key in ("document", "start", "end")}
+        place = {key: passage[key] for key in ("document_id", "start", "end")}
         return ToolCall("quote", {**place, "text": QUOTED})
     if not reply["exact"] and reply["text_start"] is not None:
         place = {"start": reply["text_start"], "end": reply["text_end"]}
-        return ToolCall("quote", {"document": reply["document"], **place, "text": QUOTED})
+        return ToolCall("quote", {"document_id": reply["document_id"], **place, "text": QUOTED})
     return f"{QUOTED} ({reply['name']}, {reply['start']}-{reply['end']}, exact: {reply['exact']})"
 
 
@@ -55,9 +55,9 @@ async def test_an_agent_of_llama_index_searches_and_verifies_what_it_cites(
             """Find passages."""
             return json.dumps(data(await session.call_tool("search", {"query": query})))
 
-        async def quote(document: str, start: int, end: int, text: str) -> str:
+        async def quote(document_id: str, start: int, end: int, text: str) -> str:
             """Verify a quotation."""
-            place = {"document": document, "start": start, "end": end, "text": text}
+            place = {"document_id": document_id, "start": start, "end": end, "text": text}
             return json.dumps(data(await session.call_tool("quote", place)))
 
         tools = [FunctionTool.from_defaults(async_fn=function) for function in (search, quote)]

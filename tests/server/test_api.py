@@ -74,6 +74,25 @@ def test_a_question_is_answered_with_its_page_and_no_path_of_the_server(
     assert "rag_nodes_" not in reply.text
 
 
+def test_citations_of_files_with_the_same_name_have_the_ids_of_their_uploads(
+    client: httpx.Client,
+) -> None:
+    texts = [b"Guests may smoke on deck seven.\n", b"Crew may smoke on deck nine only.\n"]
+    parts = [("files", ("policy.md", text)) for text in texts]
+    uploaded = client.post("/upload", files=parts).json()
+    ids = {file["document_id"] for file in uploaded["files"]}
+    session = {"X-Session": uploaded["session"]}
+    body = {"question": "Who may smoke on deck?"}
+    events = events_of(client.post("/ask", json=body, headers={**session, "Accept": MEDIA_TYPE}))
+    cited = dict(events)["result"]["citations"]
+    assert len(ids) == 2
+    assert {citation["document_id"] for citation in cited} == ids
+    assert {data["document_id"] for name, data in events if name == "citation"} == ids
+    body = {"document_id": cited[0]["document_id"], "parser": "page"}
+    [chunk] = client.post("/chunk", json=body, headers=session).json()["chunks"]
+    assert cited[0]["quote"] in chunk["text"]
+
+
 def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: Path) -> None:
     crawl = write_crawl(tmp_path / "crawl.json")
     session = _uploaded(client, crawl.read_text("utf-8"), "crawl.json")
@@ -158,12 +177,12 @@ def test_an_uploaded_document_is_split_by_its_id(
     client: httpx.Client, manual: dict[str, str]
 ) -> None:
     (document,) = client.get("/status", headers=manual).json()["documents"]
-    body = {"document": document["document"], "parser": "page"}
+    body = {"document_id": document["document_id"], "parser": "page"}
     reply = client.post("/chunk", json=body, headers=manual).json()
     assert document["pages"] == 6
     assert client.get("/status").json()["mode"] == "sparse"
     assert [chunk["page_start"] for chunk in reply["chunks"]] == [1, 2, 3, 4, 5, 6]
-    unknown = client.post("/chunk", json={**body, "document": "guessed"}, headers=manual)
+    unknown = client.post("/chunk", json={**body, "document_id": "guessed"}, headers=manual)
     assert unknown.status_code == 404
 
 
@@ -172,9 +191,9 @@ def test_a_refusal_says_that_a_text_is_blank_and_how_a_document_is_named(
 ) -> None:
     blank = client.post("/chunk", json={"text": " \n"})
     assert (blank.status_code, blank.json()["error"]) == (422, "text: there is nothing in it")
-    lost = client.post("/chunk", json={"document": "report.pdf"}, headers=manual)
+    lost = client.post("/chunk", json={"document_id": "report.pdf"}, headers=manual)
     assert lost.status_code == 404
-    assert lost.json()["remedy"] == "use the `document` from the response to its upload"
+    assert lost.json()["remedy"] == "use the `document_id` from the response to its upload"
 
 
 @pytest.mark.parametrize(

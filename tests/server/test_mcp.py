@@ -102,7 +102,7 @@ async def test_an_agent_asks_the_stored_documents_and_verifies_what_it_cites(
     async with _connected(address) as session:
         asked = data(await session.call_tool("ask", {"question": "How high is the machine?"}))
         [cited] = [citation for citation in asked["citations"] if "two metres" in citation["text"]]
-        place = {key: cited[key] for key in ("document", "start", "end", "text")}
+        place = {key: cited[key] for key in ("document_id", "start", "end", "text")}
         quoted = data(await session.call_tool("quote", place))
     assert quoted["exact"] is True
     assert quoted["text"] == TEXT[cited["start"] : cited["end"]]
@@ -145,8 +145,8 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
             "filter: must be a JSON object; conditions of",
         ),
         ("search", {"query": "a", "budget": 10**9}, "budget: must be at most"),
-        ("quote", {"document": "a", "start": -1, "end": 3}, "start: must be at least 0"),
-        ("quote", {"document": "a", "start": 4, "end": 3}, "correct start and end"),
+        ("quote", {"document_id": "a", "start": -1, "end": 3}, "start: must be at least 0"),
+        ("quote", {"document_id": "a", "start": 4, "end": 3}, "correct start and end"),
     ],
 )
 async def test_wrong_arguments_are_an_error_that_the_agent_can_read(

@@ -54,7 +54,7 @@ async def test_an_agent_searches_asks_verifies_and_lists_over_stdio(tmp_path: Pa
         asked = data(await session.call_tool("ask", {"question": "What colour is the machine?"}))
         listed = data(await session.call_tool("list_documents", {}))
         [cited] = [citation for citation in asked["citations"] if "red" in citation["text"]]
-        place = {key: cited[key] for key in ("document", "start", "end")}
+        place = {key: cited[key] for key in ("document_id", "start", "end")}
         exact = data(await session.call_tool("quote", {**place, "text": cited["text"]}))
         wrong = data(await session.call_tool("quote", {**place, "text": "The machine is blue."}))
     assert [tool.name for tool in tools] == ["search", "ask", "quote", "list_documents"]
@@ -85,10 +85,10 @@ async def test_errors_have_a_kind_and_a_remedy_and_the_server_goes_on(tmp_path: 
     store = fill(tmp_path)
     async with mcp_process(tmp_path, "--store", str(store)) as session:
         [document] = data(await session.call_tool("list_documents", {}))["documents"]
-        named = document["document"]
+        named = document["document_id"]
         calls: list[tuple[str, dict[str, Any]]] = [
-            ("quote", {"document": "other", "start": 0, "end": 3}),
-            ("quote", {"document": named, "start": 0, "end": 900}),
+            ("quote", {"document_id": "other", "start": 0, "end": 3}),
+            ("quote", {"document_id": named, "start": 0, "end": 900}),
             ("search", {"query": "a", "file": "/etc/passwd"}),
             ("delete", {}),
         ]

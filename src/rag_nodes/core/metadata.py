@@ -191,19 +191,20 @@ _LONGEST_TITLE = 100
 """Characters of a title in a name; the address behind it tells pages apart."""
 
 
-def display_name(metadata: Mapping[str, Any]) -> str:
-    """Return the name of a document that people read; "" if it has none.
+def display_name(metadata: Mapping[str, Any], document_id: str = "") -> str:
+    """Return the name of a document that people read: its file name, or else its id.
 
-    A web page has its title and URL: the file that holds it holds many. Any other document has the
-    name of its file.
+    A web page has its title and URL: the file that holds it holds many.
 
     >>> from rag_nodes.core.metadata import display_name
     >>> display_name({"file_name": "crawl.json", "source": "https://a.example/b", "title": "B"})
     'B (https://a.example/b)'
+    >>> display_name({"dept": "hr"}, "policy-7")
+    'policy-7'
     """
     source = web_address(metadata)
     if not source:
-        return str(metadata.get(FILE_NAME) or "")
+        return str(metadata.get(FILE_NAME) or document_id)
     title = str(metadata.get(TITLE) or "")
     if len(title) > _LONGEST_TITLE:
         title = f"{title[:_LONGEST_TITLE].rstrip()}…"

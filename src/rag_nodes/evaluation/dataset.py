@@ -158,7 +158,7 @@ class Dataset:
     @cached_property
     def names(self) -> dict[str, str]:
         """Names that people know the documents by, by document id."""
-        return {document.id_: display_name(document.metadata) or document.id_[:8]
+        return {document.id_: display_name(document.metadata, document.id_)
                 for document in self.documents}  # fmt: skip
 
     @cached_property

@@ -57,7 +57,7 @@ class AgentQuote(Request):
     these characters, or where they contain it in any case and white space.
     """
 
-    document: Annotated[str, Field(max_length=_MOST_NAME, pattern=NOT_BLANK)]
+    document_id: Annotated[str, Field(max_length=_MOST_NAME, pattern=NOT_BLANK)]
     """Id of the document, as the other tools return it."""
     start: Annotated[int, Field(ge=0, le=_MOST_OFFSET)]
     """Offset of the first character."""
@@ -81,7 +81,7 @@ class AgentListing(Request):
 class FurtherPlace(Reply):
     """A place in another document that says the same as a passage."""
 
-    document: str
+    document_id: str
     """Id of the document."""
     name: str
     """Name of the document."""
@@ -96,7 +96,7 @@ class FurtherPlace(Reply):
 class QuotedPassage(Reply):
     """Characters of a document, with their place in it."""
 
-    document: str
+    document_id: str
     """Id of the document."""
     name: str
     """Name of the document."""
@@ -186,7 +186,7 @@ class Quotation(QuotedPassage):
 class FoundDocument(Reply):
     """A stored document."""
 
-    document: str
+    document_id: str
     """Id of the document."""
     name: str
     """Name of the document."""

@@ -71,10 +71,7 @@ def _search(request: AgentSearch, opened: _Opened) -> Passages:
     return Passages(
         passages=[
             FoundPassage(
-                **_facts(
-                    cite_passage(excerpt.hit.rank, excerpt.hit, excerpt.start, excerpt.end),
-                    excerpt.hit.read.ref_doc_id,
-                )
+                **_facts(cite_passage(excerpt.hit.rank, excerpt.hit, excerpt.start, excerpt.end))
             )
             for excerpt in in_whole_sentences(excerpts)
         ],
@@ -84,14 +81,11 @@ def _search(request: AgentSearch, opened: _Opened) -> Passages:
 
 def _ask(request: AgentQuestion, opened: _Opened) -> CitedAnswer:
     answer = _answered(request, request.question, opened)
-    documents = {hit.node.node_id: hit.node.ref_doc_id for hit in answer.hits}
     return CitedAnswer(
         answer=answer.text,
         kind=answer.kind,
         citations=[
-            CitedPassage(
-                number=citation.number, **_facts(citation, documents.get(citation.node_id))
-            )
+            CitedPassage(number=citation.number, **_facts(citation))
             for citation in answer.citations
         ],
         unknown_sources=answer.unknown_sources,
@@ -109,14 +103,14 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
         raise ConfigurationError(
             f"end must be 1 to {MOST_QUOTED:,} characters after start; correct start and end"
         )
-    passage = quote(opened.store, opened.collection, request.document, span)
+    passage = quote(opened.store, opened.collection, request.document_id, span)
     facts, own, sent = passage.node.metadata, passage.node.text, request.text
     inside = passage.find(sent) if sent else None
     boxes = boxes_in(passage.node, inside or Span(0, len(own)), opened.run.settings.ocr)
     lines = node_lines(passage.node, 0, len(own))
     return Quotation(
-        document=request.document,
-        name=keys.display_name(facts),
+        document_id=request.document_id,
+        name=keys.display_name(facts, request.document_id),
         start=span.start,
         end=span.end,
         page=facts.get(keys.PAGE_START),
@@ -167,7 +161,7 @@ def _list_documents(request: AgentListing, opened: _Opened) -> Documents:
         total=len(listed),
         documents=[
             FoundDocument(
-                document=document.id,
+                document_id=document.id,
                 name=document.name,
                 pages=document.pages,
                 chunks=document.chunks[opened.collection],
@@ -281,11 +275,11 @@ def _answered(request: AgentSearching, question: str, opened: _Opened, **usual: 
     return opened.run.answer(engine, question, opened.label)
 
 
-def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
+def _facts(citation: Citation) -> dict[str, Any]:
     """Return the fields of a passage."""
     first, last = citation.lines() or (None, None)
     return {
-        "document": document or "",
+        "document_id": citation.document_id,
         "name": citation.file_name,
         "start": citation.start,
         "end": citation.end,
@@ -298,7 +292,7 @@ def _facts(citation: Citation, document: str | None) -> dict[str, Any]:
         "text": citation.quote,
         "also": [
             FurtherPlace(
-                document=place.document_id,
+                document_id=place.document_id,
                 name=place.file_name,
                 start=place.start,
                 end=place.end,

@@ -151,7 +151,7 @@ class ChunkRequest(OfText):
 
     file: Annotated[Path | None, OWNER, Flag(argument=True, required=True, stdin="text")] = None
     """A PDF, DOCX, XLSX, HTML, Markdown, CSV or text file; - for a text from standard input."""
-    document: Annotated[str | None, Only(("rest",)), visitors(max_length=100)] = None
+    document_id: Annotated[str | None, Only(("rest",)), visitors(max_length=100)] = None
     """Id of a document that was uploaded."""
     parser: ParserToUse = ParserSpec(name=DEFAULT_PARSER)
     full: Annotated[bool, OWNER] = False
@@ -163,8 +163,8 @@ class ChunkRequest(OfText):
 
     @model_validator(mode="after")
     def _one_of_them(self) -> Self:
-        if sum(given is not None for given in (self.file, self.text, self.document)) != 1:
-            raise ValueError("give either a text or a document")
+        if sum(given is not None for given in (self.file, self.text, self.document_id)) != 1:
+            raise ValueError("give either `text` or `document_id`")
         return self
 
 
@@ -273,11 +273,11 @@ def _document(request: ChunkRequest, run: Run) -> Document:
         if request.text is not None:
             return text_document(request.text)
         upload = next(
-            (document for document in run.documents if document.id_ == request.document), None
+            (document for document in run.documents if document.id_ == request.document_id), None
         )
         if upload is None:
             raise DocumentMissingError(
-                "this session has no such document; use the `document` from the response to its "
+                "this session has no such document; use the `document_id` from the response to its "
                 "upload"
             )
         return upload

@@ -224,6 +224,7 @@ def cite_passage(number: int, hit: Hit, start: int, end: int) -> Citation:
     return Citation(
         number=number,
         node_id=hit.node.node_id,
+        document_id=place.document_id,
         file_name=place.file_name,
         source=place.source,
         page=place.page,

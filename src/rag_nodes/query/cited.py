@@ -25,7 +25,7 @@ class OtherPlace:
 
     Attributes:
         document_id: id of the document; "" when unknown.
-        file_name: for display; "" when unknown.
+        file_name: for display; the id of the document if it has no name.
         source: path or URL; "" when unknown.
         page: page, counted from 1; None where the format has no pages.
         page_end: last page.
@@ -50,7 +50,7 @@ class OtherPlace:
         base = node.start_char_idx
         return cls(
             node.ref_doc_id or "",
-            display_name(node.metadata),
+            display_name(node.metadata, node.ref_doc_id or node.node_id),
             str(node.metadata.get(SOURCE) or node.metadata.get(FILE_PATH) or ""),
             *pages_of(node, start, end),
             None if base is None else base + start,
@@ -67,7 +67,8 @@ class Citation:
     Attributes:
         number: the source number as written in the answer.
         node_id: the cited node.
-        file_name: for display; "" when unknown.
+        document_id: id of the document; "" when unknown.
+        file_name: for display; the id of the document if it has no name.
         source: path or URL; "" when unknown.
         page: page of the cited passage, counted from 1; None where the format has no pages.
         page_end: last page of the cited passage.
@@ -82,6 +83,7 @@ class Citation:
 
     number: int
     node_id: str
+    document_id: str
     file_name: str
     source: str
     page: int | None

@@ -134,7 +134,7 @@ def node_boxes(
     file = Path(path or metadata.get(keys.SOURCE) or metadata.get(keys.FILE_PATH) or "")
     if not file.name:
         raise FileMissingError(
-            keys.display_name(metadata) or node.ref_doc_id or node.node_id,
+            keys.display_name(metadata, node.ref_doc_id or node.node_id),
             "the document does not say from which file it was read",
             'pass the path of its PDF, as in boxes("report.pdf")',
         )

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from rag_nodes.server.limits import Workers
 
 MEDIA_TYPE = "text/event-stream"
-_PASSAGE = ("number", "file_name", "page", "start", "end", "quote")
+_PASSAGE = ("number", "document_id", "file_name", "page", "start", "end", "quote")
 """Citation in an event."""
 _STEP = ("stage", "name", "done", "total", "seconds_left")
 """Step in an event."""

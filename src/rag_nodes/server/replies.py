@@ -32,7 +32,7 @@ class UploadedFile(_Reply):
     """Its name, made harmless."""
     status: str
     """read or failed."""
-    document: str | None = None
+    document_id: str | None = None
     """Id of the document; null where it failed."""
     pages: int | None = None
     """Pages; null for formats without any."""
@@ -58,7 +58,7 @@ class Uploaded(_Reply):
 class SessionDocument(_Reply):
     """One document of a session."""
 
-    document: str
+    document_id: str
     """Its id."""
     name: str
     """Its file name."""
@@ -70,8 +70,12 @@ class SessionDocument(_Reply):
     @classmethod
     def of(cls, document: Document) -> SessionDocument:
         """A document, as a row."""
-        pages, name = document.metadata.get(TOTAL_PAGES), display_name(document.metadata)
-        return cls(document=document.doc_id, name=name, pages=pages, characters=len(document.text))
+        return cls(
+            document_id=document.doc_id,
+            name=display_name(document.metadata, document.doc_id),
+            pages=document.metadata.get(TOTAL_PAGES),
+            characters=len(document.text),
+        )
 
 
 class OfferedParser(_Reply):

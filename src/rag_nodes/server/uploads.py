@@ -81,7 +81,7 @@ def received_of(
             row = UploadedFile(
                 name=path.name,
                 status="read",
-                document=document.doc_id,
+                document_id=document.doc_id,
                 pages=document.metadata.get(TOTAL_PAGES),
                 characters=len(document.text),
                 warnings=[str(word) for word in document.metadata.get(READ_WARNINGS) or ()],

@@ -187,7 +187,7 @@ def _where(session: PageSession, line: MatrixLine) -> str:
     )
     pages = PageMap.of(document.metadata) if document else None
     page = f"p. {pages.page_of(first.start)}" if pages else ""
-    name = display_name(document.metadata) if document else None
+    name = display_name(document.metadata, document.id_) if document else None
     several = len(session.documents) > 1
     return " ".join(filter(None, (name if several or not page else "", page)))
 

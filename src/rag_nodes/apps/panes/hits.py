@@ -88,7 +88,7 @@ def hit_view(
         "explained": explained,
         "labels": (*labels, *(("rn-torn", remark) for remark in edges.remarks)),
         "also": also,
-        "file": display_name(metadata) or "document",
+        "file": display_name(metadata, hit.node.ref_doc_id or hit.node.node_id),
         "facts": tuple(_facts(answer, hit)),
         "headings": tuple(str(name) for name in metadata.get(HEADING_PATH) or ()),
         "preview": flat[:_PREVIEW] + ("\N{HORIZONTAL ELLIPSIS}" if len(flat) > _PREVIEW else ""),
@@ -109,8 +109,8 @@ def _facts(answer: Answer, hit: Hit) -> Iterator[str]:
     if cosine is not None:
         yield f"distance {_rounded(1 - cosine):.2f}"
     if hit.also:
-        names = (display_name(node.metadata) for node in hit.also)
-        yield f"also in {', '.join(dict.fromkeys(filter(None, names)))}"
+        names = (display_name(node.metadata, node.ref_doc_id or "") for node in hit.also)
+        yield f"also in {', '.join(dict.fromkeys(names))}"
 
 
 def _score(turn: Turn, answer: Answer, hit: Hit, best: float | None) -> tuple[str, str, str]:
@@ -237,7 +237,7 @@ def places_of(turn: Turn, position: int, answer: Answer) -> list[CitedPlace]:
                 first.number,
                 f"{anchor(turn, position)}-{hit.rank}" if hit else "",
                 place(first.page, first.page_end),
-                first.file_name or "document",
+                first.file_name,
                 first.heading_path,
                 bool(spans_of(answer, group)),
             )

@@ -300,7 +300,7 @@ def _answers(session: PageSession, question: Question) -> Iterator[list[dict[str
             shown.append({
                 "answer": number,
                 "passage": position,
-                "document": display_name(document.metadata) or passage.document[:8],
+                "document": display_name(document.metadata, passage.document),
                 "page": str(pages.page_of(start)) if pages else "",
                 "before": (_MORE if low else "") + document.text[low:start],
                 "text": _within(document.text[start:end]),

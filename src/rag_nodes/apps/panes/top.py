@@ -141,7 +141,7 @@ def _searched(session: PageSession) -> str:
         return ""
     engines = some_of([*comparison.found])
     do, search = ("does", "searches") if len(comparison.found) == 1 else ("do", "search")
-    added = [display_name(document.metadata) or document.id_[:8] for document in session.added]
+    added = [display_name(document.metadata, document.id_) for document in session.added]
     notes = []
     if added:
         was, them = _was_them(added)

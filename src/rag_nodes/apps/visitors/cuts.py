@@ -91,7 +91,7 @@ class Cuts:
 
     def name_of(self, document: str) -> str:
         """Name of a document, for display."""
-        return display_name(self.documents[document].metadata) or "document"
+        return display_name(self.documents[document].metadata, document)
 
     def text_of(self, document: str) -> str:
         """The text its chunks are slices of."""

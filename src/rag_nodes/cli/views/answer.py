@@ -314,7 +314,7 @@ def _facts_of(hit: Hit, use: str) -> Text:
         line.append(f" ({1 - similarity:.2f})", style="not bold")
     tokens = metadata.get(TOKEN_COUNT)
     for fact in (
-        shortened(display_name(metadata), _NAME),
+        shortened(display_name(metadata, hit.found.ref_doc_id or ""), _NAME),
         pages(metadata.get(PAGE_START), metadata.get(PAGE_END)),
         f"{tokens:,} tokens" if tokens is not None else "",
         use,

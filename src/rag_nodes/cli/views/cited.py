@@ -49,7 +49,7 @@ def sources_of(answer: Answer) -> list[RenderableType]:
 def _place(place: Citation | OtherPlace) -> str:
     """File, page and heading of a citation, or of a further place that says the same."""
     parts = (
-        one_line(place.file_name or place.source or "unknown source"),
+        one_line(place.file_name),
         pages(place.page, place.page_end) or (lines(place) if isinstance(place, Citation) else ""),
         heading(place.heading_path) if isinstance(place, Citation) else "",
     )

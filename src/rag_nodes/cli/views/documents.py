@@ -160,7 +160,7 @@ def _summary(result: Chunks, edges: Sequence[Edges]) -> Iterator[tuple[str, str]
     size = counted(len(document.text), "character")
     if metadata.get(TOTAL_PAGES) is not None:
         size = f"{counted(metadata[TOTAL_PAGES], 'page')} · {size}"
-    yield "Document", f"{one_line(display_name(metadata))} · {size}"
+    yield "Document", f"{one_line(display_name(metadata, document.id_))} · {size}"
     yield "Parser", f"{result.label} · {configuration(plain_options(result.parser))}"
     tokens = [int(node.metadata.get(TOKEN_COUNT, 0)) for node in nodes]
     mean = f" · tokens {sum(tokens) / len(tokens):,.0f} mean, {max(tokens):,} max" if tokens else ""

@@ -240,7 +240,7 @@ def drafts_view(result: Checked, _: Request, __: Invocation) -> Iterator[Rendera
 
     def place(question: Any) -> str:
         document, span = question.gold[0][0]
-        name, on = display_name(metadata[document]) or document, PageMap.of(metadata[document])
+        name, on = display_name(metadata[document], document), PageMap.of(metadata[document])
         return f"{name}, {pages(on.page_of(span.start), None)}" if on else name
 
     questions = result.dataset.questions
