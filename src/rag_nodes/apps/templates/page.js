@@ -192,15 +192,18 @@ const zoom = (step) => {
 };
 // Answers and page stand side by side, and each scrolls for itself.
 const hasHalves = () => getComputedStyle(view).overflowY === 'auto';
-// What was opened on the page comes into view within its half; nothing else moves if it is in sight then.
+// What was opened on the page comes wholly into view within its half; nothing else moves if there is room.
 const reveal = () => {
   const shown = find('.rn-gold-box[d]:not([d=""]), .rn-sheet .rn-gold, .rn-sheet .rn-shown');
   if (!shown) return;
-  const home = view.getBoundingClientRect();
-  let box = shown.getBoundingClientRect();
-  if (hasHalves() && (box.top < home.top + 60 || box.bottom > Math.min(home.bottom, innerHeight))) view.scrollTop += box.top - home.top - home.height / 3;
-  box = shown.getBoundingClientRect();
-  if (!hasHalves() || box.bottom < 0 || box.top > innerHeight) shown.scrollIntoView({block: 'center'});
+  const home = view.getBoundingClientRect(), line = find('.rn-pager-line');
+  const isBelow = getComputedStyle(line).position === 'sticky';
+  const top = Math.max(home.top, 0) + (hasHalves() && isBelow ? line.offsetHeight : 0);
+  const bottom = hasHalves() ? Math.min(home.bottom, innerHeight) : innerHeight;
+  const box = () => shown.getBoundingClientRect();
+  const isHidden = () => box().top < top || box().bottom > bottom;
+  if (hasHalves() && isHidden()) view.scrollTop += box().top - top - Math.max(0, bottom - top - box().height) / 3;
+  if (isHidden()) shown.scrollIntoView({block: 'center'});
 };
 // If that leads out of sight of what was pressed, a button of the page leads back to it.
 const back = find('.rn-back');
@@ -329,6 +332,58 @@ const pick = (event) => {
   for (const one of all('[data-k]', view)) one.classList.toggle('rn-shown', numbers(one).includes(card.dataset.k));
   card.querySelector('details').open = true;
 };
+// On the printed page a drag ends at the nearest letter: between the lines no text lies under the mouse,
+// and the browser would go on to some other line. A line that begins further up than the one before
+// begins another column of text. Beside the text, a drag stays in its column and enters no further line.
+const linesOf = (page) => {
+  let column = 0, before;
+  return all('.rn-letters text', page).map((text) => {
+    const box = text.getBoundingClientRect();
+    if (before && box.bottom < before.bottom - box.height) column++;
+    before = box;
+    return {text, box, column, top: box.top + box.height / 5}; // no letter is as high as its line
+  });
+};
+const off = (low, high, at) => Math.max(low - at, at - high, 0);
+const nearest = (page, {clientX: x, clientY: y}) => {
+  const start = drag?.text.getBoundingClientRect().top, lines = linesOf(page).map((line) => {
+    const {box, column, top} = line, down = off(top, box.bottom, y), across = off(box.left, box.right, x);
+    if (!drag) return {...line, rank: [Math.hypot(down, across), 0]};
+    const isBeyond = start < y ? top > y : box.bottom < y;
+    return {...line, rank: down + across ? [column === drag.column ? 1 : 2, isBeyond, down, across] : [0]};
+  });
+  return lines.reduce((best, line) => {
+    const at = line.rank.findIndex((value, place) => value !== best.rank[place]);
+    return line.rank[at] < best.rank[at] ? line : best;
+  });
+};
+const letterAt = ({text, box}, x) => {
+  const {x: start, width} = text.getBBox();
+  const middles = [...Array(text.getNumberOfChars()).keys()].map((at) => {
+    const letter = text.getExtentOfChar(at);
+    return box.left + (letter.x + letter.width / 2 - start) * box.width / width;
+  });
+  const distances = middles.map((middle) => Math.abs(middle - x)), at = distances.indexOf(Math.min(...distances));
+  return at + Number((x > middles[at]) === (middles[0] <= middles.at(-1))); // from right to left, before it
+};
+let drag = null;
+root.addEventListener('mousedown', (event) => {
+  const page = event.target.closest('.rn-page');
+  drag = null;
+  if (!page?.querySelector('.rn-letters text') || event.button || event.detail > 1 || event.shiftKey) return;
+  event.preventDefault();
+  find('.rn-sheet').focus({preventScroll: true});
+  getSelection().removeAllRanges();
+  const line = nearest(page, event);
+  drag = {...line, page, offset: letterAt(line, event.clientX)};
+});
+onDocument('mousemove', (event) => {
+  if (!drag?.page.isConnected || !(event.buttons & 1)) return void (drag = null);
+  const line = nearest(drag.page, event), home = view.getBoundingClientRect();
+  drag.column = line.column;
+  getSelection().setBaseAndExtent(drag.text.firstChild, drag.offset, line.text.firstChild, letterAt(line, event.clientX));
+  if (off(home.top, Math.min(home.bottom, innerHeight), event.clientY)) line.text.scrollIntoView({block: 'nearest', inline: 'nearest'});
+});
 // A button follows what is selected and sends which characters of the document these are. Every piece
 // of text on the page says its offset; the rest is counted as Python does.
 const at = (node, offset) => {
