@@ -112,7 +112,7 @@ def test_the_bounds_are_those_of_the_documentation() -> None:
     stated = " ".join(
         (Path(__file__).parents[2] / "docs" / "concepts" / "spans.md").read_text().split()
     )
-    assert f"would hold over {PLAUSIBLE:,} characters with paragraphs of prose" in stated
+    assert f"would hold over {PLAUSIBLE:,} characters, and there are paragraphs of prose" in stated
     assert f"A heading of over {LONGEST_HEADING} characters is a paragraph" in stated
 
 
