@@ -75,7 +75,7 @@ IDENTITY = (
     "LlamaIndex node parsers with exact source spans, and an evaluation that shows which chunking "
     "works on your documents."
 )
-"""Summary of the project, in the words of README, help, REST and MCP."""
+"""Summary of the project, in the words of README, help and REST."""
 
 __all__ = [
     "PRESETS",

@@ -81,7 +81,7 @@ def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(
     ("arguments", "said"),
     [
         (("--collection", "a", "-p", "heading"), "leave one of them out"),
-        (("--collection", " "), "--collection: there is nothing in it"),
+        (("--collection", " "), "--collection: must not be blank"),
     ],
 )
 def test_a_contradictory_or_blank_collection_is_refused(

@@ -67,7 +67,7 @@ def test_an_option_out_of_range_is_said_in_the_words_that_were_typed(
     command: Command, manual: Path
 ) -> None:
     ended = command("chunk", manual, "-p", "fixed:chunk_size=0")
-    assert "Error: --parser fixed:chunk_size=0: chunk_size: must be at least 1" in ended.stderr
+    assert "Error: parser 'fixed:chunk_size=0': chunk_size: must be at least 1" in ended.stderr
     ended = command("list", "--state", "lost")
     assert "Error: --state: must be 'stored', " in ended.stderr
 

@@ -213,7 +213,7 @@ def _but_to(name: str) -> Callable[[Path, Path], Path]:
     ("arguments", "message"),
     [
         (("--budget", "many"), "must be numbers with commas"),
-        (("--budget", "0"), "Error: --budget: name at least 1"),
+        (("--budget", "0"), "Error: --budget: must have at least 1 item"),
         (("--fail-under", "recall"), "such as recall@1000"),
         (("--fail-under", "recall@7=0.5"), "recall@7, which is not measured"),
         (("--html", "/nowhere/at/all/report.html"), "cannot be written"),

@@ -186,10 +186,10 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, man
 @pytest.mark.parametrize(
     ("typed", "said"),
     [
-        (("ask", ""), "QUESTION: there is nothing in it"),
+        (("ask", ""), "QUESTION: must not be blank"),
         (("ask", "Who?", "--filter", "foo"), "Error: --filter foo: write file=NAME"),
         (("ingest", "MANUAL", "-p", "fixed:chunk_size=5,chunk_overlap=9"),
-         "Error: --parser fixed:chunk_size=5,chunk_overlap=9: chunk_overlap (9) must be smaller"),
+         "Error: parser 'fixed:chunk_size=5,chunk_overlap=9': chunk_overlap (9) must be smaller"),
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_once_and_as_it_was_typed(

@@ -22,7 +22,7 @@ from rag_nodes.core.settings import Settings
 from rag_nodes.parsers import PRESETS, offered
 from rag_nodes.server.events import MEDIA_TYPE
 from rag_nodes.server.gate import Access
-from rag_nodes.server.messages import public, without_paths
+from rag_nodes.server.messages import public, public_words
 from rag_nodes.store.edge import shards
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
@@ -190,10 +190,56 @@ def test_a_refusal_says_that_a_text_is_blank_and_how_a_document_is_named(
     client: httpx.Client, manual: dict[str, str]
 ) -> None:
     blank = client.post("/chunk", json={"text": " \n"})
-    assert (blank.status_code, blank.json()["error"]) == (422, "text: there is nothing in it")
+    assert (blank.status_code, blank.json()["error"]) == (422, "text: must not be blank")
     lost = client.post("/chunk", json={"document_id": "report.pdf"}, headers=manual)
     assert lost.status_code == 404
     assert lost.json()["remedy"] == "use the `document_id` from the response to its upload"
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "error", "remedy"),
+    [
+        (
+            "/compare",
+            '{"question": "a", "text": "b", "parsers": ["a", "b", "c", "d", "e"]}',
+            "parsers: must have at most 4 items",
+            "correct the request and send it again",
+        ),
+        (
+            "/compare",
+            '{"question": "a", "text": "b", "parsers": ["heading", "heading"]}',
+            "parser 'heading' is named twice",
+            "give one of them other options, for example heading:chunk_size=500",
+        ),
+        (
+            "/ask",
+            '{"question": "a", "text": "b", "filter": {"where": {"dept": "hr"}}}',
+            "the filter: no chunk has the key 'dept'",
+            (
+                "the documents have no keys of your own: a file gets such keys from its front "
+                "matter, or from whoever ingests it"
+            ),
+        ),
+        (
+            "/ask",
+            '{"text": "b"}',
+            "question: must be given",
+            "correct the request and send it again",
+        ),
+        (
+            "/ask",
+            '{"question": ',
+            "body: must be valid JSON",
+            "correct the request and send it again",
+        ),
+    ],
+)
+def test_a_refusal_uses_the_words_of_a_request(
+    client: httpx.Client, path: str, body: str, error: str, remedy: str
+) -> None:
+    reply = client.post(path, content=body, headers={"Content-Type": "application/json"})
+    assert reply.status_code == 422
+    assert reply.json() == {"error": error, "remedy": remedy}
 
 
 @pytest.mark.parametrize(
@@ -338,7 +384,7 @@ def test_a_message_keeps_addresses_and_of_paths_the_last_part() -> None:
         (r"at C:\Users\ann\x.pdf now", "at x.pdf now"),
         ("https://api.openai.com/v1: no key", "https://api.openai.com/v1: no key"),
     ):
-        assert without_paths(said) == seen
+        assert public_words(said) == seen
 
 
 def test_without_the_token_nothing_is_answered() -> None:

@@ -210,7 +210,7 @@ def test_the_settings_say_what_reading_an_upload_may_cost(
         bad, good = client.post("/upload", files=files).json()["files"]
     assert (bad["status"], good["status"]) == ("failed", "read")
     assert reason in bad["error"]
-    assert bad["remedy"] == "split it or raise the limit"
+    assert bad["remedy"] == "split it, or ask whoever runs the server to raise the limit"
     assert str(folder) not in str(bad)
 
 

@@ -14,6 +14,19 @@ CHECK_KEY = "check RAG_NODES_API_KEY or OPENAI_API_KEY"
 SET_KEY = "set OPENAI_API_KEY or RAG_NODES_API_KEY"
 """Remedy for a missing key, likewise."""
 
+NAME_KEYS = "name --set or --metadata in every ingest (Python: metadata=FileMetadata(...))"
+"""Remedy for documents without metadata keys of their owner, likewise."""
+FREE_SPACE = (
+    "free some space (`rag-nodes clear --parser COLLECTION --yes` opens nothing), or choose a "
+    "folder on another disk"
+)
+"""Remedy for a full disk, likewise."""
+REPAIR = (
+    "export or download it again, or have PyMuPDF repair it: pip install 'rag-nodes[pdf]', and "
+    'read it with --pdf-engine pymupdf (Python: engine="pymupdf")'
+)
+"""Remedy for a damaged PDF that PDFium does not open, likewise."""
+
 
 class RagNodesError(Exception):
     """Base of all errors raised on purpose."""

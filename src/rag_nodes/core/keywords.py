@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import re
 from functools import cache, wraps
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,8 +15,16 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
 _Checked = TypeVar("_Checked", bound="Callable[..., Any]")
-_INPUT = "Input should be "
+_SUBJECT = re.compile(r"^\w+ should ")
 """What the messages of pydantic begin with."""
+_DETAIL = re.compile(r" after validation, not \S+$|, (?:unable to parse|got a number) .*$")
+"""What they add about the value."""
+_WORDS = {
+    "greater than or equal to": "at least",
+    "less than or equal to": "at most",
+    "Field required": "must be given",
+    "JSON decode error": "must be valid JSON",
+}
 _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_ONLY}
 
 
@@ -105,12 +114,10 @@ def misfit(error: Mapping[str, Any]) -> str:
     Args:
         error: one of those that pydantic found.
     """
-    words = str(error["msg"]).removeprefix("Value error, ")
-    if not words.startswith(_INPUT):
-        return words
-    words = words.replace("greater than or equal to", "at least")
-    words = words.replace("less than or equal to", "at most")
-    return f"must be {words.removeprefix(_INPUT)}"
+    words = _DETAIL.sub("", str(error["msg"]).removeprefix("Value error, "))
+    for foreign, own in _WORDS.items():
+        words = words.replace(foreign, own)
+    return _SUBJECT.sub("must ", words)
 
 
 def _remedy(name: str, owner: str, names: Sequence[str]) -> str:

@@ -37,7 +37,7 @@ class AgentSearching(Request):
 
 
 class AgentSearch(AgentSearching):
-    """Find the sentences of the stored documents that match a question best, with those around."""
+    """Find the sentences in the stored documents that best match a question, with their context."""
 
     query: Question
     """A question, or words to look for."""
@@ -53,8 +53,9 @@ class AgentQuestion(AgentSearching):
 class AgentQuote(Request):
     """Verify a quotation: return the exact characters of a stored document, and their place.
 
-    Boxes say where a PDF prints them. Give the text that you want to cite to hear if it is exactly
-    these characters, or where they contain it in any case and white space.
+    Boxes say where a PDF prints them. To check a sentence before you cite it, send it as `text`:
+    the result says whether it equals these characters exactly, and where they contain it if case
+    and white space are ignored.
     """
 
     document_id: Annotated[str, Field(max_length=_MOST_NAME, pattern=NOT_BLANK)]

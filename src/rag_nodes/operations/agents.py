@@ -99,11 +99,15 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
     from rag_nodes.readers import node_lines
 
     span = Span(request.start, request.end)
+    # At least one character, so that offsets outside the document are answered with those inside.
+    inquired = Span(request.start, max(request.end, request.start + 1))
+    passage = quote(opened.store, opened.collection, request.document_id, inquired)
     if not 0 < span.length <= MOST_QUOTED:
+        last = "on" if span.length < 1 else f"to {span.start + MOST_QUOTED}"
         raise ConfigurationError(
-            f"end must be 1 to {MOST_QUOTED:,} characters after start; correct start and end"
+            f"end must be 1 to {MOST_QUOTED:,} characters after start; choose an end from "
+            f"{span.start + 1} {last}"
         )
-    passage = quote(opened.store, opened.collection, request.document_id, span)
     facts, own, sent = passage.node.metadata, passage.node.text, request.text
     inside = passage.find(sent) if sent else None
     boxes = boxes_in(passage.node, inside or Span(0, len(own)), opened.run.settings.ocr)

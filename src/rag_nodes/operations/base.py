@@ -83,12 +83,10 @@ def misfit(error: Mapping[str, Any]) -> str:
     """
     is_blank = error["type"] == "string_pattern_mismatch" and error["ctx"]["pattern"] == NOT_BLANK
     if is_blank or (error["type"] == "string_too_short" and error["ctx"]["min_length"] == 1):
-        return "there is nothing in it"
-    if error["type"] == "too_short":
-        return f"name at least {error['ctx']['min_length']}"
+        return "must not be blank"
     if error["type"] == "extra_forbidden":
         is_condition = error["loc"][-2:-1] == ("filter",)
-        return f"no condition; {_CONDITIONS}" if is_condition else "there is no such field"
+        return f"unknown condition; {_CONDITIONS}" if is_condition else "there is no such field"
     if error["type"] in {"model_type", "model_attributes_type"}:
         is_filter = error["loc"][-1:] == ("filter",)
         return f"must be a JSON object{f'; {_CONDITIONS}' if is_filter else ''}"

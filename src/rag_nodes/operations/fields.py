@@ -82,7 +82,7 @@ def parser_spec(given: object) -> object:
         return given
     text = given.strip()
     name, colon, rest = (part.strip() for part in text.partition(":"))
-    where = f"--parser {text}"
+    where = f"parser '{text}'"
     if not name or (colon and not rest):
         raise ConfigurationError(f"{where}: write NAME or NAME:OPTION=VALUE,OPTION=VALUE")
     if is_path(text) or (rest and "=" not in rest and name not in PRESETS):

@@ -54,18 +54,18 @@ class SearchFilter(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
 
     file_name: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
-    """Name of its file, whole."""
+    """Exact name of the file."""
     first_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """It touches this page or a later one."""
+    """Chunks on this page or later."""
     last_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
-    """It touches this page or an earlier one."""
+    """Chunks on this page or earlier."""
     heading: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
-    """Words in the headings above it."""
+    """Words in a heading above the chunk."""
     source: Annotated[str, Field(max_length=2000, pattern=NOT_BLANK)] | None = None
-    """URL of its page of a crawl, whole."""
+    """Exact URL of a crawled page."""
     where: Annotated[dict[_Key, _Compared | None], Field(max_length=MAX_KEYS)] | None = None
-    """By metadata key: a value, a list of which any is enough, null for absence, or values by ==,
-    !=, <, <=, > or >=."""
+    """By metadata key: a value, a list (any matches), null for absence, or values by ==, !=, <, <=,
+    > or >=."""
 
     def check_no_path(self) -> None:
         """Refuse the path of a file: whether a server has it is no stranger's business.
@@ -77,8 +77,9 @@ class SearchFilter(BaseModel):
         for key in self.where or ():
             if not is_own_key(key):
                 raise ConfigurationError(
-                    f"filter.where: '{key[:_SHOWN]}' is not a metadata key of the documents' "
-                    "owner; choose files by file_name, pages by first_page and last_page"
+                    f"filter.where: '{key[:_SHOWN]}' is a key of rag_nodes, and `where` takes only "
+                    "keys that the documents' owner gave them; choose files by file_name, pages by "
+                    "first_page and last_page"
                 )
         if self.source and not self.source.lower().startswith(("http://", "https://")):
             raise ConfigurationError(

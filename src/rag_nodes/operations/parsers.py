@@ -58,10 +58,10 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
         options = plain_options(preset.make())
         if unknown := [name for name in spec.options if name not in options]:
             raise ConfigurationError(
-                f"--parser {label}: unknown option {', '.join(unknown)}; "
+                f"parser '{label}': unknown option {', '.join(unknown)}; "
                 + option_hint(unknown[0], sorted(options), spec.name)
             )
-        parsers[label] = _made(f"--parser {label}", preset, spec.options, embedding)
+        parsers[label] = _made(f"parser '{label}'", preset, spec.options, embedding)
     return parsers
 
 
@@ -119,7 +119,7 @@ def _refuse_twice(label: str, name: str, parsers: Mapping[str, SpanNodeParser]) 
     if label in parsers:
         raise ConfigurationError(
             f"parser '{label}' is named twice; give one of them other options, for example "
-            f"--parser {name}:chunk_size=500"
+            f"{name}:chunk_size=500"
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.errors import NAME_KEYS, ConfigurationError
 from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME, PAGE_START
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.core.spelling import did_you_mean
@@ -106,10 +106,7 @@ def _remedy(key: str, payloads: Sequence[Mapping[str, Any]]) -> str:
     if closest.endswith("?"):
         return closest
     if not own_keys:
-        return (
-            f"{looked_at} have no keys of your own: name --set or --metadata in every ingest "
-            "(Python: metadata=FileMetadata(...))"
-        )
+        return f"{looked_at} have no keys of your own: {NAME_KEYS}"
     return did_you_mean(f"'{key}'", own_keys, f"the keys of {looked_at} are ")
 
 

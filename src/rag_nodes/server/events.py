@@ -14,7 +14,7 @@ from rag_nodes.core.errors import RagNodesError
 from rag_nodes.core.keys import trace_of
 from rag_nodes.operations.run import Said
 from rag_nodes.query.types import CitationSeen, Failed, Finished, Retrieved, UnknownSource
-from rag_nodes.server.messages import public, without_paths
+from rag_nodes.server.messages import public, public_words
 from rag_nodes.server.served import Milestones
 
 if TYPE_CHECKING:
@@ -110,7 +110,7 @@ def described(event: Any) -> tuple[str, dict[str, Any]]:
         name, data = _of_an_answer(inner)
         return name, {"parser": parser, **data}
     if isinstance(event, Said):
-        return event.level, {"words": without_paths(event.words)}
+        return event.level, {"words": public_words(event.words)}
     if hasattr(event, "done"):
         return "progress", {field: getattr(event, field, None) for field in _STEP}
     return type(event).__name__.lower(), event._asdict()

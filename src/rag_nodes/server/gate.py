@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 MACHINES = ("/api", "/mcp")
 """Paths that programs use; a token opens these and nothing else."""
 LOCAL_NAMES = frozenset({"localhost", "127.0.0.1", "::1"})
-"""By these names a server that listens on the loopback interface is spoken to."""
+"""Host names that are accepted while the server listens on the loopback interface."""
 FREE = 5
 """Wrong ones in a row that cost no time: people mistype."""
 LONGEST = 30.0
@@ -181,12 +181,15 @@ class Gate:
         if self._access.local and _name(host) not in LOCAL_NAMES:
             return error_response(
                 421,
-                "this server is spoken to as localhost or 127.0.0.1",
-                "use one of these, or start it with --host",
+                "the request names another host than this computer",
+                "open the server as http://localhost or http://127.0.0.1, or ask whoever runs it "
+                "to open it to the network",
             )
         if scope["method"] in _CHANGING and not _same_site(headers.get("origin"), host):
             return error_response(
-                403, "the request comes from the page of another site", "send it without one"
+                403,
+                "a page of another website sent this request",
+                "send it from the server's own page, or from a program without the header Origin",
             )
         by_token = self._access.token is not None and _is_for_machines(path)
         if self._access.password is None and not by_token:

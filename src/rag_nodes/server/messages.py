@@ -7,6 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import (
     CHECK_KEY,
+    FREE_SPACE,
+    NAME_KEYS,
+    REPAIR,
     SET_KEY,
     BusyError,
     CollectionMissingError,
@@ -15,12 +18,17 @@ from rag_nodes.core.errors import (
     DatasetError,
     DatasetTooLargeError,
     DocumentMissingError,
+    FileMissingError,
+    FileTooLargeError,
     MissingPackageError,
     ModelError,
     NoTextLayerError,
+    OcrProgramMissingError,
     ParseError,
     RagNodesError,
     ReadError,
+    ReadMemoryError,
+    ReadTimeoutError,
     SessionEndedError,
     StoreError,
 )
@@ -52,17 +60,34 @@ _REMEDIES = {
     422: "correct the request and send it again",
     503: "try again later",
 }
+_WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "detail", "boxes_error"})
+"""Fields in which a message of this computer may stand."""
 _BUG = ("this went wrong inside the server", "tell whoever runs it; its log says more")
 _CHECK = "whoever runs the server has to check its key"
 _OCR = "ask whoever runs the server to name a program for OCR in RAG_NODES_OCR"
+_OWNER = "whoever runs the server has to"
+_LIMIT = "split it, or ask whoever runs the server to raise the limit"
 _PUBLIC_ADVICE = {
     CHECK_KEY: _CHECK,
     SET_KEY: _CHECK,
-    NoTextLayerError.remedy: f"{_OCR}; or run ocrmypdf on the file first",
+    NoTextLayerError.remedy: f"{_OCR}, or run ocrmypdf on the file first",
+    OcrProgramMissingError.remedy: f"{_OWNER} install it, or set RAG_NODES_OCR to its path",
+    FileMissingError.remedy: "the file was moved or deleted: put it back, or ingest it again",
+    FileTooLargeError.remedy: _LIMIT,
+    ReadMemoryError.remedy: _LIMIT,
+    ReadTimeoutError.remedy: _LIMIT,
+    REPAIR: "export or download it again",
+    NAME_KEYS: "a file gets such keys from its front matter, or from whoever ingests it",
+    FREE_SPACE: f"{_OWNER} free some space",
     "read them with --ocr (Python: ocr=)": _OCR,
     "scanned pages need OCR: --ocr (Python: ocr=)": _OCR,
 }
 """Advice for the owner of this computer, and what strangers read in its place."""
+_INSTALL = re.compile(
+    r"(?P<lead>(?:^|(?P<dot>\. ))Install (?:it|one) with: )?pip install "
+    r"(?:'rag-nodes\[(?P<extra>[\w-]+)\]'|(?P<package>[\w-]+))"
+)
+"""The install line of a message, with the words that lead to it."""
 _PATH = re.compile(
     r"(?P<address>https?://[^\s;,'\"]+|(?<![\w/.])/api/\S*)"
     r"|(?:file://|(?<![\w/.])(?:\.{1,2}|~\w*)?|(?<=\w:))"
@@ -82,7 +107,7 @@ def public(error: Exception) -> tuple[int, str, str]:
         error: what was raised.
     """
     if isinstance(error, ReadError):
-        return 422, without_paths(f"{error.path.name}: {error.reason}"), without_paths(error.remedy)
+        return 422, public_words(f"{error.path.name}: {error.reason}"), public_words(error.remedy)
     for kind, status in _STATUS:
         if isinstance(error, kind):
             return status, *halves(str(error), status)
@@ -91,10 +116,14 @@ def public(error: Exception) -> tuple[int, str, str]:
     return 500, *_BUG
 
 
-def without_paths(text: str) -> str:
-    """Return the text with paths shortened to their last part, and advice for strangers."""
+def public_words(text: str) -> str:
+    """Return the text with paths shortened to their last part, and advice for strangers.
+
+    This is the only place that replaces advice for the owner of this computer.
+    """
     for advice, public_advice in _PUBLIC_ADVICE.items():
         text = text.replace(advice, public_advice)
+    text = _INSTALL.sub(_to_install, text)
     return _PATH.sub(lambda match: match["address"] or match["last"], text)
 
 
@@ -104,10 +133,13 @@ def misfits(errors: Iterable[Mapping[str, Any]]) -> str:
     Args:
         errors: what pydantic found.
     """
-    return "; ".join(
-        f"{'.'.join(str(key) for key in error['loc'] if key != 'body') or 'body'}: {misfit(error)}"
-        for error in errors
-    )
+    return "; ".join(f"{_field_of(error)}: {misfit(error)}" for error in errors)
+
+
+def _field_of(error: Mapping[str, Any]) -> str:
+    """Return the path of a field; for text that is no JSON, pydantic gives an offset instead."""
+    keys = () if error["type"] == "json_invalid" else error["loc"]
+    return ".".join(str(key) for key in keys if key != "body") or "body"
 
 
 def halves(message: str, status: int) -> tuple[str, str]:
@@ -117,10 +149,26 @@ def halves(message: str, status: int) -> tuple[str, str]:
         message: of a `RagNodesError`.
         status: HTTP status code, decides the remedy where the message has none.
     """
-    what, _, remedy = message.rpartition("; ")
-    if not what:
-        what, remedy = message, remedy_of(status)
-    return without_paths(what), without_paths(remedy)
+    words = public_words(message)
+    what, _, remedy = words.rpartition("; ")
+    return (what, remedy) if what else (words, remedy_of(status))
+
+
+def clean(value: Any, *, is_words: bool = False) -> Any:
+    """The same data with messages fit for strangers; texts of documents stay as they are."""
+    if isinstance(value, dict):
+        return {
+            name: part if name == "metadata" else clean(part, is_words=name in _WORDS)
+            for name, part in value.items()
+        }
+    if isinstance(value, list):
+        return [clean(part, is_words=is_words) for part in value]
+    return public_words(value) if is_words and isinstance(value, str) else value
+
+
+def _to_install(line: re.Match[str]) -> str:
+    needed = f"the extra {line['extra']} of rag-nodes" if line["extra"] else line["package"]
+    return f"{'; ' if line['dot'] else ''}{_OWNER} install {needed}" if line["lead"] else needed
 
 
 def remedy_of(status: int) -> str:

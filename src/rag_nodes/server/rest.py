@@ -71,10 +71,10 @@ _FAILURES: dict[int | str, dict[str, Any]] = {
     status: {"model": Problem, "description": words}
     for status, words in (
         (401, "The token is missing or wrong."),
-        (403, "The page of another site sent it."),
+        (403, "A page of another website sent it."),
         (404, "No such session, document or collection."),
         (413, "Over a limit of bytes, files or documents."),
-        (421, "Spoken to under a foreign name."),
+        (421, "The Host header names another server."),
         (422, "Something in the request does not fit."),
         (429, "Too many wrong tokens; Retry-After says when."),
         (503, "Busy, or a model or the store does not answer."),

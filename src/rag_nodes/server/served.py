@@ -19,7 +19,7 @@ from rag_nodes.operations.run import Run
 from rag_nodes.operations.workspace.session import Session
 from rag_nodes.operations.workspace.sessions import Sessions
 from rag_nodes.server.limits import Workers
-from rag_nodes.server.messages import misfits, without_paths
+from rag_nodes.server.messages import clean, misfits
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -29,9 +29,6 @@ if TYPE_CHECKING:
     from rag_nodes.operations.base import Request
     from rag_nodes.parsers import Preset
     from rag_nodes.server.limits import ServerLimits
-
-_WORDS = frozenset({"error", "remedy", "reason", "incomplete", "warnings", "detail"})
-"""Fields in which a message of this computer may stand."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,15 +149,6 @@ def seen(operation: Operation, data: Mapping[str, Any]) -> dict[str, Any]:
     reply = model_for(operation.reply).model_validate(data).model_dump(mode="json")
     cleaned: dict[str, Any] = clean(reply)
     return cleaned
-
-
-def clean(value: Any, *, is_words: bool = False) -> Any:
-    """The same data without paths in messages; texts of documents stay as they are."""
-    if isinstance(value, dict):
-        return {name: clean(part, is_words=name in _WORDS) for name, part in value.items()}
-    if isinstance(value, list):
-        return [clean(part, is_words=is_words) for part in value]
-    return without_paths(value) if is_words and isinstance(value, str) else value
 
 
 class Milestones:

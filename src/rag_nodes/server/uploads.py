@@ -8,7 +8,7 @@ from pathlib import Path, PureWindowsPath
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.metadata import READ_WARNINGS, TOTAL_PAGES
-from rag_nodes.server.messages import without_paths
+from rag_nodes.server.messages import public_words
 from rag_nodes.server.replies import UploadedFile
 
 if TYPE_CHECKING:
@@ -84,11 +84,13 @@ def received_of(
                 document_id=document.doc_id,
                 pages=document.metadata.get(TOTAL_PAGES),
                 characters=len(document.text),
-                warnings=[str(word) for word in document.metadata.get(READ_WARNINGS) or ()],
+                warnings=[
+                    public_words(str(word)) for word in document.metadata.get(READ_WARNINGS) or ()
+                ],
             )
             yield row, document
 
 
 def _failed(name: str, error: ReadError) -> UploadedFile:
-    why = without_paths(error.reason)
-    return UploadedFile(name=name, status="failed", error=why, remedy=error.remedy)
+    why, remedy = public_words(error.reason), public_words(error.remedy)
+    return UploadedFile(name=name, status="failed", error=why, remedy=remedy)

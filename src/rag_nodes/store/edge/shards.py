@@ -19,7 +19,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import qdrant_edge as edge
 
-from rag_nodes.core.errors import ConfigurationError, DimensionError, StoreFullError
+from rag_nodes.core.errors import (
+    FREE_SPACE,
+    ConfigurationError,
+    DimensionError,
+    StoreFullError,
+)
 from rag_nodes.store.edge.folder import CONFIG, check_manifest, drop_manifest
 
 if TYPE_CHECKING:
@@ -156,10 +161,7 @@ def check_space(place: Path, coming: int = 0, *, temporary: bool = False) -> Non
     if free >= LEAST_FREE + coming:
         return
     remedy = (
-        "free some space, or set TMPDIR to a folder on another disk"
-        if temporary
-        else "free some space (`rag-nodes clear --parser COLLECTION --yes` opens nothing), or "
-        "choose a folder on another disk"
+        "free some space, or set TMPDIR to a folder on another disk" if temporary else FREE_SPACE
     )
     # The name of a temporary folder tells nobody anything.
     where = place.parent if temporary else place

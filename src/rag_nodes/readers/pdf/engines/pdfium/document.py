@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from pypdfium2 import raw
 
 from rag_nodes.core.errors import (
+    REPAIR,
     CorruptFileError,
     EncryptedFileError,
     NoPagesError,
@@ -55,10 +56,6 @@ MAX_BOOKMARKS = 20_000
 MAX_LINKS = 2_000
 """Links and other annotations of a page that are looked at."""
 
-_REMEDY = (
-    "export or download it again, or have PyMuPDF repair it: pip install 'rag-nodes[pdf]', and "
-    'read it with --pdf-engine pymupdf (Python: engine="pymupdf")'
-)
 _ADDRESS = 3
 """PDFium's number for an action that opens an address."""
 _WITHOUT_TEXT = {raw.FPDF_ANNOT_LINK, raw.FPDF_ANNOT_POPUP}
@@ -88,7 +85,7 @@ def opened_document(path: Path, limits: Limits) -> Iterator[PDFiumDocument]:
 def _refusal(path: Path) -> ReadError:
     if pdfium.FPDF_GetLastError() in {raw.FPDF_ERR_PASSWORD, raw.FPDF_ERR_SECURITY}:
         return EncryptedFileError(path)
-    return CorruptFileError(path, "the file is damaged, and PDFium does not repair it", _REMEDY)
+    return CorruptFileError(path, "the file is damaged, and PDFium does not repair it", REPAIR)
 
 
 class PDFiumDocument:
