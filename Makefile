@@ -138,6 +138,7 @@ format: .venv/installed-dev ## format and fix what can be fixed
 	$(BIN)/ruff format .
 	$(BIN)/python scripts/docs/make_tables.py
 	$(BIN)/python scripts/docs/make_cli.py
+	$(BIN)/python scripts/docs/make_rest.py
 	$(BIN)/python scripts/docs/make_requirements.py
 
 lock: $(BIN)/uv ## compile constraints.txt from pyproject.toml

@@ -59,8 +59,9 @@ def test_the_reference_shows_type_and_default_of_an_option(
     assert (str(parameter.annotation), parameter.default) == (kind, default)
 
 
-def test_the_page_of_commands_is_the_one_that_make_format_writes() -> None:
-    script = runpy.run_path(str(ROOT / "scripts" / "docs" / "make_cli.py"))
+@pytest.mark.parametrize("name", ["make_cli", "make_rest"])
+def test_a_generated_page_is_the_one_that_make_format_writes(name: str) -> None:
+    script = runpy.run_path(str(ROOT / "scripts" / "docs" / f"{name}.py"))
     assert script["PAGE"].read_text(encoding="utf-8") == script["page"](), "run make format"
 
 
