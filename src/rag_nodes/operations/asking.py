@@ -49,8 +49,8 @@ class AskRequest(FollowUps, Searching, OfText):
         Parser | None,
         AS_PARSER,
         Field(
-            description=f"Parser of the ingest: {PARSER_NAMES}; by default {DEFAULT_PARSER}, "
-            "or the one preset that made the corpus."
+            description=f"Parser whose chunks are searched: {PARSER_NAMES}; by default "
+            f"{DEFAULT_PARSER}, or the one preset that made the corpus."
         ),
     ] = None
     collection: Annotated[
