@@ -146,6 +146,15 @@ def test_a_quotation_with_other_white_space_or_case_has_the_text_of_the_document
     assert TABLE[found["text_start"] : found["text_end"]] == found["found_text"]
 
 
+@pytest.mark.parametrize("parser", ["token-overlap", "retrieval"])
+def test_passages_lie_on_the_pages_of_the_filter(fill: Fill, tmp_path: Path, parser: str) -> None:
+    shutil.copy(HANDBOOK, tmp_path / "book.pdf")
+    settings = fill(parser, paths=["book.pdf"])
+    pages = {"first_page": 2, "last_page": 2}
+    found = called(settings, "search", parser, query="the filter and the pump", filter=pages)
+    assert {(passage["page"], passage["page_end"]) for passage in found["passages"]} == {(2, 2)}
+
+
 def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_path: Path) -> None:
     shutil.copy(HANDBOOK, tmp_path / "book.pdf")
     settings = fill(note=TEXT, paths=["book.pdf"])

@@ -113,6 +113,46 @@ def _nodes(store: Store, collection: str) -> list[TextNode]:
     return list(store.fetch(collection, list(store.stored(collection, "valves"))).values())
 
 
+@pytest.mark.parametrize("preset", list(PRESETS))
+def test_a_page_filter_lets_only_sentences_of_these_pages_be_read(
+    preset: str, store: Store, offline: Models, valves: Document
+) -> None:
+    collection = stored(store, offline, valves, preset)
+    for pages in ((4, 4), (6, 7)):
+        options = {"filter": Filter(pages=pages), "budget": 500}
+        answer = engine(store, collection, offline, **options).answer(QUESTION)
+        start, end = TEXT.index(PAGES[pages[0] - 1]), TEXT.index(PAGES[pages[1]])
+        spans = [excerpt.span for source in answer.sources for excerpt in source.excerpts]
+        assert all(span and start <= span.start < span.end <= end for span in spans)
+        assert (FOUND in read(answer)) == (pages == (4, 4))
+        assert PAGES[pages[0] - 1].split("\n\n")[1] in " ".join(read(answer).split())
+
+
+@pytest.mark.parametrize("size", [40, 900])
+@pytest.mark.parametrize(
+    ("page", "expected"),
+    [
+        (1, "# Pump\n\nIt is red. It stands in the hall and\nis never switched off by hand."),
+        (2, "Rinse the filter weekly. Nobody"),
+        (3, "Nobody\nhears it at night"),
+        (4, "# Notes"),
+    ],
+)
+def test_a_sentence_is_of_the_page_on_which_it_begins(
+    page: int, expected: str, size: int, store: Store, offline: Models
+) -> None:
+    text = (
+        "# Pump\n\nIt is red. It stands in the hall and\nis never switched off by hand. "
+        "Rinse the filter weekly. Nobody\nhears it at night, because\n# Notes"
+    )
+    starts = [0, text.index("is never"), text.index("hears"), text.index("# Notes")]
+    document = Document(text=text, id_="d", metadata={"page_starts": starts})
+    collection = stored(store, offline, document, "fixed", chunk_size=size, chunk_overlap=0)
+    options = {"filter": Filter(pages=(page, page)), "budget": 90, "mode": "hybrid"}
+    answer = engine(store, collection, offline, **options).answer("Where is the pump?")
+    assert read(answer).startswith(expected)
+
+
 def test_the_read_part_of_a_chunk_has_its_own_location(
     store: Store, offline: Models, valves: Document
 ) -> None:

@@ -36,7 +36,7 @@ from rag_nodes.text.passages import (
     largest_weight,
     shown_places,
 )
-from rag_nodes.text.spans import Span, merge
+from rag_nodes.text.spans import PageMap, Span, merge
 from rag_nodes.text.tables import Tables
 
 if TYPE_CHECKING:
@@ -106,6 +106,16 @@ class HeldText:
 
         weight = largest_weight(fmean(tokens_of(hit.node) for hit, _ in self.pieces))
         return Similarity(near, lambda language: counted.largest(language, weight))
+
+    def on_pages(self, first: int, last: int) -> dict[str, Span]:
+        """Return the characters of each document that are on some pages, if they are known."""
+        on_pages: dict[str, Span] = {}
+        for hit, passage in self.pieces:
+            pages, own = PageMap.of(hit.read.metadata), span_of(hit.read)
+            span = own and pages and pages.span(first, last, own.end)
+            if own and span and (part := own.common(span)):
+                on_pages[passage.document] = part.union(on_pages.get(passage.document, part))
+        return on_pages
 
     def passage(self, read: Read) -> Ranked:
         """Return the characters of a passage, also those that no chunk holds."""

@@ -278,7 +278,7 @@ class RagNodesRetriever(BaseRetriever):
     ) -> Sentences:
         """Return the sentences of the ranked chunks, for any number of budgets."""
         hits = self.readable(ranked, widened=widened)
-        return Sentences(question, hits, counted_by(self.models))
+        return Sentences(question, hits, counted_by(self.models), self._scope.pages)
 
     def needs_more(self, ranked: Sequence[Hit]) -> bool:
         """Return whether the ranked chunks are too few to choose the sentences of a budget from."""
@@ -309,7 +309,7 @@ class RagNodesRetriever(BaseRetriever):
             return list(hits)  # nothing is wanted, or it is there already
         if self.options.similarity_cutoff is not None or self.filters is not None:
             return list(hits)  # what stands beside them was not compared
-        scope = self._scope
+        scope = replace(self._scope, pages=None)  # they may end a sentence of these pages
         both = with_neighbours(hits, self._fetch)
         beside = (hit for hit in both if hit.origin == "neighbour" and scope.passes(hit.node))
         return [*hits, *beside]

@@ -49,12 +49,20 @@ class Sentences:
         question: in the user's words.
         hits: what may be read, in rank order: what was found, and what stands beside it.
         counted: the similarity that counts beside the words; None to let words decide alone.
+        pages: first and last page on which sentences begin that may be read; None for all.
     """
 
-    def __init__(self, question: str, hits: Sequence[Hit], counted: Counted | None = None) -> None:
+    def __init__(
+        self,
+        question: str,
+        hits: Sequence[Hit],
+        counted: Counted | None = None,
+        pages: tuple[int, int] | None = None,
+    ) -> None:
         self._text = HeldText(credible([HitPiece(hit, passage_of(hit)) for hit in hits]))
         similarity = self._text.similarity(counted) if counted else None
-        self._ranker = PassageRanker(question, self._text.runs, similarity)
+        within = self._text.on_pages(*pages) if pages else None
+        self._ranker = PassageRanker(question, self._text.runs, similarity, within)
 
     def passages(self, budget: int) -> list[Ranked]:
         """Return the passages to read, best first, disjoint and filling the budget."""
@@ -110,9 +118,10 @@ class Sentences:
             for passage in sorted(self._text.parts(read), key=lambda part: part.core is None):
                 yield _Found(self._known(passage), least)
         for hit, passage in self._text.pieces:
-            if hit.origin == "search" and passage.text:
+            span = self._ranker.limited(passage.document, passage.span)
+            if hit.origin == "search" and span:
                 least = min(least, hit.score)
-                for part in self._text.parts(self._in_whole_sentences(passage)):
+                for part in self._text.parts(self._in_whole_sentences(passage, span)):
                     yield _Found(self._known(part), max(0.0, least))
 
     def _within(self, reads: Sequence[Read], budget: int) -> list[Read]:
@@ -128,9 +137,8 @@ class Sentences:
             if parts
         ]
 
-    def _in_whole_sentences(self, passage: Ranked) -> Read:
-        """Return a chunk with the rest of the sentences that it begins and ends inside of."""
-        span = passage.span
+    def _in_whole_sentences(self, passage: Ranked, span: Span) -> Read:
+        """Return part of a chunk with the rest of the sentences that it begins and ends inside."""
         for sentence in self._ranker.sentences(passage.document, span):
             span = span.union(sentence)
         return self._text.read_of(passage, span)

@@ -47,7 +47,8 @@ class Filter:
 
     Attributes:
         file_name: name of its file, whole.
-        pages: first and last page, counted from 1; a chunk that touches one of them is in.
+        pages: first and last page, counted from 1; a chunk that touches one of them is in, and its
+            sentences that begin on them may be selected.
         heading: words that the headings above its first character must contain; whole words in
             any order and case.
         heading_path: its outermost headings, exactly, outermost first.

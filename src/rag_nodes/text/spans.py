@@ -110,15 +110,15 @@ class PageMap:
         return max(1, self.before + bisect_right(self.starts, offset))
 
     def span(self, first: int, last: int, length: int) -> Span | None:
-        """The text of pages `first` to `last`, counted from 1; None where there is no page `first`.
+        """The text of pages `first` to `last`, counted from 1; None if none of it is known.
 
         A `last` beyond the last page stands for that.
         """
         first, last = first - self.before, last - self.before
-        if not 0 < first <= len(self.starts):
+        if first > len(self.starts) or last < (0 if self.before else 1):
             return None
         end = self.starts[last] if last < len(self.starts) else length
-        return Span(self.starts[first - 1], end)
+        return Span(self.starts[first - 1] if first > 0 else 0, end)
 
     def breaks_within(self, start: int, end: int) -> list[int]:
         """Offsets inside `start:end`, the first character apart, at which another page starts.

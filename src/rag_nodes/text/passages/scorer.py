@@ -10,7 +10,7 @@ candidates only: one that fills every wide window says nothing there, and the na
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from operator import attrgetter
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -130,7 +130,8 @@ class PassageRanker:
     """Retrieved text whose sentences are scored once, for any number of budgets.
 
     The runs have no gaps within and no overlap between them. Without a `similarity` words decide
-    alone. A sentence that repeats another one is read once, see `repeats`.
+    alone. A sentence that repeats another one is read once, see `repeats`. Of the documents in
+    `within` only sentences that begin in that part are read; if none does, those that touch it.
     """
 
     def __init__(
@@ -138,6 +139,7 @@ class PassageRanker:
         question: str,
         runs: Sequence[TextRun],
         similarity: Similarity | None = None,
+        within: Mapping[str, Span] | None = None,
     ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
@@ -146,6 +148,8 @@ class PassageRanker:
         )
         self._scorer = MultiWidthScorer(self._units) if self._units.spans else None
         self._pull = self._pulled(similarity) if similarity and self._scorer else None
+        parts = (within or {}).items()
+        self._limits = {document: self._limit(document, part) for document, part in parts}
 
     def passages(self, budget: int) -> list[Read]:
         """Return disjoint passages to read, best first, more than fit in so many tokens.
@@ -166,8 +170,23 @@ class PassageRanker:
     def sentences(self, document: str, span: Span) -> list[Span]:
         """Return the sentences and rows that share characters with a span of a document."""
         own = self._units.sentences.get(document, [])
+        span = self.limited(document, span) or Span(0, 0)
         low = bisect_right(own, span.start, key=attrgetter("end"))
         return own[low : bisect_left(own, span.end, key=attrgetter("start"))]
+
+    def limited(self, document: str, span: Span) -> Span | None:
+        """Return the characters of a span that may be read; None if there are none."""
+        limit = self._limits.get(document)
+        return span if limit is None else span.common(limit)
+
+    def _limit(self, document: str, part: Span) -> Span:
+        """Return the sentences that begin in a part of a document, with the headings in it."""
+        own = self._units.sentences.get(document, [])
+        low, high = (bisect_left(own, at, key=attrgetter("start")) for at in part)
+        before = own[low - 1].end if low else 0
+        if low < high:
+            return Span(max(part.start, before), own[high - 1].end)
+        return own[low - 1] if before > part.start else part
 
     def _pulled(self, similarity: Similarity) -> Floats | None:
         """Return the weighted similarity of each unit, in standard deviations; None if all equal.
@@ -197,7 +216,7 @@ class PassageRanker:
     def _packed(self, scores: Floats, budget: int) -> list[Read]:
         """Passages grown around the best sentences, until they fill the budget twice."""
         units, values = self._units, scores.tolist()
-        taken = np.zeros(len(values), bool)
+        taken = np.array([not self._may_read(unit) for unit in range(len(values))], bool)
         passages: list[Read] = []
         left = budget
         for seed in np.argsort(-scores, kind="stable").tolist():
@@ -211,10 +230,16 @@ class PassageRanker:
             run = self._runs[number]
             start, end = units.spans[low].start, units.spans[high - 1].end
             span, best = map(run.in_document, (Span(start, end), units.spans[seed]))
+            span = self.limited(run.document, span) or span
             taken[self.repeats.units(run.document, span)] = True
             passages.append(Read(number, span, values[seed], best))
             left -= count_tokens(run.text[start:end])
         return passages
+
+    def _may_read(self, unit: int) -> bool:
+        run = self._runs[int(self._units.runs[unit])]
+        body = run.in_document(self._units.bodies[unit])
+        return self.limited(run.document, body) is not None
 
     def _grown(
         self, seed: int, scores: Sequence[float], taken: NDArray[np.bool_], letters: float
