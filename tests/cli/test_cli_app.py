@@ -12,6 +12,7 @@ from rag_nodes.core import errors
 from rag_nodes.core.settings import Settings
 from rag_nodes.evaluation.engines.finding import finds
 from rag_nodes.operations import ExitCode
+from rag_nodes.operations.fields import ParserSpec
 
 SOURCE = Path(errors.__file__).parents[1]
 
@@ -72,3 +73,21 @@ def test_the_app_warns_of_a_store_that_agents_find_nothing_in(
     ended = command("app", "--mcp", "--store", "nowhere")
     assert ended.code == 0
     assert "nowhere: no documents are stored here" in " ".join(ended.stderr.split())
+
+
+def test_the_tools_at_mcp_take_the_parser_that_their_warning_asks_for(
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    called: dict[str, Any] = {}
+    monkeypatch.setattr("rag_nodes.server.launch", lambda _, **options: called.update(options))
+    command("ingest", manual, "-p", "page", "-p", "sentence", "--store", "kept")
+    ended = command("app", "--mcp", "--store", "kept")
+    assert "only by page, sentence; start the server with --mcp-parser" in (
+        " ".join(ended.stderr.split())
+    )
+    ended = command("app", "--mcp", "--mcp-parser", "page", "--store", "kept")
+    assert (ended.code, ended.stderr) == (0, "Loading the app\n")
+    assert called["mcp"] == ParserSpec(name="page")
+    ended = command("app", "--mcp-parser", "page", "--store", "kept")
+    assert ended.code == ExitCode.USAGE
+    assert "add --mcp" in ended.stderr

@@ -26,6 +26,7 @@ from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations.agents import StoredTools
+from rag_nodes.operations.fields import ParserSpec
 from rag_nodes.operations.filtering import SearchFilter
 from rag_nodes.parsers import get_parser, offered
 from rag_nodes.pipeline import ingest
@@ -40,9 +41,9 @@ TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres h
 
 
 @contextmanager
-def _served(settings: Settings) -> Iterator[str]:
+def _served(settings: Settings, parser: ParserSpec | None = None) -> Iterator[str]:
     limits = ServerLimits()
-    tools = make_mcp(ServedOperations.of(settings, offered(), limits))
+    tools = make_mcp(ServedOperations.of(settings, offered(), limits), parser)
     app = Starlette(routes=[tools.route], lifespan=lambda _: tools.manager.run())
     gate = Gate(BodyLimits(app, limits), Access(token=SecretStr(TOKEN)))
     with listening(gate) as opened:
@@ -92,6 +93,22 @@ async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
         assert tool.annotations is not None
         assert tool.annotations.readOnlyHint is True
         assert tool.annotations.destructiveHint is False
+
+
+async def test_a_store_of_several_presets_is_served_by_a_named_preset(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "note.md").write_text(TEXT, encoding="utf-8")
+    settings = offline_settings().model_copy(update={"store": str(tmp_path / "stored")})
+    with open_store(settings.store) as store:
+        parsers = {name: get_parser(name) for name in ("page", "sentence")}
+        ingest([tmp_path / "note.md"], parsers, store, models=choose_models(settings))
+    for parser, is_served in ((None, False), (ParserSpec(name="page"), True)):
+        with _served(settings, parser) as address:
+            async with _connected(address) as session:
+                reply = await session.call_tool("list_documents", {})
+        assert reply.isError is not is_served
+        assert ("--mcp-parser" in str(reply.content)) is not is_served
 
 
 async def test_an_agent_asks_the_stored_documents_and_verifies_what_it_cites(

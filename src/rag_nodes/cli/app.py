@@ -11,6 +11,7 @@ from pydantic import Field, SecretStr
 
 from rag_nodes.core.errors import CollectionMissingError, ConfigurationError
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
+from rag_nodes.operations.fields import PARSER_WORDS, Parser
 from rag_nodes.operations.places import check_there, first_of, must_exist
 from rag_nodes.operations.run import Doing, Run
 
@@ -35,6 +36,11 @@ class AppRequest(Request):
     """Ask for this user; the password is RAG_NODES_APP_PASSWORD."""
     mcp: bool = False
     """Offer tools for agents at /mcp."""
+    mcp_parser: Annotated[
+        Parser | None,
+        Flag(metavar=PARSER_WORDS),
+        Field(description="Parser of the ingest for --mcp, if the documents have several."),
+    ] = None
     parser: Annotated[list[str], OWNER, Flag(short="-p", metavar="MODULE:CLASS")] = Field(
         default_factory=list
     )
@@ -68,10 +74,12 @@ def app(request: AppRequest, run: Run) -> Closed:
             "them on the page. `rag-nodes ask --collection NAME` needs no document."
         )
     run.emit(Doing("Loading the app"))
+    if request.mcp_parser and not request.mcp:
+        raise ConfigurationError("--mcp-parser is the parser of the tools at /mcp; add --mcp")
     if request.mcp:
         from rag_nodes.operations.agents import StoredTools
 
-        if words := StoredTools(run.settings).lack():
+        if words := StoredTools.over_http(run.settings, request.mcp_parser).lack():
             run.warn(words)
     from rag_nodes.apps import require_gradio
 
@@ -92,7 +100,7 @@ def app(request: AppRequest, run: Run) -> Closed:
             local=is_loopback(request.host),
             proxy=request.behind_proxy,
         ),
-        mcp=request.mcp,
+        mcp=request.mcp_parser or request.mcp,
         parsers=request.parser,
         collections=_collections(request, run),
     )

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from contextlib import closing
 from itertools import islice
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Self
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import (
@@ -200,10 +200,17 @@ class StoredTools(NamedTuple):
         settings: store, corpus and models.
         parser: parser whose chunks are searched; None for the default one, or the one preset that
             made the corpus.
+        option: option of the server that names it.
     """
 
     settings: Settings
     parser: ParserSpec | None = None
+    option: str = "--parser"
+
+    @classmethod
+    def over_http(cls, settings: Settings, parser: ParserSpec | None = None) -> Self:
+        """Return the tools of `rag-nodes app --mcp`, whose --parser is for its visitors."""
+        return cls(settings, parser, "--mcp-parser")
 
     def call(self, name: str, request: Request) -> dict[str, Any]:
         """Call a tool and return its reply as plain data.
@@ -258,8 +265,8 @@ class StoredTools(NamedTuple):
                 nothing += f" by parser {label} with {models.embedding_name}, only by "
                 nothing += first_of(parsers)
             raise CollectionMissingError(
-                f"{nothing}; start the server with --parser, --corpus and the embedding model of "
-                "the ingest, which `rag-nodes status` shows"
+                f"{nothing}; start the server with {self.option}, --corpus and the embedding model "
+                "of the ingest, which `rag-nodes status` shows"
             )
         return _Opened(run, store, models, label, collection)
 

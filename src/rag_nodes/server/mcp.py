@@ -19,6 +19,7 @@ from rag_nodes.server.tools import tool_server
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from rag_nodes.operations.fields import ParserSpec
     from rag_nodes.server.served import ServedOperations
 
 PATH = "/mcp"
@@ -37,11 +38,12 @@ class Tools(NamedTuple):
     manager: StreamableHTTPSessionManager
 
 
-def make_mcp(served: ServedOperations) -> Tools:
+def make_mcp(served: ServedOperations, parser: ParserSpec | None = None) -> Tools:
     """Return the tools over the store of a server, without sessions.
 
     Args:
         served: the server they are part of.
+        parser: parser whose chunks are searched, see `StoredTools`.
     """
 
     async def caller(work: Callable[[], dict[str, Any]], request: Any) -> dict[str, Any]:
@@ -50,7 +52,7 @@ def make_mcp(served: ServedOperations) -> Tools:
                 return await served.workers.thread(work)
 
     manager = StreamableHTTPSessionManager(
-        tool_server(StoredTools(served.settings), caller),
+        tool_server(StoredTools.over_http(served.settings, parser), caller),
         stateless=True,
         max_request_body_size=served.limits.body_bytes,
         # `Gate` has looked at host and origin already.

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from fastapi import FastAPI
 
     from rag_nodes.core.settings import Settings
+    from rag_nodes.operations.fields import ParserSpec
     from rag_nodes.server.gate import Access
     from rag_nodes.server.limits import ServerLimits
     from rag_nodes.server.mcp import Tools
@@ -97,7 +98,7 @@ def make_server(
     documents: str | Path | Sequence[str | Path] = (),
     access: Access | None = None,
     limits: ServerLimits | None = None,
-    mcp: bool = False,
+    mcp: bool | str | ParserSpec = False,
     parsers: Mapping[str, Any] | str | Sequence[str] = (),
     collections: Mapping[str, Any] = MappingProxyType({}),
 ) -> FastAPI:
@@ -108,7 +109,8 @@ def make_server(
         documents: loaded as soon as a visitor opens the page.
         access: token and password to ask for; None for neither, and this machine only.
         limits: how much the server takes on; None for the defaults.
-        mcp: offer the tools for agents.
+        mcp: offer the tools for agents; the parser of the ingest, such as "heading", unless it is
+            the default one or the one preset that made the corpus.
         parsers: what visitors can choose besides presets: splitters of other packages
             by name, or import paths, see `rag_nodes.parsers.offered`. Visitors never name a path.
         collections: stored collections that the page shows as columns, by name.
@@ -120,6 +122,7 @@ def make_server(
     from fastapi import FastAPI
 
     from rag_nodes.apps.page import build_app
+    from rag_nodes.operations.fields import ParserSpec, parser_spec
     from rag_nodes.parsers import offered
     from rag_nodes.server.gate import Access, Gate, NoDeepLinks, SecurityHeaders
     from rag_nodes.server.limits import BodyLimits, ServerLimits
@@ -129,7 +132,8 @@ def make_server(
 
     access, limits = access or Access(), limits or ServerLimits()
     served = ServedOperations.of(settings, offered(parsers), limits)
-    tools = make_mcp(served) if mcp else None
+    parser = None if isinstance(mcp, bool) else ParserSpec.model_validate(parser_spec(mcp))
+    tools = make_mcp(served, parser) if mcp else None
     columns = several(parsers)
     if collections:
         own = columns if isinstance(columns, Mapping) else {path: path for path in columns}
