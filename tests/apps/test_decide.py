@@ -1,6 +1,8 @@
 """The decision: tested in the background, against the baseline, in the context of answers."""
 
 import re
+import runpy
+import sys
 import threading
 import weakref
 from collections.abc import Iterator
@@ -24,6 +26,7 @@ from rag_nodes.evaluation.drafts.probes import probes
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.models.lexical import LexicalEmbedding
+from rag_nodes.parsers import get_parser
 from rag_nodes.text.spans import Span
 
 ANIMALS = ("heron", "otter", "seal", "badger", "osprey", "lynx")
@@ -166,7 +169,9 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
     assert verdict.measure == f"recall@{tokens}"
     strip = visitor.text("decision")
     assert re.search(rf"points of recall@{tokens}, \d+ passages? won, \d+ lost", strip)
-    same = f"Measured with a context of {tokens:,} tokens, the same as for your questions"
+    same = (
+        f"Measured with a context of {tokens:,} tokens, read as whole chunks, the same as for your"
+    )
     assert same in strip
     assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
     _accept(visitor, 3)
@@ -233,6 +238,55 @@ def test_the_decision_is_used_by_its_spec_and_a_script(visitor: Visitor) -> None
     script = visitor.act("script")["file"]
     assert script["name"] == "chosen.py"
     compile(script["text"], "chosen.py", "exec")
+
+
+def test_the_decision_and_its_script_read_as_the_columns_do(
+    visitor: Visitor,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    _ended(visitor)
+    visitor.act("tick", name="retrieval", checked=True)
+    for reading, shown in (("chunks", "whole chunks"), ("sentences", "selected sentences")):
+        visitor.act("reading", value=reading)
+        visitor.settle()
+        verdict = _ended(visitor).decider.verdict
+        assert verdict is not None
+        assert {row.granularity for row in verdict.rows} == {reading}
+        assert f"read as {shown}, the same as for your" in visitor.text("decision")
+        assert f'value="{reading}" selected' in visitor.regions["reading"]
+        row = verdict.row("retrieval")
+        use = {"preset": "retrieval", "parser": get_parser("retrieval").to_dict()}
+        decision = replace(verdict.decision, take=row.name, **use)
+        with monkeypatch.context() as patch:
+            patch.setattr(deciding.Decider, "verdict", replace(verdict, decision=decision))
+            scripts = [visitor.act("script")["file"]["text"]]
+        visitor.act("use", value="retrieval")
+        scripts.append(visitor.act("script")["file"]["text"])
+        visitor.act("use", value="")
+        visitor.ask("Who was seen on day 7?")
+        report = visitor.session.turns[-1].report
+        assert report is not None
+        [answer] = [column.answer for column in report.columns if column.name == "retrieval"]
+        assert answer is not None
+        monkeypatch.chdir(tmp_path)
+        arguments = [str(tmp_path / "days.md"), "--question", "Who was seen on day 7?"]
+        for number, script in enumerate(scripts):
+            path = written(tmp_path / f"{reading}{number}.py", script)
+            monkeypatch.setattr(sys, "argv", [str(path), *arguments])
+            runpy.run_path(str(path), run_name="__main__")
+            assert capsys.readouterr().out.startswith(answer.text)
+
+
+def test_a_number_of_chunks_is_read_whole(visitor: Visitor) -> None:
+    visitor.act("reading", value="sentences")
+    visitor.act("context", value="chunks:5")
+    visitor.settle()
+    assert visitor.session.comparison is not None
+    assert visitor.session.comparison.options.granularity == "chunks"
+    assert "selected sentences" not in visitor.regions["reading"]
+    assert "context in tokens first" in visitor.act("reading", value="sentences")["notice"]
 
 
 def test_a_stopped_test_and_a_fault_say_so(
@@ -379,6 +433,22 @@ def test_an_engine_is_compared_with_an_interval_and_one_without_numbers_is_named
     monkeypatch.setattr(deciding.Decider, "verdict", replace(verdict, rows=rows))
     owner.act("stop_test")
     assert "Nothing is compared with a : not measurable (3 of 4 chunks)." in owner.text("decision")
+
+
+def test_an_engine_that_is_to_be_kept_needs_no_script(
+    owner: Visitor, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "The decision" not in owner.regions["use"], "nothing was tested"
+    owner.act("test")
+    verdict = _ended(owner).decider.verdict
+    assert verdict is not None
+    assert "The decision" in owner.regions["use"]
+    kept = replace(verdict.decision, take="a", parser={}, preset="")
+    monkeypatch.setattr(deciding.Decider, "verdict", replace(verdict, decision=kept))
+    words = "Keep a: it is your own, so you have its code already."
+    assert words in owner.act("script")["notice"]
+    owner.act("use", value="a")
+    assert "a: it is your own, so you have its code already." in owner.text("use")
 
 
 def test_another_baseline_keeps_a_verdict_that_measured_it(owner: Visitor) -> None:

@@ -68,8 +68,10 @@ DECIDED = (
     "For answers of a sentence, retrieval + sentence selection looks best, the same for short "
 )
 DECIDED += "and long answers."
-CERTAINTY = "Likely: settings were ranked by keywords of passages, not by questions. Part of this "
-CERTAINTY += "is reading, not splitting."
+CERTAINTY = (
+    "Likely: settings were ranked by keywords of passages, not by questions. These settings "
+)
+CERTAINTY += "differ in reading, not only in chunking."
 UNFOLD = "() => document.querySelectorAll('.rn details').forEach((one) => { one.open = true; })"
 
 

@@ -205,15 +205,14 @@ def test_equal_columns_go_to_the_default_then_to_the_one_that_takes_least_space(
     found = decided({**equal, "D": (20, 100)})
     assert found.take == "B"
     tied = (
-        "tied in these 60 questions; of equal settings the one that needs the least storage is "
-        "proposed."
+        "in these 60 questions; of equal settings the one that needs the least storage is proposed."
     )
-    assert f"It and A are {tied}" in found.words
+    assert f"It is tied with A {tied}" in found.words
     found = decided(equal, standard="C")
     assert found.take == "C"
-    assert "tied in these 60 questions; in other document collections other" in found.words
+    assert "in these 60 questions; in other document collections other" in found.words
     assert decided({"A": (50, None), "B": (50, 600)}).take == "B"
-    assert f"It and B are {tied}" in decided({"A": (50, 1), "B": (50, 1)}).words
+    assert f"It is tied with B {tied}" in decided({"A": (50, 1), "B": (50, 1)}).words
 
 
 def test_a_cheaper_column_that_finds_less_is_not_taken() -> None:
@@ -252,7 +251,7 @@ def test_a_choice_is_sure_if_those_that_may_be_best_differ_by_at_most_three_poin
     )
     assert (found.take, found.more_questions) == ("A", 0)
     assert found.words == (
-        "Take A (200 tokens a chunk on average). It and B are tied in these 2,400 questions; of "
+        "Take A (200 tokens a chunk on average). It is tied with B in these 2,400 questions; of "
         "equal settings the one that needs the least storage is proposed. If B were better, you "
         "would lose at most 0.2 points."
     )

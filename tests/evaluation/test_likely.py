@@ -45,19 +45,42 @@ def test_settings_that_find_every_passage_are_named_as_tied() -> None:
     found = decided(*rows)
     assert found.take == "b"
     assert found.headline[0] == (
-        "For answers of a paragraph, 4 settings find as much: b, a and 2 others; this context is "
-        "too large to tell them apart."
+        "For answers of a paragraph, 4 settings find as much: b, a and 2 others; take b, because "
+        "it needs the least storage."
     )
     assert found.headline[1].startswith(
-        "Try a smaller one. Proposed: b, because it needs the least storage. Tested"
+        "This context is too large to tell settings apart: try a smaller context. Tested"
     )
+    assert found.certainty == "Not decided: 4 of 5 settings may be best."
     kept = decided(*rows, in_use=("e", "d", "a"))
     assert kept.take == "d"
-    assert "Proposed: keep d, because you have it now." in kept.words
+    assert "; keep d, because you have it now." in kept.headline[0]
     default = decided(*rows, row("retrieval", 1, 9))
-    assert "Proposed: retrieval, because it is the default." in default.words
+    assert "; take retrieval, because it is the default." in default.headline[0]
     lower = decided(row("a", 0.5), row("b", 0.5))
-    assert "; these passages do not tell them apart. Add questions" in lower.words
+    assert " These passages do not tell them apart: add questions" in lower.words
+
+
+def test_a_setting_that_wins_one_passage_is_not_called_likely() -> None:
+    rows = (row("a", 57 / 60), row("b", 56 / 60), row("c", 0.5))
+    found = decided(*rows)
+    assert found.take == "a"
+    assert found.headline[0] == (
+        "For answers of a paragraph, 2 settings find as much, within 1 passage: a and b; take a, "
+        "because it finds the most."
+    )
+    assert found.certainty == "Not decided: 2 of 3 settings may be best."
+    assert "keep b, because you have it now." in decided(*rows, in_use=("b",)).headline[0]
+    assert decided(*rows, in_use=("c",)).take == "a"
+
+
+@pytest.mark.parametrize(("measure", "smaller"), [("recall@1500", "500"), ("recall@500", "250")])
+def test_a_context_in_which_every_setting_finds_nearly_all_is_too_large(
+    measure: str, smaller: str
+) -> None:
+    words = f" This context is too large to tell settings apart: try {smaller} tokens. "
+    assert words in decided(row("a", 1), row("b", 0.94), measure=measure).words
+    assert words not in decided(row("a", 1), row("b", 0.5), measure=measure).words
 
 
 @pytest.mark.parametrize(("measure", "elsewhere"), [("recall@700", False), ("recall@1500", True)])
@@ -65,4 +88,4 @@ def test_the_expected_loss_is_said_to_come_from_another_context(
     measure: str, elsewhere: bool
 ) -> None:
     words = decided(row("a", 1), row("b", 0), measure=measure).words
-    assert ("collections, in a context of another size than yours, a choice" in words) is elsewhere
+    assert ("collections, with a context of a different size, such" in words) is elsewhere

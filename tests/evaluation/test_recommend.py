@@ -171,11 +171,14 @@ def test_by_keywords_of_passages_the_best_is_likely_and_nothing_is_compared(
     decision = report.decision
     best = max(report.rows, key=lambda row: row.means["recall@60"])
     assert (decision.grade, decision.take) == ("likely", best.name)
-    assert decision.words.startswith(f"For answers of a sentence, {best.name} looks best")
+    close = [row for row in report.rows if (best.mean - row.mean) * len(report.questions) <= 1]
+    assert decision.words.startswith(
+        f"For answers of a sentence, {len(close)} settings find as much, within 1 passage: "
+        f"{best.name}, "
+    )
+    assert f"; take {best.name}, because it finds the most." in decision.words
     others = [kind for kind in best.means if kind.startswith("probes of ")]
     assert {*OTHER_LENGTHS} <= {*others}
-    firsts = {max(report.rows, key=lambda row: row.means[kind]).name for kind in others}
-    assert ("same for short and long" in decision.words) == (firsts == {best.name})
     assert "not by questions" in decision.words
     assert decision.preset
     assert report.contrasts == ()

@@ -54,6 +54,23 @@ def _run_here(folder: Path, monkeypatch: pytest.MonkeyPatch, *arguments: str) ->
     runpy.run_path(path, run_name="__main__")
 
 
+def test_an_exported_script_answers_from_no_file_of_an_earlier_run(
+    script: Callable[..., str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    (tmp_path / "exported.py").write_text(script("heading"), encoding="utf-8")
+    (tmp_path / "rules.md").write_text("Quiet hours begin at ten.", encoding="utf-8")
+    _run_here(tmp_path, monkeypatch, str(CORPUS / "handbook.pdf"), "--question", QUESTION)
+    assert "2.4 bar" in capsys.readouterr().out
+    _run_here(tmp_path, monkeypatch, str(tmp_path / "rules.md"), "--question", QUESTION)
+    assert "2.4 bar" not in capsys.readouterr().out
+    with pytest.raises(SystemExit, match="No document could be read"):
+        _run_here(tmp_path, monkeypatch, "nosuch.pdf", "--question", QUESTION)
+    assert "nosuch.pdf" in capsys.readouterr().err
+
+
 def test_an_exported_script_answers_from_what_can_be_read_and_can_be_run_again(
     script: Callable[..., str],
     tmp_path: Path,

@@ -16,6 +16,7 @@ from rag_nodes.core.numbers import number_in
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS
 from rag_nodes.operations.fields import MOST_QUESTION
 from rag_nodes.operations.workspace.limits import LARGEST
+from rag_nodes.query.options import GRANULARITIES
 from rag_nodes.text.spans import Span
 
 if TYPE_CHECKING:
@@ -136,8 +137,17 @@ def _context(session: PageSession, sent: Payload) -> None:
     if amount > (most := LARGEST if kind == "budget" else _MAX_CHUNKS):
         raise ConfigurationError(f"The context is at most {most:,}; choose a smaller one.")
     chosen = {"budget": amount, "top_k": None} if kind == "budget" else {
-        "budget": None, "top_k": amount}  # fmt: skip
+        "budget": None, "top_k": amount, "granularity": "chunks"}  # fmt: skip
     _set_context(session, **chosen)
+
+
+def _reading(session: PageSession, sent: Payload) -> None:
+    if (reading := sent.text("value")) in GRANULARITIES:
+        if session.context.top_k:
+            raise ConfigurationError(
+                "A number of chunks is read whole. Choose a context in tokens first."
+            )
+        _set_context(session, granularity=reading)
 
 
 def _models(session: PageSession, sent: Payload) -> Reply:
@@ -164,6 +174,7 @@ def _set_context(session: PageSession, **chosen: Any) -> None:
     except ValidationError as error:
         first = error.errors()[0]
         raise ConfigurationError(f"{first['loc'][0]}: {first['msg']}") from None
+    top.show_reading(session)
     load(session)
 
 
@@ -274,6 +285,7 @@ ACTIONS: dict[str, Callable[[PageSession, Payload], Reply | None]] = {
     "choose": _choose,
     "option": _option,
     "context": _context,
+    "reading": _reading,
     "models": _models,
     "ask": _ask,
     "stop": _stop,

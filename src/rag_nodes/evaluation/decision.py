@@ -45,6 +45,10 @@ PRIOR, SPREAD = -0.03, 0.06
 collections other settings are 3 points behind on average, give or take 6."""
 _SELECTED = "if you read selected sentences, as answers do by default"
 _MEGABYTE_BYTES = 1_000_000
+_SATURATED = 0.9
+"""Share of passages that every setting finds if the context is too large to compare them."""
+_SMALL_BUDGET = 500
+"""Tokens of context that usually tell settings apart."""
 
 
 def estimates(values: Mapping[str, Floats], default: str = "") -> dict[str, float]:
@@ -106,7 +110,8 @@ def likely(
 ) -> ReportDecision:
     """Return the decision without questions: the best by keywords of passages.
 
-    Of settings that find as much, the first that the user has now is kept; else `proposed` chooses.
+    Of settings that find as much within one passage, the first that the user has now is kept; else
+    `proposed` chooses of those that find the most.
 
     Args:
         rows: what is chosen from.
@@ -120,46 +125,59 @@ def likely(
         return alone(rows)
     most = max(row.mean for row in rows)
     tied = [row for row in rows if most - row.mean < SAME]
-    kept = next((row for name in in_use for row in tied if row.name == name), None)
+    close = [row for row in rows if (most - row.mean) * passages < 1 + SAME]
+    kept = next((row for name in in_use for row in close if row.name == name), None)
     best = kept or proposed(tied, {row.name: 0.0 for row in tied}, default_of(tied))
     named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
     length = f"For answers of {named[0] if named else f'{characters:,} characters'}"
-    if len(tied) > 1:
-        words = f"{length}, {_tie(tied, best, most, is_kept=kept is not None)}"
+    certainty = certainty_of("likely")
+    if len(close) > 1:
+        within = "" if len(close) == len(tied) else ", within 1 passage"
+        names = some_of([row.name for row in sorted(close, key=lambda row: row is not best)])
+        take = "keep" if kept else "take"
+        words = (
+            f"{length}, {len(close)} settings find as much{within}: {names}; "
+            f"{take} {best.name}, because {_reason_of_tie(best, tied, is_kept=kept is not None)}."
+        )
+        certainty = f"Not decided: {len(close)} of {len(rows)} settings may be best."
     else:
         others = [probe for size in CHARACTERS.values() if (probe := of_probes(size)) in best.means]
         firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
         is_same = bool(firsts) and all(first is best for first in firsts)
         same = ", the same for short and long answers" if is_same else ""
         words = f"{length}, {best.name} looks best{same}."
+    words += _remedy(rows, close, measure)
     checked = f"recall@{EvaluationPlan().probed_at(characters)}"
-    elsewhere = "" if measure in ("", checked) else ", in a context of another size than yours,"
+    elsewhere = "" if measure in ("", checked) else ", with a context of a different size,"
     read = " in whole chunks" if best.granularity == "chunks" else ""
     words += (
         f" Tested{read} by keywords of {passages} passages of that length, not by questions. On "
-        f"seven labelled collections{elsewhere} a choice made like this was 5 points behind the "
-        "best on average, 12 at worst; by twenty labelled questions it was 3."
+        f"seven labelled collections{elsewhere} such a choice was 5 points behind the best setting "
+        "on average, and 12 at worst; a choice by 20 labelled questions was 3 points behind."
     )
-    certainty = _cautioned(certainty_of("likely"), rows)
-    return _taking(best, "likely", words, use, certainty=certainty)
+    return _taking(best, "likely", words, use, certainty=_cautioned(certainty, rows))
 
 
-def _tie(tied: Sequence[Row], best: Row, most: float, *, is_kept: bool) -> str:
-    """Name settings that find as much, say what would separate them, and what is proposed."""
-    names = [row.name for row in sorted(tied, key=lambda row: row is not best)]
-    why, remedy = "these passages do not tell them apart", "Add questions of your own."
-    if most > 1 - SAME:
-        why, remedy = "this context is too large to tell them apart", "Try a smaller one."
-    reason = "it needs the least storage"
+def _reason_of_tie(best: Row, tied: Sequence[Row], *, is_kept: bool) -> str:
+    """Say why a row is proposed of several that find as much."""
     if is_kept:
-        reason = "you have it now"
-    elif best.name == default_of(tied):
-        reason = "it is the default"
-    keep = "keep " if is_kept else ""
-    return (
-        f"{len(tied)} settings find as much: {some_of(names)}; {why}. {remedy} "
-        f"Proposed: {keep}{best.name}, because {reason}."
-    )
+        return "you have it now"
+    if len(tied) == 1:
+        return "it finds the most"
+    return "it is the default" if best.name == default_of(tied) else "it needs the least storage"
+
+
+def _remedy(rows: Sequence[Row], close: Sequence[Row], measure: str) -> str:
+    """Say what would tell settings apart; "" if the best is ahead and others find much less."""
+    means = [row.mean for row in rows]
+    if (len(close) > 1 and max(means) > 1 - SAME) or min(means) > _SATURATED:
+        of_tokens = re.fullmatch(r"recall@(\d+)", measure)
+        budget = int(of_tokens[1]) if of_tokens else 0
+        smaller = f"{min(_SMALL_BUDGET, budget // 2)} tokens" if budget > 1 else "a smaller context"
+        return f" This context is too large to tell settings apart: try {smaller}."
+    if len(close) > 1:
+        return " These passages do not tell them apart: add questions of your own."
+    return ""
 
 
 def decision_of(
@@ -282,7 +300,7 @@ def _reason(chosen: str, rival: str, contrast: Contrast, asked: str, because: st
     if gap.is_significant:
         return contrast.words.replace(f"{chosen} is ", "It is ", 1)
     if abs(gap.mean) < SAME:
-        return f"It and {rival} are tied {where}; {because}."
+        return f"It is tied with {rival} {where}; {because}."
     size = f"{100 * abs(gap.mean):.1f} points ahead of"
     likely = "is likely the better choice all the same"
     if gap.mean > 0:

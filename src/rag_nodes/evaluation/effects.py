@@ -53,7 +53,7 @@ def caution_of(rows: Sequence[Row]) -> str:
     """
     modes, granularities = map(set, zip(*_ways(rows), strict=True)) if rows else ((), ())
     parts = ["search"] * (len(modes) > 1) + ["reading"] * (len(granularities) > 1)
-    return f"Part of this is {' and '.join(parts)}, not splitting." if parts else ""
+    return f"These settings differ in {' and '.join(parts)}, not only in chunking." if parts else ""
 
 
 def mixture_of(rows: Sequence[Row]) -> str:
@@ -71,10 +71,11 @@ def mixture_of(rows: Sequence[Row]) -> str:
         for (mode, granularity), names in ways.items()
     ]
     words = [f"This is not a difference of chunking alone: {'; '.join(parts)}."]
-    if engines := [row.name for row in rows if row.parser.get("class") == "as it stands"]:
+    if names := [row.name for row in rows if row.parser.get("class") == "as it stands"]:
+        engines = some_of(names)
         words.append(
-            f"To compare chunking, add a column with the splitter of {some_of(engines)}. To "
-            f"improve {some_of(engines)}, add SentencePostprocessor, if it is not there yet."
+            "To compare chunking alone, add a column with the splitter that made the chunks of "
+            f"{engines}. To improve {engines}, add SentencePostprocessor, if it is not there yet."
         )
     return " ".join(words)
 

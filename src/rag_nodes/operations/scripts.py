@@ -91,6 +91,9 @@ def main():
     arguments.add_argument("--question", required=True)
     arguments.add_argument("--store", default="./rag_nodes_export", help="folder or Qdrant URL")
     chosen = arguments.parse_args()
+    documents = read(chosen.paths)
+    if not documents:
+        sys.exit("No document could be read: name other files.")
 
     models = choose_models(SETTINGS)
     parser = {parser_object}
@@ -103,14 +106,19 @@ def main():
             transformations=[],  # extractors of LlamaIndex, or your own
             disable_cache=True,
         )
-        nodes = pipeline.run(documents=read(chosen.paths))
+        nodes = pipeline.run(documents=documents)
         # A QdrantVectorStore of LlamaIndex, with a BM25 vector beside each embedding.
         store.vector_store(collection).add(nodes)
         print(f"{{store.count(collection)}} chunks in {{collection}}", file=sys.stderr)
 
         # A LlamaIndex query engine: engine.query(...) gives a LlamaIndex response.
+        # Without document_ids, it also answers from the files of earlier runs.
         engine = RagNodesQueryEngine(
-            store=store, collection=collection, models=models, options=OPTIONS
+            store=store,
+            collection=collection,
+            models=models,
+            options=OPTIONS,
+            document_ids=[document.id_ for document in documents],
         )
         answer = engine.answer(chosen.question)
     print(answer.text)
@@ -202,16 +210,19 @@ def script_for(
     )
 
 
-def script_to_use(decision: ReportDecision, models: Models, file: str) -> str:
+def script_to_use(
+    decision: ReportDecision, models: Models, file: str, options: QueryOptions | None = None
+) -> str:
     """Return a script that ingests and answers with what a decision says to take.
 
     Args:
         decision: names a parser.
         models: embedding model and LLM.
         file: what the script will be called.
+        options: how is answered; None for as it was measured.
     """
     parser = cast("SpanNodeParser", load_parser(decision.parser))
-    options = QueryOptions(**cast("dict[str, Any]", decision.query))
+    options = options or QueryOptions(**cast("dict[str, Any]", decision.query))
     return script_for(decision.preset.partition(":")[0], parser, models, options, file)
 
 

@@ -114,18 +114,18 @@ def test_every_surface_says_that_an_engine_differs_in_more_than_chunking() -> No
     report = evaluate(dataset(), {"mine": Counted(*LINES[:8]), "ours": "sentence"}, plan=PLAN)
     words = (
         "This is not a difference of chunking alone: mine searches in its own way and reads whole "
-        "chunks; ours searches by keywords and reads selected sentences. To compare chunking, "
-        "add a column with the splitter of mine. To improve mine, add SentencePostprocessor, if it "
-        "is not there yet."
+        "chunks; ours searches by keywords and reads selected sentences. To compare chunking "
+        "alone, add a column with the splitter that made the chunks of mine. To improve mine, add "
+        "SentencePostprocessor, if it is not there yet."
     )
     grade, _, caution = report.decision.certainty.partition(". ")
     assert grade.startswith(("Sure", "Not decided"))
-    assert caution == "Part of this is search and reading, not splitting."
+    assert caution == "These settings differ in search and reading, not only in chunking."
     assert report.verdict[0] == words
     for shown in shown_on(report):
         assert shown.count(caution) == shown.count(words) == 1
     alike = evaluate(dataset(), {"fixed": "fixed", "ours": "sentence"}, plan=PLAN)
-    assert not re.search("chunking alone|not splitting", " ".join(alike.said))
+    assert not re.search("chunking alone|only in chunking", " ".join(alike.said))
 
 
 def test_a_missing_location_is_not_measurable_and_never_zero() -> None:

@@ -20,6 +20,7 @@ def show_all(session: PageSession) -> None:
     """Show every part of the page."""
     top.show_loading(session)
     top.show_columns(session)
+    top.show_reading(session)
     top.show_suggestions(session)
     top.show_tally(session)
     pages.show_page(session)

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 from rag_nodes.apps.markup import count, in_a_line, left, render
 from rag_nodes.apps.panes.evidence import against, asked_of, details_html, place_of
+from rag_nodes.apps.panes.top import READINGS
+from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
 from rag_nodes.evaluation.run import standing
@@ -68,6 +70,7 @@ def decision_html(session: PageSession) -> Markup:
         first=first,
         others=[text for text in (reasons, decision.costs) if text],
         budget=_context(session),
+        reading=READINGS[session.context.granularity or "chunks"],
         measure=verdict.measure if verdict else "",
         asked=asked_of(verdict) if verdict else "",
         running=running,
@@ -145,7 +148,9 @@ def use_html(session: PageSession) -> Markup:
     comparison = session.comparison
     if comparison is None:
         return render("use", choices=[], using="", spec="", script="", error="", baseline="")
-    choices = [(DECISION, "The decision"), *((name, name) for name in comparison.names)]
+    choices = [(name, name) for name in comparison.names]
+    if session.decider.verdict:
+        choices.insert(0, (DECISION, "The decision"))
     spec, script, error = "", "", ""
     try:
         spec, script, _ = exported(session)
@@ -154,12 +159,17 @@ def use_html(session: PageSession) -> Markup:
     return render(
         "use",
         choices=choices,
-        using=session.using,
+        using=_using(session),
         spec=spec,
         script=script,
         error=error,
         baseline=session.columns.baseline,
     )
+
+
+def _using(session: PageSession) -> str:
+    """Return the setting to use: before a test there is no decision, so a column stands for it."""
+    return session.using or (DECISION if session.decider.verdict else session.columns.chosen)
 
 
 def exported(session: PageSession) -> tuple[str, str, str]:
@@ -171,17 +181,21 @@ def exported(session: PageSession) -> tuple[str, str, str]:
     comparison, verdict = session.comparison, session.decider.verdict
     if comparison is None:
         raise ConfigurationError("No document yet: add one first.")
-    name = session.using
-    if name != DECISION:
-        if name in comparison.found:
-            raise ConfigurationError(f"{name} is your own engine: you have its code already.")
-        parser = comparison.parsers.get(name)
-        if isinstance(parser, ForeignNodeParser):
-            spec = parser.path
-        else:
-            spec = spec_of(parser, name) if parser else ""
-        return spec, script_of(comparison, name), script_name(name)
-    decision = verdict.decision if verdict else standing(session.decider.plan)
-    if not decision.parser:
-        raise ConfigurationError("No script can name this setting: see the numbers below.")
-    return decision.preset, script_to_use(decision, comparison.models, "chosen.py"), "chosen.py"
+    name = _using(session)
+    if verdict and name == DECISION:
+        decision = verdict.decision
+        if decision.parser:
+            script = script_to_use(decision, comparison.models, "chosen.py", comparison.options)
+            return decision.preset, script, "chosen.py"
+        if decision.take is None:
+            raise ConfigurationError("Nothing is decided: choose a column to use.")
+        name = column_of(verdict.row(decision.take))
+    if name in comparison.found:
+        keep = "Keep " if session.using == DECISION else ""
+        raise ConfigurationError(f"{keep}{name}: it is your own, so you have its code already.")
+    parser = comparison.parsers.get(name)
+    if isinstance(parser, ForeignNodeParser):
+        spec = parser.path
+    else:
+        spec = spec_of(parser, name) if parser else ""
+    return spec, script_of(comparison, name), script_name(name)

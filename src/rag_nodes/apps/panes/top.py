@@ -28,6 +28,8 @@ BUDGETS = (500, 1_000, 1_500, 4_000)
 """Tokens of context that can be chosen."""
 CHUNKS = (5, 10, 20)
 """Numbers of chunks that can be chosen instead."""
+READINGS = {"sentences": "selected sentences", "chunks": "whole chunks"}
+"""What can be read of the chunks that are found, in words."""
 _MIN_SHARE = 0.1
 """Share of the work from which the rest is estimated."""
 _MAX_FILES = 5
@@ -54,6 +56,11 @@ def show_state(session: PageSession) -> None:
 def show_columns(session: PageSession) -> None:
     """Show what is compared."""
     session.screen.show("columns", partial(columns_html, session))
+
+
+def show_reading(session: PageSession) -> None:
+    """Show what is read of the chunks that are found."""
+    session.screen.show("reading", partial(_reading, session))
 
 
 def show_tally(session: PageSession) -> None:
@@ -273,6 +280,12 @@ def columns_html(session: PageSession) -> Markup:
             for option in sliders
         ],
     )
+
+
+def _reading(session: PageSession) -> Markup:
+    context = session.context
+    offer = READINGS if context.top_k is None else {"chunks": READINGS["chunks"]}
+    return render("reading", offer=offer.items(), reading=context.granularity)
 
 
 def _tally(session: PageSession) -> Markup:

@@ -121,7 +121,7 @@ class Decider:
 
     @property
     def plan(self) -> EvaluationPlan:
-        """Plan of the measurement: in the visitor's context, and read as `recommend` reads."""
+        """Plan of the measurement: in the visitor's context, and read as the columns are."""
         comparison = self._session.comparison
         return _plan_of(comparison) if comparison else EvaluationPlan(target=None)
 
@@ -174,7 +174,7 @@ class Decider:
         own = (*(key for name, key in parsers.items() if name not in PRESETS), *comparison.found)
         documents = self._documents
         ids = (document.id_ for document in documents)
-        context = (options.mode, options.budget, options.top_k)
+        context = (options.mode, options.granularity, options.budget, options.top_k)
         about = (decided_by, models.embedding_name, *context, *own, *ids, baseline)
         with self._lock:
             if session.comparison is not comparison:
@@ -255,9 +255,8 @@ class Decider:
             self._rest()
 
         plan = _plan_of(comparison)  # that the session answers with may be another by now
-        as_it_is = replace(plan.options, granularity="chunks")
         columns: dict[str, object] = {
-            _row_name(name): Searched(parser, as_it_is, at_sizes=False)
+            _row_name(name): Searched(parser, plan.options, at_sizes=False)
             for name, parser in self._own_parsers(comparison).items()
         }
         columns |= {_row_name(name): engine for name, engine in comparison.found.items()}
@@ -326,14 +325,14 @@ def _as_kept(report: EvaluationReport) -> EvaluationReport:
 
 
 def _plan_of(comparison: Comparison) -> EvaluationPlan:
-    """Measure in the context of the answers: so many tokens, or so many chunks."""
+    """Measure in the context of the answers, read as they are: sentences, or whole chunks."""
     options = comparison.options
     if options.top_k:
         ks = tuple(sorted({*KS, options.top_k}))
         plan = EvaluationPlan(target=None, ks=ks, measure=f"recall@k{options.top_k}")
     else:
         plan = EvaluationPlan(target=None, budgets=(options.budget or EvaluationPlan().budget,))
-    asked = replace(options, top_k=None, budget=plan.budget, granularity=None, filter=None)
+    asked = replace(options, top_k=None, budget=plan.budget, filter=None)
     return replace(plan, options=asked)
 
 

@@ -80,7 +80,8 @@ class LoadingSession(Session):
 
     Attributes:
         columns: what is compared, and with what.
-        context: budget or number of chunks, models and key, as the visitor chose them.
+        context: budget or number of chunks, what is read of them, models and key, as the visitor
+            chose them.
         report: what the last loading made; None before it.
         paths: the loaded documents.
         wanted: the documents that are being loaded, else those that are loaded.
@@ -110,7 +111,12 @@ class LoadingSession(Session):
         self._job: Job[Steps, DocumentsReport] | None = None
         self._unseen: Job[Steps, DocumentsReport] | None = None
         self.columns = ChosenColumns.first(offer_of() if offer is None else offer, own)
-        self.context = ColumnsRequest(budget=settings.budget, top_k=settings.top_k)
+        reading = answering.granularity if answering else settings.answering().get("granularity")
+        self.context = ColumnsRequest(
+            budget=settings.budget,
+            top_k=settings.top_k,
+            granularity="chunks" if settings.top_k or reading is None else reading,
+        )
         self.report: DocumentsReport | None = None
         self.paths: tuple[Path, ...] = ()
         self.wanted: tuple[Path, ...] = ()
@@ -234,6 +240,7 @@ class LoadingSession(Session):
             self._answering,
             budget=request.budget,
             top_k=request.top_k,
+            granularity=request.granularity,
             retrieval_only=request.retrieval_only,
         )
 
