@@ -2,6 +2,7 @@
 
 import shlex
 import shutil
+from collections.abc import Callable
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -218,6 +219,63 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
         assert [row["state"] for row in listed] == ["stored"] * 2
         assert command("clear", "--parser", "fixed", "--yes", "--store", store).code == 0
     assert chunks(command, store) == [row for row in before if not row[0].startswith("Fixed")]
+
+
+def panics_when_it_is_opened(_: Path, patch: pytest.MonkeyPatch) -> None:
+    """Have the engine give up on the collection of the fixed parser, as it does on some bytes."""
+    panic = type("PanicException", (BaseException,), {})("index out of range")
+    load = shards.loaded
+    patch.setattr(
+        shards, "loaded", lambda shard: raising(panic) if "fixed" in str(shard) else load(shard)
+    )
+
+
+def opens_and_cannot_be_read(store: Path, patch: pytest.MonkeyPatch) -> None:  # noqa: ARG001
+    """Overwrite texts and metadata of that collection, and have no ledger that knows them."""
+    for page in store.glob("collections/*fixed*/shard/segments/*/payload_storage/page_0.dat"):
+        with page.open("r+b") as file:
+            file.write(bytes(3 << 12))
+    for file in store.glob("ledger.sqlite*"):
+        file.unlink()
+
+
+def raising(error: BaseException) -> None:
+    raise error
+
+
+@pytest.mark.parametrize("damage", [panics_when_it_is_opened, opens_and_cannot_be_read])
+def test_a_damaged_collection_is_named_and_deleted_and_the_others_are_managed(
+    command: Command,
+    store: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    damage: Callable[[Path, pytest.MonkeyPatch], None],
+) -> None:
+    names = {
+        row["parser"]: row["name"]
+        for row in command("status", "--store", store, "--json").json["collections"]
+    }
+    damaged, whole = names["FixedSizeNodeParser"], names["HeadingHierarchyNodeParser"]
+    damage(store, monkeypatch)
+
+    found = command("doctor", "--store", store, "--json")
+    assert found.code == ExitCode.GATE
+    findings = {row["where"]: row for row in found.json["findings"] if row["is_wrong"]}
+    assert findings.keys() == {damaged}
+    assert f"`rag-nodes clear --parser {damaged} --yes" in findings[damaged]["remedy"]
+    shown = command("status", "--store", store, "--json")
+    assert shown.code == ExitCode.PARTIAL
+    troubles = {row["name"]: row["trouble"] for row in shown.json["collections"]}
+    assert (troubles[whole], f"'{damaged}' is damaged" in troubles[damaged]) == ("", True)
+    listed = command("list", "--store", store, "--json")
+    assert (listed.code, listed.json["total"]) == (ExitCode.PARTIAL, 2)
+    assert damaged in listed.stderr
+    pushed = command("store", "push", tmp_path / "copy", "--store", store, "--json")
+    assert pushed.code == ExitCode.PARTIAL
+    assert [row["collection"] for row in pushed.json["collections"]] == [whole]
+
+    assert command("clear", "--parser", damaged, "--yes", "--store", store).code == 0
+    assert [parser for parser, *_ in chunks(command, store)] == ["HeadingHierarchyNodeParser"]
 
 
 def test_failed_documents_are_listed_with_the_reason_until_they_are_stored(

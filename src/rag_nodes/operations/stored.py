@@ -18,7 +18,7 @@ from rag_nodes.operations.run import Doing, Run
 if TYPE_CHECKING:
     from rag_nodes.pipeline.upkeep import (
         CollectionStatus,
-        HeldCollection,
+        Inventory,
         ListedDocument,
         Removed,
         Trouble,
@@ -184,10 +184,11 @@ def status(request: StatusRequest, run: Run) -> Stored:
     candidates = [*held.collections(request.corpus), *held.never_stored(request.corpus)]
     collections = of_parser(candidates, request.parser)
     unread = held.ledger.unread(request.corpus or "")
+    statuses = [held.status(collection) for collection in collections]
     return Stored(
-        outcome=_opened(collections),
+        outcome=_opened(held),
         store=held.store.location,
-        collections=[held.status(collection) for collection in collections],
+        collections=statuses,
         unread=[Unread(file.corpus, file.path, file.error, file.failed_at) for file in unread],
         foreign=held.store.foreign(),
         duplicates=[
@@ -203,11 +204,8 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
     corpus, held = run.settings.corpus, inventory(run)
     collections = of_parser(held.collections(corpus), request.parser)
     documents = held.documents(corpus, collections)
-    for collection in collections:
-        if collection.info.trouble:
-            run.warn(
-                f"{collection.info.name} is shown as the ledger knows it: {collection.info.trouble}"
-            )
+    for name, trouble in held.troubles.items():
+        run.warn(f"{name} is shown as the ledger knows it: {trouble}")
     if "gone" in request.state:
         from rag_nodes.pipeline.pruning import file_loss
 
@@ -217,7 +215,7 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
             for document in documents
         ]
     return Listed(
-        outcome=_opened(collections),
+        outcome=_opened(held),
         corpus=corpus,
         documents=[
             document
@@ -332,7 +330,6 @@ def _languages(run: Run) -> Examined:
     return Examined(store="", sound=True, findings=(), embedding=name, languages=languages)
 
 
-def _opened(collections: Sequence[HeldCollection]) -> ExitCode:
+def _opened(held: Inventory) -> ExitCode:
     """Tell programs that not all could be looked at."""
-    troubled = any(collection.info.trouble for collection in collections)
-    return ExitCode.PARTIAL if troubled else ExitCode.DONE
+    return ExitCode.PARTIAL if held.troubles else ExitCode.DONE

@@ -255,8 +255,10 @@ class Catalogue:
     def _counted(self, info: CollectionInfo) -> CollectionInfo:
         """The same with its chunks; one that cannot be opened must not hide the others."""
         try:
-            handle = self.engine.collection(info.name, remembered=True)
-            return replace(info, points=handle.count() if handle else 0)
+            # The step of this collection alone: the error then names it.
+            with self.engine.step(info.name):
+                handle = self.engine.collection(info.name, remembered=True)
+                return replace(info, points=handle.count() if handle else 0)
         except StoreUnreachableError:
             raise
         except StoreError as error:

@@ -184,11 +184,13 @@ def test_a_panic_of_the_engine_is_an_error_that_names_the_collection(closed: Pat
 
     with open_store(closed) as store:
         with (
-            pytest.raises(StoreDamagedError, match=r"'c' is damaged .*doctor"),
+            pytest.raises(StoreDamagedError, match=r"'c' is damaged .*clear --parser c --yes"),
             store.engine.step("c"),
         ):
             raise PanicException("out of range")
         with pytest.raises(KeyboardInterrupt), store.engine.step("c"):
             raise KeyboardInterrupt
-        with pytest.raises(StoreError, match="doctor"), store.engine.step("c"):
+        with pytest.raises(StoreDamagedError, match="damaged"), store.engine.step("c"):
             raise Exception("Failed to decode")  # noqa: TRY002 - as the engine does
+        with pytest.raises(StoreError, match="doctor"), store.engine.step("c"):
+            raise Exception("Service error")  # noqa: TRY002 - as the engine does

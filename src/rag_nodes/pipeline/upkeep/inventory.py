@@ -7,6 +7,7 @@ from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from rag_nodes.core.errors import StoreError, StoreUnreachableError
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
 from rag_nodes.pipeline.columns import stored_row
 from rag_nodes.pipeline.ledger import source_hash_of, with_errors
@@ -115,13 +116,14 @@ class ListedDocument:
 class Inventory:
     """Contents of a store, and the ledger about them, a blank one if there is none.
 
-    `clock` tells the time now.
+    `clock` tells the time now. `troubles` says why collections that were looked at cannot be read.
     """
 
     def __init__(
         self, store: Store, ledger: Ledger, clock: Callable[[], float] = time.time
     ) -> None:
         self.store, self.ledger, self.clock = store, ledger, clock
+        self.troubles: dict[str, str] = {}
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
         """The collections of a corpus, or of all of them, by name."""
@@ -144,12 +146,24 @@ class Inventory:
         """Return the stored documents of a collection, by the document's id.
 
         The ledger is believed where it is that of this state of the store, and has to be where the
-        collection cannot be opened; else the store is read.
+        collection cannot be opened or read; else the store is read.
         """
+        ledger_rows = self.ledger.stored(held.info.name)
+        trouble = held.info.trouble
+        try:
+            if not trouble:
+                return self._read(held, ledger_rows)
+        except StoreUnreachableError:
+            raise
+        except StoreError as error:
+            trouble = str(error)
+        self.troubles[held.info.name] = trouble
+        return ledger_rows
+
+    def _read(
+        self, held: HeldCollection, ledger_rows: dict[str, StoredDocument]
+    ) -> dict[str, StoredDocument]:
         name, count = held.info.name, held.info.points
-        ledger_rows = self.ledger.stored(name)
-        if held.info.trouble:
-            return ledger_rows
         if self.ledger.covers(name, self.store.marks(name), count):
             whole = {key: row for key, row in ledger_rows.items() if row.version}
             others = {key: row for key, row in ledger_rows.items() if not row.version}
@@ -177,8 +191,9 @@ class Inventory:
 
     def status(self, held: HeldCollection) -> CollectionStatus:
         """Return the status of a collection."""
-        name, row, trouble = held.info.name, held.row, held.info.trouble
+        name, row = held.info.name, held.row
         stored = list(self._checked(held).values())
+        trouble = self.troubles.get(name, "")
         documents = self.ledger.documents(held.corpus)
         lacking = [row for row in stored if not _is_whole(row, documents.get(row.document_id, ()))]
         interrupted = sum(row.error == _INTERRUPTED for row in lacking)
@@ -226,10 +241,9 @@ class Inventory:
                 if rows[-1].source_hash:
                     holdings.setdefault(document_id, {})
         unrecorded: dict[str, ListedDocument] = {}
-        for held in chosen:
-            unrecorded |= self._unrecorded(
-                corpus, held.info.name, holdings.keys() - documents.keys() - unrecorded.keys()
-            )
+        for name in (held.info.name for held in chosen if held.info.name not in self.troubles):
+            unknown = holdings.keys() - documents.keys() - unrecorded.keys()
+            unrecorded |= self._unrecorded(corpus, name, unknown)
         unread = {file.path: file for file in self.ledger.unread(corpus)}
         listed = []
         for document_id, stored in holdings.items():

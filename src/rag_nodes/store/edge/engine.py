@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
 import threading
 from contextlib import contextmanager
@@ -32,6 +33,8 @@ logger = logging.getLogger(__name__)
 FORMAT = 1
 """Version of the folder's format; raised when an older release could not read it."""
 _NEW, _GONE = folder.UNFINISHED
+_DAMAGE = re.compile(r"Failed to (decode|decompress)")
+"""Words of the engine's errors about bytes that it did not write."""
 _folders: dict[Path, FolderEdge] = {}
 _folders_lock = threading.Lock()
 
@@ -62,9 +65,10 @@ class Edge(Engine):
             except BaseException as error:
                 where = f"{self.location}: collection '{collection}'"
                 # What it gives up on is no `Exception`.
-                if type(error).__name__ == "PanicException":
+                if type(error).__name__ == "PanicException" or _DAMAGE.search(str(error)):
                     raise StoreDamagedError(
-                        f"{where} is damaged ({error}); `rag-nodes doctor` says what can be done"
+                        f"{where} is damaged ({error}); `rag-nodes clear --parser {collection} "
+                        "--yes` deletes it; then ingest again, or restore a copy"
                     ) from error
                 if not isinstance(error, Exception):
                     raise
