@@ -115,6 +115,31 @@ def test_pruning_names_what_went(command: Command, folder: Path) -> None:
     assert [entry["name"] for entry in listed] == ["black.md"]
 
 
+@pytest.mark.parametrize("is_empty", [False, True], ids=["missing", "empty"])
+def test_a_path_that_may_not_be_mounted_stops_pruning_and_not_the_other_paths(
+    command: Command, folder: Path, tmp_path: Path, *, is_empty: bool
+) -> None:
+    share = tmp_path / "share"
+    share.mkdir()
+    (share / "white.md").write_text("# Tea\n\nThis tea is white.\n", encoding="utf-8")
+    command("ingest", folder, share, *KEPT)
+    (folder / "green.md").unlink()
+    (folder / "red.md").write_text("# Tea\n\nThis tea is red.\n", encoding="utf-8")
+    (share / "white.md").unlink()
+    if not is_empty:
+        share.rmdir()
+
+    ended = command("ingest", folder, share, *KEPT, "--prune", "--json")
+
+    assert ended.code == ExitCode.PARTIAL
+    assert (ended.json["pruned"], ended.json["missing_paths"]) == (None, [str(share)])
+    reason = f"Nothing was removed: {share} is missing or empty; an unmounted disk would look the"
+    assert reason in ended.stderr
+    listed = command("list", "--store", "kept", "--json").json["documents"]
+    names = {entry["name"] for entry in listed if entry["state"] != "failed"}
+    assert names >= {"black.md", "green.md", "red.md", "white.md"}
+
+
 def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
     command: Command, folder: Path, tmp_path: Path
 ) -> None:

@@ -1,7 +1,6 @@
 """What is gone from the folders goes from the store, and nothing that only looks as if it were."""
 
 import os
-import re
 import shutil
 from collections.abc import Sequence
 from dataclasses import replace
@@ -242,7 +241,9 @@ def test_a_folder_that_may_not_be_mounted_empties_no_store(
     if how == "empty":
         corpus.folder.mkdir()
 
-    with pytest.raises(FileMissingError, match=r"docs: .*nothing was removed.*rag-nodes remove"):
+    with pytest.raises(
+        FileMissingError, match=r"docs: .*nothing was ingested or removed.*remove FILE"
+    ):
         corpus.ingest(prune=True)
 
     assert stored(corpus) == before
@@ -260,10 +261,10 @@ def test_a_folder_that_goes_away_while_it_is_ingested_empties_no_store(
 
     report = corpus.ingest(prune=True, progress=move)
 
-    assert (states(report), report.pruned) == (["unchanged"] * 3, Pruned((), 0))
+    assert (states(report), report.pruned) == (["unchanged"] * 3, None)
+    assert report.missing_paths == (str(corpus.folder),)
     assert stored(corpus) == before
-    [said] = caplog.messages
-    assert re.search(r"docs: .*nothing was removed.*rag-nodes remove", said)
+    assert caplog.messages == [report.missing_in_words]
 
 
 def test_a_file_that_cannot_be_asked_for_is_not_taken_for_gone(

@@ -12,6 +12,7 @@ from pydantic import Field
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.numbers import MAX_DIGITS, number_in
 from rag_nodes.core.own_metadata import typed_metadata
+from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.fields import Parser, ParserSpec, as_parsers, described_parsers
 from rag_nodes.operations.places import check_there, concluded, exists, must_exist, reasons_of
@@ -198,14 +199,22 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         )
     if words := own.unmatched():
         run.warn(words)
-    if request.prune and report.pruned is None and not request.dry_run:
+    return Ingested(outcome=_outcome(request, run, report), report=report)
+
+
+def _outcome(request: IngestRequest, run: Run, report: IngestReport) -> ExitCode:
+    """Return the outcome of an ingest, and report what failed and why nothing was pruned."""
+    if report.missing_paths:
+        run.warn(report.missing_in_words)
+    elif request.prune and report.pruned is None and not request.dry_run:
         run.warn("Nothing was removed, as not all is stored; fix that and run this again.")
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     outcome = concluded(
         run, report.files, errors, some_done=stored, is_kept=True, omitted=report.omitted
     )
-    return Ingested(outcome=outcome, report=report)
+    is_partial = outcome == ExitCode.DONE and report.missing_paths
+    return ExitCode.PARTIAL if is_partial else outcome
 
 
 def _rehearsed(emit: Callable[[object], None]) -> Callable[[Progress], None]:

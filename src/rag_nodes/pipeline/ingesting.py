@@ -127,8 +127,9 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             `embed_model`, or a transformation that is none of LlamaIndex's. Or a parser, model or
             transformation that the executor's processes could not make, or `prune` for a store of
             which no ledger is kept.
-        FileMissingError: with `prune`, one of the paths is not there, or is a folder without a
-            document where there were some: nothing is done.
+        FileMissingError: with `prune`, none of the paths is there, or has a document where there
+            were some: nothing is done. If others are there, they are ingested, and nothing is
+            removed.
         LedgerError: the ledger cannot be opened or written.
     """
     wanted = [Path(path) for path in several(paths)]

@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 
 _REMEDY = (
-    "nothing was removed, since a disk that is not there looks the same; check the path, or take "
-    "documents out with `rag-nodes remove FILE`"
+    "nothing was ingested or removed, since an unmounted disk would look the same; check the path, "
+    "or take documents out with `rag-nodes remove FILE`"
 )
 
 
@@ -52,18 +52,33 @@ def check_prunable(
     corpus: str,
     exclude: Exclusion | None = None,
 ) -> None:
-    """Refuse to prune a store without ledger, or by paths that may only look as if all was deleted.
+    """Refuse to prune a store without ledger, or by nothing but paths that may be unmounted disks.
 
     Raises:
         ConfigurationError: no ledger is kept of the store.
-        FileMissingError: a path is not there, cannot be looked into, or is a folder without a
-            document where there were some.
+        FileMissingError: all paths are `missing`.
     """
     if ledger is None:
         raise ConfigurationError(
             f"the store '{store.location}' has no ledger, so documents that are gone are "
             f"unknown; ingest into a folder or a server, or name a file for the ledger"
         )
+    named = list(paths)
+    reasons = missing(named, ledger, corpus, exclude)
+    if named and len(reasons) == len({*named}):
+        path, reason = next(iter(reasons.items()))
+        raise FileMissingError(path, reason, _REMEDY)
+
+
+def missing(
+    paths: Iterable[Path], ledger: Ledger, corpus: str, exclude: Exclusion | None = None
+) -> dict[Path, str]:
+    """Return the paths that may only look as if all was deleted, each with the reason.
+
+    Such a path is not there, cannot be looked into, or is a folder without a document where there
+    were some.
+    """
+    reasons: dict[Path, str] = {}
     for path in paths:
         try:
             if path.is_dir():
@@ -71,11 +86,12 @@ def check_prunable(
             else:
                 path.stat()
         except OSError as error:
-            raise FileMissingError(path, error.strerror or str(error), _REMEDY) from error
+            reasons[path] = error.strerror or str(error)
+            continue
         is_bare = path.is_dir() and next(listed([path], exclude=exclude)).path == path
         if is_bare and any(map(_is_below_any([path]), ledger.paths(corpus))):
-            reason = "there is no document in this folder, and there were some"
-            raise FileMissingError(path, reason, _REMEDY)
+            reasons[path] = "there is no document in this folder, and there were some"
+    return reasons
 
 
 def compared(
@@ -90,25 +106,24 @@ def compared(
     """The report with what is gone from files and folders, which is taken out where it is pruned.
 
     So is what files had that were moved with the store, once it is stored of where they are now.
-    Of a folder that went away meanwhile nothing is; a warning says so where it was to be.
+    Nothing is while one of the paths is `missing`; the report names it where it was to be pruned.
 
     Raises:
         StoreError: the store or the ledger failed.
     """
     corpus = report.corpus
+    absent = missing(paths, ledger, corpus, exclude)
+    if prune and absent:
+        report = replace(report, missing_paths=tuple(map(str, absent)))
+        logger.warning("%s", report.missing_in_words)
+        return report
     lacks = any(file.status == "incomplete" for file in report.files)
     is_whole = not lacks and not any(column.error for column in report.columns)
     if prune and not is_whole:
         return report  # of what is not stored whole the new place may be that of something gone
     now = _relocated(ledger)
-    try:
-        check_prunable(paths, store, ledger, corpus, exclude)
-        left_out = (exclude or Exclusion()).below(paths)
-        gone, lost = _gone(ledger, corpus, paths, left_out, now)
-    except FileMissingError as error:
-        if prune:
-            logger.warning("%s", error)
-        gone, lost = [], []
+    left_out = (exclude or Exclusion()).below(paths)
+    gone, lost = ([], []) if absent else _gone(ledger, corpus, paths, left_out, now)
     names = _collections(store, ledger, corpus) if gone else []
     chosen, files = gone, lost
     if not prune:

@@ -36,11 +36,12 @@ class IngestReport(DocumentsReport):
     `files` has a row per file, in the order they were read; of more than 10,000 documents that
     ended well the others are `omitted`. `columns` are in the order the parsers were given.
     `superseded` are collections whose place new ones took, as the parser's options or the model
-    changed; they stay until they are dropped. `pruned` is None where that was not asked for,
-    or put off since something was not stored whole; else `gone` counts documents that are stored
-    and of which no file is left, or only one that is excluded. `unhashable` names the splitters,
-    models and transformations of which changes cannot be detected: every ingest processes their
-    documents again.
+    changed; they stay until they are dropped. `pruned` is None where that was not asked for, or put
+    off since something was not stored whole, or since `missing_paths` are not there or have no
+    document any more, which an unmounted disk looks like; else `gone` counts documents that are
+    stored and of which no file is left, or only one that is excluded. `unhashable` names the
+    splitters, models and transformations of which changes cannot be detected: every ingest
+    processes their documents again.
 
     `skipped` counts the files of folders that no reader takes, by suffix, most frequent first, and
     `skipped_files` has the paths of the first 1,000; `excluded` counts files and folders that match
@@ -73,11 +74,21 @@ class IngestReport(DocumentsReport):
     other_engine: int = 0
     removed_keys: tuple[str, ...] = ()
     without_keys: int = 0
+    missing_paths: tuple[str, ...] = ()
 
     @property
     def documents(self) -> int:
         """Number of documents, with those that have no row."""
         return len(self.files) + self.omitted
+
+    @property
+    def missing_in_words(self) -> str:
+        """Sentence about the missing paths, for which nothing was pruned."""
+        are = "is" if len(self.missing_paths) == 1 else "are"
+        return (
+            f"Nothing was removed: {', '.join(self.missing_paths)} {are} missing or empty; an "
+            "unmounted disk would look the same"
+        )
 
     @property
     def embedding_cache_hit_rate(self) -> float | None:
