@@ -158,6 +158,33 @@ def test_pages_and_headings_that_no_chunk_has_are_refused(
         retriever.retrieve("Which ferry?")
 
 
+@pytest.mark.parametrize(
+    "front", ["", "---\ntitle: Handbook\ndept: hr\n---\n", "---\na: 1\n---\n\n"]
+)
+@pytest.mark.parametrize("preset", ["retrieval", "fixed", "heading", "sentence"])
+def test_a_heading_is_found_below_front_matter_and_named_if_it_is_misspelt(
+    store: Store, offline: Models, front: str, preset: str
+) -> None:
+    document = Document(
+        text=f"{front}# Leave\n\nStaff have 30 days of leave.\n", metadata={"file_name": "a.md"}
+    )
+    report = ingest_documents([document], {"p": get_parser(preset)}, store, models=offline)
+
+    def find(**filter_: Any) -> str:
+        options = QueryOptions(filter=Filter(**filter_))
+        collection = report.columns[0].collection
+        retriever = RagNodesRetriever(
+            store=store, collection=collection, models=offline, options=options
+        )
+        return " ".join(node.get_content() for node in retriever.retrieve("How many days?"))
+
+    assert "30 days" in find(heading="leave")
+    assert "30 days" in find(heading_path="Leave")
+    for filter_ in ({"heading": "Leav"}, {"heading_path": "Leav"}):
+        with pytest.raises(ConfigurationError, match="the heading 'Leav'; did you mean 'Leave'"):
+            find(**filter_)
+
+
 def test_without_own_keys_a_filter_by_one_says_how_they_are_attached(offline: Models) -> None:
     documents = [Document(text="The ferry is here.", id_="a")]
     options = QueryOptions(filter=Filter(where={"year": 2020}))

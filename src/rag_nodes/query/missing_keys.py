@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import NAME_KEYS, ConfigurationError
-from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME, PAGE_START
+from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME, HEADING_PATH, PAGE_START
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.core.spelling import did_you_mean
 from rag_nodes.store import Store
 from rag_nodes.store.conditions import Condition, Where, holds, none_of
-from rag_nodes.store.filters import payload_of
+from rag_nodes.store.filters import Filter, payload_of
 from rag_nodes.store.own_keys import path_of
 from rag_nodes.text.spans import PageMap
 
@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from llama_index.core.schema import BaseNode
 
     from rag_nodes.query.indexes import Searchable
-    from rag_nodes.store import Filter
 
 _SAMPLE = 1_000
 """Chunks whose keys a message names."""
@@ -89,9 +88,30 @@ def _check(
         raise _nothing("a page number", _COMPUTED_PAGES if has_others else _OUR_PAGES)
     if (scope.heading or scope.heading_path) and is_lacking(BREADCRUMB):
         raise _nothing("headings", _OUR_HEADINGS)
+    _check_headings(scope, has_any, sample)
     for key, compared in (scope.where or {}).items():
         if compared is not None and is_lacking(key):
             raise _nothing(f"the key '{key}'", _remedy(key, list(sample())))
+
+
+def _check_headings(
+    scope: Filter,
+    has_any: Callable[[Where], bool],
+    sample: Callable[[], Iterable[Mapping[str, Any]]],
+) -> None:
+    """Raise for a heading of the filter that is above no chunk; arguments as for `_check`."""
+    above = {
+        scope.heading: Filter(heading=scope.heading),
+        " > ".join(scope.heading_path): Filter(heading_path=scope.heading_path),
+    }
+    for heading, of_heading in above.items():
+        if (where := of_heading.conditions()) and not has_any(where):
+            payloads = list(sample())
+            paths = (payload.get(HEADING_PATH) or () for payload in payloads)
+            names = sorted({f"'{name}'" for path in paths for name in path})
+            among = f"the headings of {_looked_at(payloads)} are "
+            remedy = did_you_mean(f"'{heading}'", names, among)
+            raise _nothing(f"the heading '{heading}'", remedy)
 
 
 def _nothing(lacking: str, remedy: str) -> ConfigurationError:

@@ -202,6 +202,8 @@ class HeadingTree:
     def __init__(self, text: str, blocks: Sequence[Block]) -> None:
         self.headings: list[Heading] = list(_headings(text, blocks))
         self._starts = [heading.block.start for heading in self.headings]
+        if self.headings and blocks[0].kind is Kind.FRONT_MATTER and blocks[1].level:
+            self._starts[0] = 0  # front matter above the first heading is no text of its own
 
     def path_at(self, offset: int) -> tuple[str, ...]:
         """Headings the character at `offset` stands under; its own if it is part of one."""
