@@ -463,9 +463,11 @@ def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_
     seen: list[bool] = []
     real = Sentences.__init__
 
-    def noted(self: Sentences, question: str, hits: Any, counted: Counted | None) -> None:
+    def noted(
+        self: Sentences, question: str, hits: Any, counted: Counted | None, pages: Any
+    ) -> None:
         seen.append(counted is not None)
-        real(self, question, hits, counted)
+        real(self, question, hits, counted, pages)
 
     monkeypatch.setattr(Sentences, "__init__", noted)
     for models in (offline, Models.of(embed_model=MockEmbedding(4), llm="extractive")):

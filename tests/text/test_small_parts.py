@@ -57,6 +57,11 @@ def test_the_text_of_a_page_ends_where_the_next_one_starts() -> None:
     assert pages.span(2, 9, 40) == (10, 40)
     assert pages.span(5, 9, 40) is None
     assert pages.span(0, 1, 40) is None
+    of_node = PageMap([10, 25], before=3)
+    assert [of_node.span(page, page, 40) for page in (2, 3, 5, 6)] == [
+        None, (0, 10), (25, 40), None,
+    ]  # fmt: skip
+    assert of_node.span(1, 4, 40) == (0, 25)
 
 
 def test_unsorted_page_starts_are_refused() -> None:

@@ -115,7 +115,8 @@ class PageMap:
         A `last` beyond the last page stands for that.
         """
         first, last = first - self.before, last - self.before
-        if first > len(self.starts) or last < (0 if self.before else 1):
+        # A node is on a page that starts before it, a document on none.
+        if first > len(self.starts) or (last if self.before else first - 1) < 0:
             return None
         end = self.starts[last] if last < len(self.starts) else length
         return Span(self.starts[first - 1] if first > 0 else 0, end)
