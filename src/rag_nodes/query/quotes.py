@@ -58,9 +58,8 @@ class DocumentSlice:
         """Return where the slice has these words: as they are, else in any case and white space."""
         whole, shift = self.whole.of(self.node.text), self.whole.start
         start = find_words(whole, text)
-        place: Span | None = Span(start, start + len(text))
-        if start < 0:
-            place = equal_in(text, whole, whole_words=True)
+        exact = Span(start, start + len(text)) if start >= 0 else None
+        place = exact or equal_in(text, whole, whole_words=True)
         return Span(shift + place.start, shift + place.end) if place else None
 
 
