@@ -15,6 +15,7 @@ from plant import MANUAL, QUESTION
 from splitters import Given, WindowSplitter
 from visits import Visitor, visiting, written
 
+from rag_nodes.apps.page import build_app
 from rag_nodes.apps.visitors.columns import (
     FIRST,
     ChosenColumns,
@@ -335,3 +336,33 @@ def test_the_page_answers_as_a_comparison_of_its_columns_models_and_options() ->
     assert [column.answer.hits for column in asked.columns] == [
         column.answer.hits for column in expected.columns
     ]
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"columns": {"a": "retrievall"}}, "did you mean retrieval?"),
+        ({"columns": {"a": lambda text: [text]}}, "a function is not a splitter"),
+        ({"columns": [SentenceSplitter(), SentenceSplitter(chunk_size=300)]}, "two columns are"),
+        ({"columns": 3}, "columns is 3; give it a name"),
+        ({"answering": "sentences"}, "answering is 'sentences'; give QueryOptions"),
+    ],
+)
+def test_what_is_no_column_and_no_option_is_refused_at_once(
+    options: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(ConfigurationError, match=re.escape(message)):
+        build_app(**options)
+
+
+def test_an_index_needs_a_name_and_splitters_in_a_list_get_that_of_their_class() -> None:
+    with pytest.raises(ConfigurationError, match="columns is a VectorStoreIndex; give it a name"):
+        offer_of(index())
+    assert next(iter(offer_of([SentenceSplitter()]))) == "SentenceSplitter"
+
+
+@pytest.mark.usefixtures("given")
+def test_own_columns_that_do_not_fit_are_named_under_more_columns() -> None:
+    with own({f"c{n}": SentenceSplitter(chunk_size=300 + n) for n in range(6)}) as visitor:
+        visitor.act("arrive")
+        assert "More columns (2 of your own)" in visitor.text("columns")

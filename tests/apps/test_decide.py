@@ -439,6 +439,7 @@ def test_an_engine_that_is_to_be_kept_needs_no_script(
     owner: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert "The decision" not in owner.regions["use"], "nothing was tested"
+    assert "asks a and b about 180 questions" in owner.text("decision")
     owner.act("test")
     verdict = _ended(owner).decider.verdict
     assert verdict is not None

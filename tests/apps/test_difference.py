@@ -221,7 +221,7 @@ def test_sentences_are_signed_against_the_baseline_and_what_it_loses_comes_first
     turn = Turn(1, "Why?", make_report(*columns), None, None)
     compared = compared_turn(turn, "fixed")
     assert [(sentence.sign, sentence.missed_by) for sentence in compared.sentences] == [
-        ("\N{MINUS SIGN}", "heading"),
+        ("\N{MINUS SIGN}", "heading misses it"),
         ("+", ""),
     ]
     assert compared.against == {"heading": (1, 1)}

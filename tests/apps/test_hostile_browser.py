@@ -202,7 +202,8 @@ def test_hostile_text_in_every_place_is_shown_and_nothing_of_it_runs(
         drawn += _text(page, ".rn-view")
     assert [shown for shown in SHOWN[:30] if shown not in drawn] == []
     page.locator(".rn-decision").wait_for()
-    page.get_by_role("button", name="Add 10 questions").click()
+    page.get_by_role("button", name="Add questions").click()
+    page.get_by_role("button", name="Draft 10 questions").click()
     page.wait_for_selector(".rn:not([data-waiting])")
     _provoke(page)
 

@@ -85,7 +85,8 @@ def answered(
     with watched(browser, str(app.local_url)) as page:
         load(page, path)
         ask(page, "Which colour has the machine?")
-        page.get_by_role("button", name="Add 10 questions").click()
+        page.get_by_role("button", name="Add questions").click()
+        page.get_by_role("button", name="Draft 10 questions").click()
         page.wait_for_selector(".rn-card")
         page.add_style_tag(content=STILL)
         page.evaluate(UNFOLD)
@@ -179,8 +180,9 @@ def _decision(first: str, doing: str) -> str:
     taken = {"points": "+1.7", "won": 1, "lost": 0}
     return render("decision", first=first, certainty=CERTAINTY, running=bool(doing), doing=doing,
                   share="0.5", taken=taken, baseline="LlamaIndex SentenceSplitter",
-                  measure="recall@1500", asked="passage", budget="1,500 tokens", kept="", price="",
-                  error="", start="", by_questions="", lengths=[], others=[],
+                  measure="recall@1500", asked="passage", budget="1,500 tokens",
+                  reading="whole chunks", kept="", price="", error="", start="",
+                  by_questions="", lengths=[], others=[],
                   has_intervals=False, unmeasured="")  # fmt: skip
 
 

@@ -105,7 +105,11 @@ def test_fewer_drafts_than_ten_say_why_and_no_draft_is_empty(
     assert len(_questions(visitor)) == 2
     with visiting(settings) as other:
         other.load(written(tmp_path / "short.md", RED))
+        assert "Only headings that are questions become drafts" in other.text("review")
+        primary = '<button type="button" class="rn-act rn-primary" data-act="draft"'
+        assert primary in other.regions["review"]
         other.act("draft")
+        assert primary not in other.regions["review"]
         assert "No question drafted: no heading here is a question" in other.text("review")
         assert "rn-notice rn-warning" in other.regions["review"]
         assert _questions(other) == []

@@ -18,11 +18,15 @@ from rag_nodes.apps.panes.top import contexts
 from rag_nodes.apps.theme import style_sheet
 from rag_nodes.apps.visitors.columns import offer_of
 from rag_nodes.apps.visitors.session import sessions_of
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.settings import Settings
 from rag_nodes.core.several import several
+from rag_nodes.core.spelling import quoted
+from rag_nodes.evaluation.engines.offer import named
 from rag_nodes.operations.fields import MOST_QUESTION
 from rag_nodes.operations.run import context_budget
+from rag_nodes.query import QueryOptions
 from rag_nodes.readers import COLLECTIONS, SUFFIXES
 
 if TYPE_CHECKING:
@@ -31,8 +35,6 @@ if TYPE_CHECKING:
     from llama_index.core.base.embeddings.base import BaseEmbedding
     from llama_index.core.llms import LLM
     from llama_index.core.schema import Document
-
-    from rag_nodes.query import QueryOptions
 
 TITLE = "rag_nodes: compare parsers"
 _CACHE_SECONDS = (600, 3600)
@@ -49,7 +51,7 @@ _EXAMPLE = (
 def build_app(
     settings: Settings | None = None,
     *,
-    columns: Mapping[str, Any] | str | Sequence[str] = (),
+    columns: Mapping[str, Any] | str | Sequence[Any] = (),
     documents: str | Path | Document | Sequence[str | Path | Document] = (),
     embed_model: BaseEmbedding | None = None,
     llm: LLM | None = None,
@@ -63,7 +65,7 @@ def build_app(
         settings: defaults of the controls, and the models; None for those of the environment.
         columns: your own columns by name, as `rag_nodes.Comparison` takes them: parsers, splitters
             of other packages, and query engines, retrievers, indexes and vector stores of
-            LlamaIndex; or import paths of splitters. They are ticked, with their own options, and
+            LlamaIndex; or a list of them. The first four are ticked, with their own options, and
             the first is the baseline. Several visitors ask them at once.
         documents: what your engines search, loaded as soon as a visitor opens the page, and the
             only documents that settings are tested on beside them: paths, or those of LlamaIndex;
@@ -75,7 +77,7 @@ def build_app(
             chooses; None for the settings.
 
     Raises:
-        ConfigurationError: one of the columns cannot be used.
+        ConfigurationError: one of the columns cannot be used, or `answering` is something else.
 
     Returns:
         Blocks to launch, to mount, or, where other blocks are open, a part of those. They bring
@@ -83,7 +85,12 @@ def build_app(
         `rag_nodes.server.serve.launch_options`.
     """
     settings = settings or Settings()
-    own = several(columns)
+    if answering is not None and not isinstance(answering, QueryOptions):
+        raise ConfigurationError(
+            f"answering is {quoted(answering)}; give QueryOptions, such as "
+            'QueryOptions(granularity="sentences")'
+        )
+    own = named(columns)
     offer = offer_of(own)
     paths, given = given_documents(several(documents))
     sessions = sessions_of(

@@ -173,7 +173,11 @@ def _measured(recipe: Recipe, variant: Variant) -> Measured:
     row = row_of(variant, index.statistics, cost, tuple(outcomes))
     means = {**row.means, **means}
     granularity = index.options.granularity or ""
-    return Measured(replace(row, means=means, mode=mode, granularity=granularity), read)
+    row = replace(row, means=means, mode=mode, granularity=granularity)
+    if not index.lists_all:
+        tokens = f"{means[f'tokens@{plan.budget}']:,.0f} tokens"
+        row = replace(row, note=f"{variant.note}; it reads {tokens} on average")
+    return Measured(row, read)
 
 
 def _not_measurable(variant: Variant, index: Index) -> Row:

@@ -12,7 +12,7 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.import_paths import label_of
 from rag_nodes.core.several import several
 from rag_nodes.parsers.base import SpanNodeParser
-from rag_nodes.parsers.presets import LEAST_CHUNK, PRESETS, OptionRange, Preset
+from rag_nodes.parsers.presets import LEAST_CHUNK, PRESETS, OptionRange, Preset, unknown_parser
 
 if TYPE_CHECKING:
     from pydantic.fields import FieldInfo
@@ -54,6 +54,8 @@ def _as_preset(name: str, given: Any) -> Preset:
     from rag_nodes.parsers.foreign import ForeignNodeParser, as_parser, parser_at
 
     options: dict[str, Any]
+    if isinstance(given, str) and ":" not in given:
+        raise unknown_parser(given, PRESETS)
     parser = parser_at(given) if isinstance(given, str) else as_parser(given)
     if isinstance(parser, ForeignNodeParser):
         options = {"path": parser.path} if parser.path else {"splitter": parser.splitter}

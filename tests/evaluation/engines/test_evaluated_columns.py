@@ -81,7 +81,7 @@ def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> No
     assert index_row.error is None
     assert index_row.means["recall@40"] == splitter_row.means["recall@40"] > 0
     assert index_row.cost.recovery == 1.0
-    assert index_row.note == "asked as it stands"
+    assert index_row.note == "asked as it stands; it reads 40 tokens on average"
 
 
 def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place() -> None:
@@ -108,6 +108,14 @@ def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:
     words = "mine cannot be located: 1 of 10 chunks; they are read and score nothing."
     for shown in shown_on(report):
         assert shown.count(words) == 1
+
+
+def test_the_row_of_a_retriever_says_how_much_was_read() -> None:
+    report = evaluate(dataset(), {"mine": Counted(*LINES[:8]), "ours": "sentence"}, plan=PLAN)
+    row = report.row("mine")
+    tokens = row.means[f"tokens@{report.settings.budget}"]
+    assert row.note == f"asked as it stands; it reads {tokens:,.0f} tokens on average"
+    assert not report.row("ours").note
 
 
 def test_every_surface_says_that_an_engine_differs_in_more_than_chunking() -> None:

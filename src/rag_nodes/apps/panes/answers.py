@@ -17,6 +17,7 @@ from rag_nodes.apps.panes.hits import (
 from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.columns import headline_of
 from rag_nodes.evaluation.compare.evidence import found_also_by
+from rag_nodes.evaluation.wording import all_of as all_of_names
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
 from rag_nodes.text.languages import content_words
@@ -55,8 +56,8 @@ class SentenceView(NamedTuple):
     """A sentence as HTML, and what to know of it.
 
     `said_by` names who says it in words, `names` by name. `sign` is "+" if the baseline does not
-    say it, a minus if the baseline says it and columns in `missed_by` do not, else "". `broken` has
-    who breaks off in what, `unknown` who cites which sources that were not given.
+    say it, a minus if the baseline says it and other columns do not, as `missed_by` says, else "".
+    `broken` has who breaks off in what, `unknown` who cites which sources that were not given.
     """
 
     text: Markup
@@ -118,7 +119,8 @@ def _sign(sentence: SharedSentence, names: Sequence[str], baseline: str) -> tupl
     if baseline not in sentence.by_column:
         return "+", ""
     missed = [name for name in names if name not in sentence.by_column]
-    return ("\N{MINUS SIGN}", ", ".join(missed)) if missed else ("", "")
+    misses = "misses" if len(missed) == 1 else "miss"
+    return ("\N{MINUS SIGN}", f"{all_of_names(missed)} {misses} it") if missed else ("", "")
 
 
 def _against(turn: Turn, compared: Difference, baseline: str) -> dict[str, tuple[int, int]]:
@@ -201,7 +203,7 @@ def _said_by(sentence: SharedSentence, compared: Difference) -> str:
         return ""
     if len(titles) == len(compared.names):
         return f"{all_of(len(titles))} say"
-    return f"Only {titles[0]}" if len(titles) == 1 else f"{', '.join(titles[:-1])} and {titles[-1]}"
+    return f"Only {titles[0]}" if len(titles) == 1 else all_of_names(titles)
 
 
 def _unknown(sentence: SharedSentence, answers: Mapping[str, Answer]) -> Iterator[tuple[str, str]]:

@@ -104,6 +104,7 @@ def draft(session: PageSession) -> None:
     with suppress(DatasetError):  # no heading is a question
         drafts = draft_questions(session.documents, count=DRAFTS + len(ids)).questions
     new = [question for question in drafts if question.id not in ids][:DRAFTS]
+    session.undrafted = () if new else _ids(session)
     if new:
         session.questions.add(_as_long_as_looked_for(session, new), session.documents)
         session.reviewed = new[0].id
@@ -191,7 +192,8 @@ def review_html(session: PageSession, note: Markup | str = "") -> Markup:
     """Draw the tools, and the question that is reviewed with its answers."""
     dataset, suffixes = session.questions.dataset, ",".join(SUFFIXES)
     if dataset is None or not dataset.questions:
-        return render("review", question=None, suffixes=suffixes, note=note)
+        can_draft = session.undrafted != _ids(session)
+        return render("review", question=None, suffixes=suffixes, note=note, can_draft=can_draft)
     position = _position(session, session.reviewed or following(dataset.questions, 0))
     question = dataset.questions[position]
     accepted = session.questions.accepted
@@ -271,6 +273,10 @@ def _as_long_as_looked_for(session: PageSession, drafts: list[Question]) -> list
         return drafts
     documents = {document.id_: document for document in session.documents}
     return [as_long(question, documents, CHARACTERS[length]) for question in drafts]
+
+
+def _ids(session: PageSession) -> tuple[str, ...]:
+    return tuple(document.id_ for document in session.documents)
 
 
 def _all(session: PageSession) -> tuple[Question, ...]:

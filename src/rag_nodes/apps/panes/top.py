@@ -266,6 +266,7 @@ def columns_html(session: PageSession) -> Markup:
             for name in names
         ],
         most=MOST_COLUMNS,
+        own_left=len({*columns.own} - {*columns.ticked}),
         baseline=columns.baseline,
         chosen=columns.chosen,
         sliders=[

@@ -69,7 +69,7 @@ class ColumnsRequest(Searching):
         return merged.model_copy(update={name: {} for name in MODEL_OPTIONS})
 
 
-def offer_of(columns: Mapping[str, Any] | str | Sequence[str] = ()) -> dict[str, Preset]:
+def offer_of(columns: Mapping[str, Any] | str | Sequence[Any] = ()) -> dict[str, Preset]:
     """Return every column on offer by name: the user's own first, LlamaIndex's default last.
 
     Raises:
@@ -93,6 +93,7 @@ class ChosenColumns:
         chosen: name of the column whose chunks are drawn and whose options are shown.
         colours: colour of each column that was ticked or is plotted, by name; those that are
             ticked differ, and those that are plotted as far as there are colours.
+        own: names of the columns that the operator brought.
     """
 
     offer: Mapping[str, Preset]
@@ -101,6 +102,7 @@ class ChosenColumns:
     baseline: str
     chosen: str
     colours: dict[str, int] = field(default_factory=dict)
+    own: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         self._colour()
@@ -118,7 +120,7 @@ class ChosenColumns:
         if not ticked:
             ticked = (REFERENCE, *(name for name in FIRST if name in offer))
         chosen = next((name for name in ticked if name != baseline), ticked[0])
-        return cls(offer, ticked, {}, baseline, chosen)
+        return cls(offer, ticked, {}, baseline, chosen, own=tuple(own))
 
     @property
     def specs(self) -> list[ParserSpec]:

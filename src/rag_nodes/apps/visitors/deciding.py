@@ -17,7 +17,7 @@ from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, CHARACTERS, probe
 from rag_nodes.evaluation.page import matrix
 from rag_nodes.evaluation.plan import KS, EvaluationPlan
 from rag_nodes.evaluation.run import recommend
-from rag_nodes.evaluation.wording import SELECTING, rounded
+from rag_nodes.evaluation.wording import SELECTING, all_of, rounded
 from rag_nodes.models.executors import Pool, usable_cores
 from rag_nodes.operations.workspace.limits import check_amount, rows_of
 from rag_nodes.parsers import get_parser
@@ -140,7 +140,7 @@ class Decider:
         if comparison is None:
             return ""
         if comparison.found:
-            return f"asks {', '.join(comparison.found)} some 180 questions"
+            return f"asks {all_of([*comparison.found])} about 180 questions"
         if comparison.models.embeds_offline:
             return ""
         characters = sum(len(document.text) for document in self._session.documents)

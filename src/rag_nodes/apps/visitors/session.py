@@ -56,6 +56,7 @@ class PageSession(LoadingSession):
         is_lost: the tab had a session before that this server no longer has.
         using: name of the column whose script is shown; "" for the decision.
         reviewed: id of the question that is reviewed.
+        undrafted: ids of the documents in which the last search for drafts found none.
         talk: questions and answers.
         questions: questions with known answers in the documents, which go with them.
         decider: finds out in the background which parser and size to take.
@@ -78,6 +79,7 @@ class PageSession(LoadingSession):
         self.using = ""
         self.is_lost = False
         self.reviewed = ""
+        self.undrafted: tuple[str, ...] = ()
         self.kept = KeptPages(pool.draw, settings.pdf_engine, settings.ocr)
         self.talk = Conversation(self, lambda number: changed(f"turn {number}"), answers)
         self.questions = Questions()

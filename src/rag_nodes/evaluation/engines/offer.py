@@ -6,7 +6,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.import_paths import label_of
 from rag_nodes.core.several import several
+from rag_nodes.core.spelling import quoted
 from rag_nodes.evaluation.engines.finding import finds
 from rag_nodes.parsers import offered
 from rag_nodes.parsers.presets import PRESETS, Preset, preset_named
@@ -32,22 +35,42 @@ class FoundColumn(Preset):
         return self.given
 
 
-def offered_columns(columns: Mapping[str, Any] | str | Iterable[str] = ()) -> dict[str, Preset]:
+def named(columns: Any) -> dict[str, Any]:
+    """Return columns by name; without one they have the name of their class.
+
+    Raises:
+        ConfigurationError: these are no columns, or two have the same name.
+    """
+    given = several(columns)
+    if isinstance(given, Mapping):
+        return dict(given)
+    if not isinstance(given, Iterable):
+        raise ConfigurationError(
+            f"columns is {quoted(given)}; give it a name: columns={{'mine': …}}"
+        )
+    by_name: dict[str, Any] = {}
+    for column in given:
+        name = column if isinstance(column, str) else type(column).__name__
+        name = label_of(name) or name
+        if name in by_name:
+            raise ConfigurationError(
+                f"two columns are called {name}; give each a name: columns={{'first': …, …}}"
+            )
+        by_name[name] = column
+    return by_name
+
+
+def offered_columns(columns: Mapping[str, Any] | str | Iterable[Any] = ()) -> dict[str, Preset]:
     """All that can be chosen, by name: the columns of a user's own first, then what `offered` has.
 
     Args:
-        columns: as `Comparison` takes them, or import paths of splitters. What finds as it stands
-            may have the name of a preset, which then is not on offer.
+        columns: as `Comparison` takes them, by name, or a list of them. What finds as it stands may
+            have the name of a preset, which then is not on offer.
 
     Raises:
         ConfigurationError: a parser among them cannot be used, or its name is taken.
     """
-    columns = several(columns)
-    if not isinstance(columns, Mapping):
-        paths = list(columns)
-        offer = offered(paths)
-        own = list(offer)[len(offer) - len(paths) :] if paths else []
-        return {name: offer[name] for name in (*own, *offer)}
+    columns = named(columns)
     finders = {name: column for name, column in columns.items() if finds(column)}
     rest = {
         name: _renamed(name, column) if isinstance(column, str) and column in PRESETS else column
