@@ -68,10 +68,8 @@ DECIDED = (
     "For answers of a sentence, retrieval + sentence selection looks best, the same for short "
 )
 DECIDED += "and long answers."
-CERTAINTY = (
-    "Likely: settings were ranked by keywords of passages, not by questions. These settings "
-)
-CERTAINTY += "differ in reading, not only in chunking."
+CERTAINTY = "Likely: settings were ranked by keywords of passages, not by questions. Settings "
+CERTAINTY += "also differ in reading."
 UNFOLD = "() => document.querySelectorAll('.rn details').forEach((one) => { one.open = true; })"
 
 

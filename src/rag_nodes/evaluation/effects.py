@@ -53,7 +53,7 @@ def caution_of(rows: Sequence[Row]) -> str:
     """
     modes, granularities = map(set, zip(*_ways(rows), strict=True)) if rows else ((), ())
     parts = ["search"] * (len(modes) > 1) + ["reading"] * (len(granularities) > 1)
-    return f"These settings differ in {' and '.join(parts)}, not only in chunking." if parts else ""
+    return f"Settings also differ in {' and '.join(parts)}." if parts else ""
 
 
 def mixture_of(rows: Sequence[Row]) -> str:
