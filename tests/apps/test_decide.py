@@ -129,12 +129,14 @@ def test_a_column_has_one_colour_and_one_name_in_bar_plot_and_tables(visitor: Vi
     assert colours["web"] != colours[REFERENCE]
     cells = re.findall(f'scope="row"><span class="{swatch}', details)
     curves = re.findall(r'<g class="(rn-c\d)" data-column="([^"]+)', details)
-    named = re.findall(r'class="name (rn-c\d)"[^>]*>([^<]+)', details)
-    legend = re.findall(r'<span class="(rn-c\d)">● <bdi>([^<]+)', details)
+    named = re.findall(r'class="name (rn-c\d)"[^>]*>. ([^<]+)', details)
+    legend = re.findall(r'<span class="(rn-c\d)">. <bdi>([^<]+)', details)
     for drawn in (cells, curves, named, legend):
         names = [re.sub(r" at \d+$| \+ .*| \(yours\)$", "", name) for _, name in drawn]
         assert [colours[name] for name in names] == [colour for colour, _ in drawn]
         assert {"web", "heading", "recursive", "retrieval", REFERENCE} <= {*names}
+    marked = re.findall(r'class="name (rn-c\d)"[^>]*>(.) ', details)
+    assert len(marked) == len({*marked}), "no two of a colour and mark"
     assert len(named) == len(legend) == len({name for _, name in named})
 
 

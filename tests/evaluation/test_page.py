@@ -170,6 +170,14 @@ def test_the_plot_has_a_line_with_a_band_per_strategy_and_a_ring_around_what_is_
     assert ">100</text>" in plot
 
 
+def test_strategies_of_one_colour_differ_by_their_marks(report: EvaluationReport) -> None:
+    plot = size_curve(report, colour=lambda _: "c0", baseline="small")
+    names = re.findall(r'class="name c0"[^>]*>(.) ', plot)
+    assert len(names) == len({*names}) > 1
+    assert '<path class="dot"' in plot
+    assert plot.index('class="square"') > plot.rindex("</g>"), "above all lines"
+
+
 def test_the_baseline_has_a_square_and_a_line_at_its_recall(report: EvaluationReport) -> None:
     for baseline in ("large", "large at 40"):  # a column, and one of its rows
         plot = size_curve(report, baseline=baseline)

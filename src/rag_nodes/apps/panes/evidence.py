@@ -11,7 +11,7 @@ from rag_nodes.apps.visitors.cuts import ChunkLocation
 from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.page import matrix, size_curve
+from rag_nodes.evaluation.page import marks_of, matrix, size_curve
 from rag_nodes.evaluation.wording import SAME, SELECTING, ends
 from rag_nodes.text.spans import PageMap, Span
 
@@ -117,6 +117,7 @@ def plot_html(report: EvaluationReport, baseline: str) -> Markup:
         broad=broad,
         slim=slim,
         columns=columns,
+        marks=marks_of({name: colour_of(column) for name, column in columns.items()}),
     )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from rag_nodes.core.spelling import counted
 from rag_nodes.evaluation.diagnosis import REMEDIES
 from rag_nodes.evaluation.effects import reading_of
-from rag_nodes.evaluation.page.plots import line_colour, size_curve, templates
+from rag_nodes.evaluation.page.plots import line_colour, marks_of, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
 from rag_nodes.evaluation.wording import LEGEND, ends, found_alike, points
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.report import EvaluationReport, Row
     from rag_nodes.evaluation.tables import GoldQuote, ReportQuestion
 
-__all__ = ["Cell", "Matrix", "MatrixLine", "html_of", "matrix", "size_curve"]
+__all__ = ["Cell", "Matrix", "MatrixLine", "html_of", "marks_of", "matrix", "size_curve"]
 
 _HALF = 0.5
 """Recall from which an answer counts as found in part."""

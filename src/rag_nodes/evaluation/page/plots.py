@@ -6,6 +6,7 @@ in the dark has lighter ones.
 
 from __future__ import annotations
 
+from collections import Counter
 from functools import cache
 from math import ceil, floor, log2
 from typing import TYPE_CHECKING, NamedTuple
@@ -16,13 +17,15 @@ from markupsafe import Markup
 from rag_nodes.evaluation.wording import SELECTING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rag_nodes.evaluation.report import EvaluationReport, Row
     from rag_nodes.evaluation.sign_flips import Interval
 
 COLOURS = 8
 """Colours there are; more strategies share them."""
+MARKS = "●▲◆■"
+"""Marks of strategies that share a colour, one after another."""
 _STEP = 10
 """Percent between two lines of the grid."""
 _APART = 15
@@ -43,10 +46,14 @@ class _Point(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """One strategy by size; `flat` where sentences are read, which need no size."""
+    """One strategy by size; `flat` where sentences are read, which need no size.
+
+    Strategies of the same `colour` differ by their `mark`.
+    """
 
     name: str
     colour: str
+    mark: str
     points: list[_Point]
     flat: bool
 
@@ -120,6 +127,7 @@ def size_curve(
         return Markup("")
     frame = _frame(lines, narrow=narrow)
     passages = f" by keywords of passages of {probed:,} characters" if probed else ""
+    point = _baseline_point(lines, baseline)
     plot = templates().get_template("curve.svg.j2").render(
         frame=frame,
         lines=lines,
@@ -128,7 +136,8 @@ def size_curve(
         percents=range(frame.bottom, 101, _STEP),
         measure=f"{report.measure}, %{passages}",
         taken=report.decision.take,
-        baseline=_baseline_point(lines, baseline),
+        baseline=point,
+        baseline_line=next((line for line in lines if point in line.points), None),
         link=link or (lambda _: ""),
         has_links=link is not None,  # an image may hold no links for those who hear it
     )  # fmt: skip
@@ -158,21 +167,32 @@ def line_colour(report: EvaluationReport, column: str) -> str:
     return f"c{order.index(cuts[column]) % COLOURS}" if column in cuts else "cx"
 
 
+def marks_of(columns: Mapping[str, str]) -> dict[str, str]:
+    """Return the mark of each column, of those with a class of a colour."""
+    earlier: Counter[str] = Counter()
+    marks = {}
+    for column, colour in columns.items():
+        marks[column] = MARKS[earlier[colour] % len(MARKS)]
+        earlier[colour] += 1
+    return marks
+
+
 def _lines(report: EvaluationReport, colour: Callable[[str], str]) -> list[_Line]:
-    lines = []
+    lines, marks = [], marks_of({row.column: colour(row.column) for row in report.rows})
     for column in dict.fromkeys(row.column for row in report.rows):
         rows = [row for row in report.rows if row.column == column]
         points = [*filter(None, (_in_chunks(row) for row in rows if row.search == rows[0].search))]
         if points:
             points.sort(key=lambda point: point.size)
-            lines.append(_Line(column, colour(column), points, flat=False))
+            lines.append(_Line(column, colour(column), marks[column], points, flat=False))
     sentences = [row for row in report.rows if row.interval and row.granularity == "sentences"]
     if sentences:
         best = max(sentences, key=lambda row: (row.name == report.decision.take, row.mean))
         assert best.interval  # noqa: S101 -- for the type checker
         point = _Point(best.chunks.mean, best.interval, best, best.name)
         name = best.name if best.name.endswith(SELECTING) else f"{best.name}, sentences"
-        lines.append(_Line(name, colour(best.column), [point], flat=True))
+        mark = marks[best.column]
+        lines.append(_Line(name, colour(best.column), mark, [point], flat=True))
     return lines
 
 
@@ -195,15 +215,18 @@ def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:
     sizes = [point.size for point in points]
     least = min(100 - _STEP, *(100 * point.gap.low for point in points))
     bottom = max(0, floor(least / _STEP) * _STEP)
-    longest = max(min(_NAME, len(line.name)) for line in lines)
+    longest = max(min(_NAME, 2 + len(line.name)) for line in lines)
     shape = (360, 300, 14) if narrow else (760, 380, 20 + round(_CHARACTER * longest))
     return _Frame(min(sizes) / 1.15, max(sizes) * 1.15, bottom, *shape)
 
 
 def _names(frame: _Frame, lines: Sequence[_Line]) -> list[tuple[float, str, str]]:
-    """Height, name and colour at the ends of the lines, moved apart where they would overlap."""
+    """Height, marked name and colour at the ends of the lines, moved apart if they overlap."""
     named = {line.name: line for line in lines}.values()  # sentences and whole chunks share a name
-    ends = sorted((frame.y(line.points[-1].gap.mean), line.name, line.colour) for line in named)
+    ends = sorted(
+        (frame.y(line.points[-1].gap.mean), f"{line.mark} {line.name}", line.colour)
+        for line in named
+    )
     heights: list[float] = []
     for y, _, _ in ends:
         heights.append(max(y, heights[-1] + _APART) if heights else y)
