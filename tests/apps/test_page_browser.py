@@ -114,6 +114,27 @@ def test_a_jump_out_of_sight_leaves_a_way_back_to_the_very_citation(ferry: Page)
     expect(place).to_be_focused()
 
 
+def test_below_the_header_of_a_host_a_citation_shows_its_whole_sentence(ferry: Page) -> None:
+    ferry.set_viewport_size({"width": 1366, "height": 768})
+    ferry.evaluate("""() => {
+      const header = document.createElement('div');
+      const {top} = document.querySelector('.rn-view').getBoundingClientRect();
+      header.style.height = `${490 - top - scrollY}px`; // a third down, it is cut
+      document.body.prepend(header);
+    }""")
+    places = ferry.locator(".rn-statements .rn-place")
+    for number in range(places.count()):
+        ferry.evaluate("scrollTo(0, 0)")
+        ferry.evaluate("document.querySelector('.rn-view').scrollTop = 0")
+        places.nth(number).click()
+        expect(places.nth(number)).to_have_attribute("aria-current", "true")
+        ferry.wait_for_selector(".rn:not([data-waiting])")
+        gold, line = (ferry.locator(name).bounding_box() for name in (GOLD, ".rn-pager-line"))
+        assert gold
+        assert line
+        assert line["y"] + line["height"] <= gold["y"] <= 768 - gold["height"]
+
+
 def _pressing(button: Locator) -> Callable[[], None]:
     return partial(button.press, "Enter")
 
@@ -140,6 +161,14 @@ def test_the_size_slider_splits_again_while_the_page_stays(ferry: Page) -> None:
         "aria-label", str(before)
     )
     expect(ferry.get_by_label("Chunk size, tokens")).to_be_focused()
+    note = ferry.get_by_text("Split again since this was answered: retrieval.")
+    expect(note).to_be_visible()
+    expect(ferry.locator(".rn-unasked .rn-strip-name")).to_contain_text("not asked")
+    expect(ferry.locator(".rn-legend .rn-rail-name", has_text="not asked")).to_have_count(1)
+    for _ in range(4):
+        ferry.keyboard.press("ArrowRight")
+    expect(note).to_have_count(0)
+    expect(ferry.locator(".rn-unasked")).to_have_count(0)
 
 
 def test_a_button_that_is_drawn_again_while_it_is_pressed_still_acts(page: Page) -> None:

@@ -21,7 +21,7 @@ ENDS = {
     "below the line": (0, 6, 8),
     "begins left of the line": (-6, 6, 0),
 }
-"""By case: pixels from the left edge to the start, from the right one to the end, and downwards."""
+"""Pixels from the left edge to the start, from the right edge to the end, and downwards."""
 PLACES = """words => [...document.querySelectorAll('.rn-letters text')].flatMap((text) => {
   const range = document.createRange(), at = text.textContent.indexOf(words);
   if (at < 0) return [];

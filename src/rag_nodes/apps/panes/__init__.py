@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from markupsafe import Markup
 
+from rag_nodes.apps.markup import render
 from rag_nodes.apps.panes import decision, pages, review, top
 from rag_nodes.apps.panes.answers import turn_view
 from rag_nodes.apps.panes.text import asking_view
@@ -34,6 +35,8 @@ def changed(session: PageSession, what: str) -> None:
         top.show_loading(session)
     elif what == "loaded":
         show_all(session)
+        for turn in session.turns:
+            show_answers(session, turn.number)
     elif what == "documents":
         session.screen.clear("history")
     elif what == "decision":
@@ -60,5 +63,7 @@ def _turn(session: PageSession, number: int) -> Markup:
     turn, asking = session.talk.turns.numbered(number), session.talk.asking
     if turn is not None:
         several = len(session.documents) > 1
-        return turn_view(turn, session.columns.baseline, several=several)
+        view = turn_view(turn, session.columns.baseline, several=several)
+        names = session.cuts.split_since(turn) if session.cuts else []
+        return render("again", names=names) + view if names else view
     return asking_view(asking) if asking and asking.number == number else Markup()

@@ -66,12 +66,14 @@ def map_html(shown: Shown) -> Markup:
         lists_all = shown.cuts.lists_all(strategy)
         label = f"{len(pieces):,} chunks, {inside:,} begin inside a word, line or sentence"
         label += "" if lists_all else f", {_UNKNOWN}"
+        unasked = _unasked(shown, strategy)
         rows.append(
             {
                 "strategy": strategy,
                 "paths": strip_of(pieces, length),
-                "chunks": f"{len(pieces):,}" + ("" if lists_all else " retrieved"),
-                "said": label + (f", {hits} retrieved" if hits else ""),
+                "chunks": f"{len(pieces):,}" + ("" if lists_all else " retrieved") + unasked,
+                "said": label + (f", {hits} retrieved" if hits else unasked),
+                "is_unasked": bool(unasked),
             }
         )
     return render(
@@ -137,7 +139,10 @@ def page_html(shown: Shown, kept: KeptPages) -> Markup:
         drawn=drawn,
         why=why,
         legend=[
-            {"strategy": strategy, "splits": _splits_here(shown, strategy)}
+            {
+                "strategy": strategy,
+                "splits": f"{_splits_here(shown, strategy)} here{_unasked(shown, strategy)}",
+            }
             for strategy in shown.cuts.strategies
         ],
         question=shown.question,
@@ -165,6 +170,10 @@ def _splits_here(shown: Shown, strategy: str) -> str:
     starts = [piece.span.start for piece in shown.here(strategy)]
     number = sum(shown.span.start < at < shown.span.end for at in starts)
     return f"{number:,} split" if number == 1 else f"{number:,} splits"
+
+
+def _unasked(shown: Shown, strategy: str) -> str:
+    return ", not asked" if strategy in shown.unasked else ""
 
 
 def _printed(shown: Shown, picture: PagePicture) -> Markup:

@@ -153,6 +153,7 @@ def _shown(session: PageSession) -> Shown | None:
             if column.answer
         },
         question=turn.question if turn and turn.report else "",
+        unasked=cuts.split_since(turn),
     )
 
 

@@ -84,6 +84,15 @@ class Cuts:
         """Return the parser whose chunks are drawn; None if there is none of that name."""
         return self._previews.get(strategy) or self.comparison.parsers.get(strategy)
 
+    def split_since(self, turn: Turn | None) -> list[str]:
+        """Return the names of the columns of a turn that are split otherwise now."""
+        asked = [(column.name, column.parser) for column in turn.columns] if turn else []
+        return [
+            name
+            for name, spec in asked
+            if (parser := self.parser_of(name)) and parser.fingerprint != spec.get("fingerprint")
+        ]
+
     @property
     def strategies(self) -> tuple[str, ...]:
         """The columns of the comparison, in its order."""
@@ -250,7 +259,7 @@ class Shown(NamedTuple):
 
     `strategy` is whose chunks are tinted, `page` counts from 1, `chosen` is the position of a chunk
     and `gold` are characters to point out; `ranks` are those of the chunks that were retrieved for
-    `question`, by strategy and id.
+    `question`, by strategy and id; `unasked` strategies were split again since.
     """
 
     cuts: Cuts
@@ -262,6 +271,7 @@ class Shown(NamedTuple):
     gold: Sequence[Span] = ()
     ranks: Mapping[str, Mapping[str, int]] = {}
     question: str = ""
+    unasked: Sequence[str] = ()
 
     @property
     def text(self) -> str:
