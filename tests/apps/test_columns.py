@@ -228,6 +228,7 @@ def test_chunks_of_own_indexes_and_engines_are_drawn_as_far_as_they_are_known() 
             "found": ("0 retrieved", False),
             "my engine": ("0 retrieved", False),
         }
+        assert "Chunks of index on this page" in visitor.text("sheet"), "the first with any"
         visitor.act("tint", value="found")
         assert "only retrieved chunks are known" in visitor.text("pager")
         assert "No retrieved chunk on this page" in visitor.text("sheet")

@@ -100,6 +100,8 @@ def test_a_jump_out_of_sight_leaves_a_way_back_to_the_very_citation(ferry: Page)
     ask(ferry, QUIET)
     expect(ferry.locator(".rn-headline").first).to_be_in_viewport()
     for leave, come_back in ((place.click, back.click), (_pressing(place), _pressing(back))):
+        place.scroll_into_view_if_needed()
+        before = place.bounding_box()
         leave()
         expect(ferry.locator(GOLD)).to_be_in_viewport()
         expect(place).not_to_be_in_viewport()
@@ -108,6 +110,10 @@ def test_a_jump_out_of_sight_leaves_a_way_back_to_the_very_citation(ferry: Page)
         come_back()
         expect(place).to_be_focused()
         expect(place).to_be_in_viewport(ratio=1)
+        after = place.bounding_box()
+        assert before
+        assert after
+        assert abs(after["y"] - before["y"]) < 2, "at the height where it was"
         expect(back).to_be_hidden()
     place.click()
     back.press("Escape")

@@ -137,3 +137,14 @@ def test_hostile_text_is_shown_as_text(settings: Settings, tmp_path: Path) -> No
         everything = "".join(visitor.regions.values())
     for tag in ("<script", "<iframe", "<img", "onerror=alert(1)>"):
         assert tag not in everything.replace("&lt;", "[")
+
+
+def test_the_map_of_several_documents_counts_the_chunks_of_the_one_that_is_shown(
+    settings: Settings, tmp_path: Path
+) -> None:
+    paths = [written(tmp_path / f"{name}.md", f"# {name}\n\nIt is red.\n") for name in "ab"]
+    with visiting(settings) as visitor:
+        visitor.load(paths[0])
+        assert " here</small>" not in visitor.regions["map"]
+        visitor.load(*paths)
+        assert " here</small>" in visitor.regions["map"]

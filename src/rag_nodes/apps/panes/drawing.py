@@ -59,6 +59,7 @@ _BASELINE = 0.22
 def map_html(shown: Shown) -> Markup:
     """A strip for every strategy, the whole document long."""
     length, rows = len(shown.text), []
+    known = " here" if len(shown.cuts.documents) > 1 else ""
     for strategy in shown.cuts.strategies:
         pieces = shown.pieces(strategy)
         inside = sum(piece.inside is not None for piece in pieces)
@@ -71,7 +72,7 @@ def map_html(shown: Shown) -> Markup:
             {
                 "strategy": strategy,
                 "paths": strip_of(pieces, length),
-                "chunks": f"{len(pieces):,}" + ("" if lists_all else " retrieved") + unasked,
+                "chunks": f"{len(pieces):,}{known if lists_all else ' retrieved'}{unasked}",
                 "said": label + (f", {hits} retrieved" if hits else unasked),
                 "is_unasked": bool(unasked),
             }

@@ -123,8 +123,11 @@ def _shown(session: PageSession) -> Shown | None:
         return None
     chosen_column = place.strategy or session.columns.chosen
     strategies = cuts.strategies
-    strategy = chosen_column if chosen_column in strategies else strategies[0]
     document = place.document if place.document in cuts.documents else next(iter(cuts.documents))
+    # Without a choice, a column whose chunks are known: an engine may not have been asked yet.
+    known = (name for name in (chosen_column, *strategies) if name in strategies
+             and (name == place.strategy or cuts.nodes(name, document)))  # fmt: skip
+    strategy = next(known, strategies[0])
     pages = pages_of(cuts, document, session.paths)
     nodes = cuts.nodes(strategy, document)
     chosen = None

@@ -207,12 +207,13 @@ const reveal = () => {
 };
 // If that leads out of sight of what was pressed, a button of the page leads back to it.
 const back = find('.rn-back');
-let origin;
+let origin, height;
 const sight = new IntersectionObserver(([seen]) => {
   back.hidden = seen.isIntersecting;
   return back.hidden ? sight.disconnect() : back.focus({preventScroll: true});
 });
-const leave = (button) => {
+const leave = (button, top) => {
+  height = top;
   sight.disconnect();
   sight.observe(origin = button);
   back.textContent = button.closest('.rn-answers') ? 'Back to the answer' : 'Back to the list';
@@ -222,7 +223,8 @@ const goBack = () => {
   back.hidden = true;
   unfold(home);
   home.focus({preventScroll: true});
-  home.scrollIntoView({block: 'center'});
+  home.scrollIntoView({block: 'nearest'});
+  scrollBy(0, home.getBoundingClientRect().top - height); // where it stood when it was pressed
 };
 const press = async (button) => {
   const {act: action, open: section, confirm: sure, ...sent} = button.dataset;
@@ -230,10 +232,11 @@ const press = async (button) => {
   if (section) open(section);
   if (!action) return;
   if (action === 'ask') return ask(sent.question, false);
+  const {top} = button.getBoundingClientRect();
   for (const chosen of all('[aria-current]')) chosen.removeAttribute('aria-current');
   if (action === 'open') button.setAttribute('aria-current', 'true');
   await act(action, sent);
-  if (FOLLOWED.includes(action) && !view.contains(button)) leave(button);
+  if (FOLLOWED.includes(action) && !view.contains(button)) leave(button, top);
 };
 const ask = async (question, followUp) => {
   const box = find('.rn-question-box');
