@@ -12,7 +12,7 @@ from tests.cli.conftest import Command
 from rag_nodes.cli.progress import _STAGES
 from rag_nodes.cli.views import VIEWS
 from rag_nodes.cli.views.evaluation import _COLOURS
-from rag_nodes.core.errors import CredentialsError
+from rag_nodes.core.errors import CredentialsError, StoreLockedError
 from rag_nodes.embedding import Stage
 from rag_nodes.evaluation.diagnosis import REMEDIES, Reason
 from rag_nodes.evaluation.gates import Outcome
@@ -213,7 +213,7 @@ def test_on_a_full_disk_remove_changes_nothing_and_names_what_makes_room(
         patch.setattr(shards.shutil, "disk_usage", lambda _: full)
         ended = command("remove", manual, "--store", store)
         assert ended.code == 1
-        room = f"(`rag-nodes clear --parser COLLECTION --yes --store {store}` opens nothing)"
+        room = f"`rag-nodes clear --parser COLLECTION --yes --store {store}` deletes a collection"
         assert room in " ".join(ended.stderr.split())
         listed = command("list", "--store", store, "--json").json["documents"]
         assert [row["state"] for row in listed] == ["stored"] * 2
@@ -300,7 +300,7 @@ def test_failed_documents_are_listed_with_the_reason_until_they_are_stored(
     assert "the key was refused; renew it" in said
     assert "the content is binary data" in said
     said = " ".join(command("status", "--store", store).stdout.split())
-    assert "Failed 1 document, since " in said
+    assert "Reason 1 document, since " in said
     assert "the key was refused; renew it" in said
     assert "1 file could not be read, since " in said
     seen = command("status", "--store", store, "--json").json
@@ -363,6 +363,18 @@ def test_status_tells_collections_of_a_class_apart_by_their_options(
     said = command("status", "--store", tmp_path / "two").stdout
     assert "chunk_size 200 · chunk_overlap 0 · unit tokens" in said
     assert "chunk_size 1000 · chunk_overlap 200 · unit characters" in said
+
+
+def test_doctor_ends_like_other_commands_while_another_process_has_the_folder(
+    command: Command, store: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object, **__: object) -> None:
+        raise StoreLockedError(f"{store}: another process uses this storage folder; end it")
+
+    monkeypatch.setattr("rag_nodes.operations.stored.opened", refuse)
+    ended = command("doctor", "--store", store, "--json")
+    assert (ended.code, ended.json["sound"]) == (ExitCode.UNAVAILABLE, False)
+    assert [finding["kind"] for finding in ended.json["findings"]] == ["locked"]
 
 
 def test_doctor_shows_which_languages_a_model_knows_without_a_store(command: Command) -> None:

@@ -17,8 +17,8 @@ SET_KEY = "set OPENAI_API_KEY or RAG_NODES_API_KEY"
 NAME_KEYS = "name --set or --metadata in every ingest (Python: metadata=FileMetadata(...))"
 """Remedy for documents without metadata keys of their owner, likewise."""
 FREE_SPACE = (
-    "free some space (`rag-nodes clear --parser COLLECTION --yes` opens nothing), or choose a "
-    "folder on another disk"
+    "free some space, or choose a folder on another disk; `rag-nodes clear --parser COLLECTION "
+    "--yes` deletes a collection you no longer need"
 )
 """Remedy for a full disk, likewise."""
 REPAIR = (

@@ -95,7 +95,7 @@ class DoctorRequest(Request):
     """Check a store for damage and suggest fixes.
 
     Every collection is read document by document; nothing is changed. Ends with 4 if something is
-    wrong, else with 0.
+    wrong, with 5 if another process has the folder open or the server does not answer, else with 0.
     """
 
     languages: bool = False
@@ -299,6 +299,8 @@ def doctor(request: DoctorRequest, run: Run) -> Examined:
         findings.append(finding)
     sound = not any(finding.is_wrong for finding in findings)
     outcome = ExitCode.DONE if sound else ExitCode.GATE
+    if any(finding.kind in {"locked", "unreachable"} for finding in findings):
+        outcome = ExitCode.UNAVAILABLE  # nothing could be looked at
     return Examined(
         outcome=outcome, store=store, sound=sound, findings=findings, pdf_engines=engines
     )

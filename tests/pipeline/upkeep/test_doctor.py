@@ -131,7 +131,7 @@ def another_version_of_as_many_chunks(_: Store, ledger: Ledger) -> None:
         (another_version_of_as_many_chunks, "/docs/a.md"),
     ],
 )
-def test_a_document_of_which_the_ledger_says_something_else_is_named_by_its_path(
+def test_a_document_about_which_ledger_and_store_disagree_is_named_by_its_path(
     examine: Examine,
     store: Store,
     ledger: Ledger,
@@ -141,13 +141,13 @@ def test_a_document_of_which_the_ledger_says_something_else_is_named_by_its_path
     change(store, ledger)
     unlike = only(examine())
     assert (unlike.kind, unlike.where) == ("ledger", FIXED)
-    assert unlike.what.endswith(f"something else of 1 document: {document}")
+    assert unlike.what.endswith(f"ledger and store disagree about 1 document: {document}")
     assert "ingest again" in unlike.remedy
 
 
 def test_rows_of_a_collection_that_is_gone_are_named(examine: Examine, store: Store) -> None:
     store.drop(FIXED)
-    assert "the store has it no more" in only(examine()).what
+    assert "the store no longer has it" in only(examine()).what
 
 
 def test_a_collection_of_which_the_ledger_knows_nothing_is_worth_a_note(

@@ -95,7 +95,7 @@ def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
     remark = ", says the ledger" if collection.trouble else ""
     yield "Stored", f"{counted(collection.chunks, 'chunk')}{parents} of {documents}{remark}"
     due = {
-        "not whole": collection.incomplete - collection.interrupted,
+        "incomplete": collection.incomplete - collection.interrupted,
         "of an ingest that was interrupted or is still running": collection.interrupted,
         "expired": collection.expired,
     }
@@ -103,7 +103,7 @@ def _facts(collection: CollectionStatus) -> Iterator[tuple[str, str]]:
     yield "Due", f"{', '.join(wrong)}: run the ingest again" if wrong else ""
     if collection.failed:
         failed = counted(collection.failed, "document")
-        yield "Failed", f"{failed}{since(collection.failed_at)}: {one_line(collection.error or '')}"
+        yield "Reason", f"{failed}{since(collection.failed_at)}: {one_line(collection.error or '')}"
     if collection.first_used:  # a copy that nothing was ingested into has no times
         yield (
             "Ingested",

@@ -117,7 +117,7 @@ def examined(
                     and collection.name not in names
                     and not store.count(collection.name)
                 ):
-                    what = "the ledger knows this collection, and the store has it no more"
+                    what = "the ledger lists this collection, and the store no longer has it"
                     remedy = "ingest its documents again if it should be there"
                     yield Trouble("ledger", collection.name, what, remedy)
 
@@ -133,7 +133,7 @@ def _folder(location: str) -> Iterator[Trouble]:
 
 
 def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trouble]:
-    """Yield what is wrong with a collection, and where its ledger says something else."""
+    """Yield what is wrong with a collection, and where its ledger disagrees with the store."""
     stored = store.documents(name)
     yield from _torn(store, ledger, name, stored)
     chunks = sum(not node.is_parent for nodes in stored.values() for node in nodes.values())
@@ -151,7 +151,7 @@ def _collection(store: Store, ledger: Ledger | None, name: str) -> Iterator[Trou
         yield Trouble(
             "ledger",
             name,
-            f"the ledger says something else of {count}: {', '.join(paths)}{rest}",
+            f"ledger and store disagree about {count}: {', '.join(paths)}{rest}",
             "ingest again: the ledger is then made from what is stored",
         )
 
@@ -194,7 +194,7 @@ def _torn(
 
 
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
-    """Documents that are whole in another version than a ledger says, or that it lacks."""
+    """Documents that are stored in another version than the ledger says, or that it lacks."""
     actual = {
         document_id: stored_row(name, document_id, nodes).version
         for document_id, nodes in stored.items()
