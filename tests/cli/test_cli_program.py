@@ -4,9 +4,11 @@ import io
 import json
 import logging
 import os
+import re
 import subprocess
 import sys
 import tomllib
+from importlib.metadata import version
 from pathlib import Path
 
 import pytest
@@ -175,6 +177,21 @@ def test_every_kind_of_error_has_its_exit_code(error: Exception, code: int) -> N
     assert exit_code_of(error) == code
 
 
+def test_a_program_gets_an_object_of_a_run_that_ended_with_an_error(
+    command: Command, manual: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail = failing(errors.StoreDamagedError("kept: it is damaged; restore a copy"))
+    monkeypatch.setattr("rag_nodes.pipeline.ingest", fail)
+    ended = command("ingest", manual, "--store", "kept", "--quiet", "--json")
+    assert ended.code == ExitCode.FAILURE
+    assert ended.json["error"] == {
+        "type": "StoreDamagedError",
+        "message": "kept: it is damaged; restore a copy",
+    }
+    assert re.fullmatch(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ", ended.json["started"])
+    assert ended.json["release"] == version("rag-nodes")
+
+
 def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, manual: Path) -> None:
     ended = command("chunk", manual, "--parser", "heading:chunk_size=-4")
     assert ended.code == ExitCode.USAGE
@@ -260,7 +277,10 @@ def test_a_path_that_is_not_there_is_a_usage_error_that_names_it_and_a_remedy(
     error = ended.stderr.splitlines()[-1]
     assert error.startswith(f"Error: {gone}")
     assert "; " in error
-    assert ended.stdout == ""
+    if "--json" in typed:
+        assert error == f"Error: {ended.json['error']['message']}"
+    else:
+        assert ended.stdout == ""
     assert not (tmp_path / "kept").exists()
 
 

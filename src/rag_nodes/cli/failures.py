@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.metadata import version
 from typing import TYPE_CHECKING
 
 from rich.text import Text
@@ -46,11 +47,18 @@ def exit_code_of(error: BaseException) -> ExitCode:
 
 
 def report_failure(error: Exception, cli: Invocation) -> ExitCode:
-    """Say on stderr what went wrong, with where it was raised only under `--verbose`."""
+    """Say on stderr what went wrong, with where it was raised only under `--verbose`.
+
+    Under `--json`, stdout has it too, so that a program always gets an object.
+    """
     if cli.verbose:
         cli.errors.print(Text(clean(f"Traceback\n{trace_of(error)}"), style="dim"), soft_wrap=True)
     message = clean(cli.with_store(_message(error)))
     cli.errors.print(Text.assemble(("Error: ", "bold red"), message), soft_wrap=True)
+    if cli.as_json and not cli.has_emitted:
+        about = {"type": type(error).__name__, "message": message}
+        release = version("rag-nodes")
+        cli.emit({"error": about, "started": cli.started, "release": release})
     return exit_code_of(error)
 
 

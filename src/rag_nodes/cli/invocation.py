@@ -10,6 +10,7 @@ import shlex
 import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -70,6 +71,8 @@ class Invocation:
         errors: stderr.
         cleanup: what to undo at the end of the run.
         hints: what to do next, on stderr below the result.
+        started: time of its start (UTC, as ISO 8601).
+        has_emitted: the JSON object is on stdout, or was begun.
     """
 
     quiet: bool = False
@@ -81,6 +84,8 @@ class Invocation:
     errors: Console = field(default_factory=lambda: _console(sys.stderr, stderr=True))
     cleanup: ExitStack = field(default_factory=ExitStack)
     hints: list[str] = field(default_factory=list)
+    started: str = field(default_factory=lambda: f"{datetime.now(UTC):%Y-%m-%dT%H:%M:%SZ}")
+    has_emitted: bool = False
 
     def perform(
         self, operation: Operation, request: Request, settings: Settings, flags: dict[str, Any]
@@ -172,6 +177,7 @@ class Invocation:
 
     def emit(self, data: dict[str, Any]) -> None:
         """Data for programs: one versioned JSON object on stdout."""
+        self.has_emitted = True
         versioned = {"schema_version": SCHEMA_VERSION, **data}
         self.output.file.write(to_json(versioned, indent=2) + "\n")
 
