@@ -74,6 +74,20 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
     ]
 
 
+def test_a_push_counts_the_collections_of_other_corpora_that_it_leaves_out(
+    command: Command, store: Path, manual: Path, tmp_path: Path
+) -> None:
+    ingest = ("ingest", manual, *HEADING, "--store", store, "--corpus", "contracts")
+    assert command(*ingest).code == ExitCode.DONE
+    push = ("store", "push", tmp_path / "copy", "--store", store)
+    assert "Not copied: 1 collection of other corpora; add --all" in command(*push).stderr
+    contracts = command(*push, "--corpus", "contracts").stderr
+    assert "Not copied: 2 collections of other corpora; add --all" in contracts
+    name = command("status", "--store", store, "--json").json["collections"][0]["name"]
+    for options in (("--all",), ("--collection", name)):
+        assert "Not copied" not in command(*push, *options).stderr
+
+
 def test_an_export_is_read_by_a_stock_client_and_never_overwritten(
     command: Command, store: Path, tmp_path: Path
 ) -> None:

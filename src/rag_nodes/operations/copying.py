@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Never
 from pydantic import Field
 
 from rag_nodes.core.errors import CollectionMissingError
+from rag_nodes.core.spelling import counted
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result
 from rag_nodes.operations.places import foreign_words, inventory, must_exist, opened
@@ -24,11 +25,11 @@ if TYPE_CHECKING:
 class PushRequest(Request):
     """Copy a store to a Qdrant server or another folder; nothing is embedded again.
 
-    Points that are there already are not sent again, so a run that was interrupted goes on when it
-    is repeated. The old chunks of changed documents are deleted there once the new ones are in;
-    documents that only the target has stay, unless you add --prune. At the end both sides are read
-    and compared. The server's key is taken from RAG_NODES_STORE_API_KEY. To copy a store back, name
-    it with --store and the new place as the target.
+    Points that are there already are not sent again: to continue an interrupted run, repeat it. The
+    old chunks of changed documents are deleted there once the new ones are in; documents that only
+    the target has stay, unless you add --prune. At the end both sides are read and compared. The
+    server's key is taken from RAG_NODES_STORE_API_KEY. To copy a store back, name it with --store
+    and the new place as the target.
     """
 
     target: Annotated[str, OWNER, Flag(argument=True)]
@@ -95,6 +96,8 @@ def push(request: PushRequest, run: Run) -> Copied:
     if failed:
         count = f"{len(failed)} of {len(outcomes)} collections"
         run.warn(f"Not copied: {count}; remove the cause and run this again")
+    if not request.collections and (others := len(source.collections()) - len(chosen)):
+        run.warn(f"Not copied: {counted(others, 'collection')} of other corpora; add --all")
     return Copied(
         outcome=ExitCode.PARTIAL if failed else ExitCode.DONE,
         source=source.store.location,

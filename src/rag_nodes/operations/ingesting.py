@@ -207,7 +207,10 @@ def _outcome(request: IngestRequest, run: Run, report: IngestReport) -> ExitCode
     if report.missing_paths:
         run.warn(report.missing_in_words)
     elif request.prune and report.pruned is None and not request.dry_run:
-        run.warn("Nothing was removed, as not all is stored; fix that and run this again.")
+        run.warn(
+            "Nothing was removed, because some documents are incomplete. Remove the cause and run "
+            "this again."
+        )
     errors = {column.parser: column.error for column in report.columns}
     stored = any(column.stored for file in report.files for column in file.columns.values())
     outcome = concluded(
