@@ -343,7 +343,6 @@ def test_the_page_answers_as_a_comparison_of_its_columns_models_and_options() ->
     ("options", "message"),
     [
         ({"columns": {"a": "retrievall"}}, "did you mean retrieval?"),
-        ({"columns": {"a": lambda text: [text]}}, "a function is not a splitter"),
         ({"columns": [SentenceSplitter(), SentenceSplitter(chunk_size=300)]}, "two columns are"),
         ({"columns": 3}, "columns is 3; give it a name"),
         ({"answering": "sentences"}, "answering is 'sentences'; give QueryOptions"),

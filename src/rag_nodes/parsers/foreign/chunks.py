@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 from llama_index.core.node_parser import (
@@ -47,12 +46,9 @@ def check_splitter(splitter: Any) -> None:
         )
     if isinstance(splitter, NodeParser):
         return
-    is_function = isinstance(splitter, FunctionType | BuiltinFunctionType | MethodType)
-    if is_function or isinstance(splitter, TransformComponent) or _method(splitter) is None:
-        kind = "a function" if is_function else "None" if splitter is None else (
-            type(splitter).__name__)  # fmt: skip
+    if isinstance(splitter, TransformComponent) or _method(splitter) is None:
         raise ConfigurationError(
-            f"{kind} is not a splitter: give "
+            f"{'None' if splitter is None else type(splitter).__name__} is not a splitter: give "
             "the name of a preset, a NodeParser or TextSplitter of LlamaIndex, or an object with "
             "split_text(text) or chunk(text)"
         )
