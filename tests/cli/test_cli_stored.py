@@ -85,14 +85,10 @@ def test_list_narrows_to_a_state_and_refuses_an_unknown_one(
     assert command("list", "--store", store, "--state", "lost").code == 2
 
 
-@pytest.mark.parametrize("has_ledger", [True, False])
 def test_list_shows_a_document_whose_file_is_gone_and_names_the_command_that_removes_it(
-    command: Command, store: Path, manual: Path, *, has_ledger: bool
+    command: Command, store: Path, manual: Path
 ) -> None:
     manual.unlink()
-    if not has_ledger:
-        for file in store.glob("ledger.sqlite*"):
-            file.unlink()
     shown = command("list", "--store", store, "--state", "gone")
     assert (shown.code, shown.stderr) == (0, "")
     assert "corpus default: 1 of 2 documents: 1 gone" in shown.stdout

@@ -231,22 +231,6 @@ def test_another_corpus_of_the_same_files_is_not_touched(corpus: FolderIngests) 
     assert "1.md" in stored(corpus)
 
 
-@pytest.mark.parametrize("is_bare", [False, True])
-def test_a_file_that_was_deleted_before_its_ledger_was_lost_is_pruned(
-    corpus: FolderIngests, *, is_bare: bool
-) -> None:
-    corpus.ingest()
-    Path(corpus.ledger.path).unlink()
-    for path in corpus.folder.iterdir() if is_bare else [corpus.folder / "1.md"]:
-        path.unlink()
-
-    report = corpus.ingest(prune=True)
-
-    # A folder without any document may be a disk that is not mounted.
-    assert bool(report.pruned and report.pruned.documents) is not is_bare
-    assert stored(corpus) == {"0.md", "2.md"} | ({"1.md"} if is_bare else set())
-
-
 @pytest.mark.parametrize("how", ["missing", "empty"])
 def test_a_folder_that_may_not_be_mounted_empties_no_store(
     corpus: FolderIngests, tmp_path: Path, how: str

@@ -6,7 +6,6 @@ import shlex
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
 from rag_nodes.core.errors import ConfigurationError, command
@@ -212,7 +211,7 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
 
         is_lost = file_loss()
         documents = [
-            _as_gone(document) if (path := _file_of(document)) and is_lost(path) else document
+            _as_gone(document) if document.path and is_lost(document.path) else document
             for document in documents
         ]
     return Listed(
@@ -229,15 +228,9 @@ def list_documents(request: ListRequest, run: Run) -> Listed:
     )
 
 
-def _file_of(document: ListedDocument) -> str:
-    """Return the path of the file of a document, also in a store without ledger; "" for a URL."""
-    place = document.path or document.source or ""
-    return place if Path(place).is_absolute() else ""
-
-
 def _as_gone(document: ListedDocument) -> ListedDocument:
     """Return a document whose file is gone, with the command that removes what is stored of it."""
-    remedy = command(f"remove {shlex.quote(_file_of(document) or document.id)}", document.corpus)
+    remedy = command(f"remove {shlex.quote(document.path or document.id)}", document.corpus)
     return replace(
         document, state="gone", error=f"the file is gone; remove its chunks with {remedy}"
     )

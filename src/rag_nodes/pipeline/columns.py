@@ -9,14 +9,12 @@ is overwritten automatically.
 
 from __future__ import annotations
 
-import os
 import secrets
 from collections import defaultdict
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import CancelledError, LedgerError, StoreError
-from rag_nodes.core.metadata import SOURCE
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.embedding.failures import HOPELESS, noted, said
 from rag_nodes.pipeline.ledger import StoredDocument, model_of, version_of
@@ -33,8 +31,6 @@ if TYPE_CHECKING:
     from rag_nodes.store import Store
 
 
-_PORTION = 500
-"""Nodes that are fetched at once."""
 _DISTURBED = "another process wrote to this document meanwhile; ingest it again"
 
 
@@ -116,8 +112,6 @@ class IngestColumn:
             count = store.count(name)
             documents = self._doubted(count)
             if documents is not None:
-                gone = self._gone_files(documents)
-                self._ledger.open(name, gone, gone)
                 self._ledger.adopt(
                     name, (stored_row(name, key, nodes) for key, nodes in documents.items())
                 )
@@ -138,22 +132,6 @@ class IngestColumn:
         store, name = self._store, self.collection
         is_covered = count and self._ledger.covers(name, store.marks(name), count)
         return None if is_covered else store.documents(name)
-
-    def _gone_files(self, documents: Mapping[str, Mapping[str, StoredNode]]) -> dict[str, str]:
-        """Return the file of each document that the ledger does not know and whose file is gone.
-
-        Such as those of a restored store, which comes without its ledger. `prune` removes them.
-        """
-        unknown = documents.keys() - self._ledger.stored(self.collection).keys()
-        first = {next(iter(documents[key])): key for key in unknown if documents[key]}
-        ids, paths = list(first), dict[str, str]()
-        for start in range(0, len(ids), _PORTION):
-            page = self._store.fetch(self.collection, ids[start : start + _PORTION])
-            for node_id, node in page.items():
-                path = str(node.metadata.get(SOURCE) or "")
-                if os.path.isabs(path) and not os.path.lexists(path):  # noqa: PTH117
-                    paths[first[node_id]] = path
-        return paths
 
     def _mark(self) -> None:
         """Give the state of the collection an epoch, which the store and this ledger alone know.

@@ -89,14 +89,9 @@ def missing(
             reasons[path] = error.strerror or str(error)
             continue
         is_bare = path.is_dir() and next(listed([path], exclude=exclude)).path == path
-        if is_bare and any(map(_is_below_any([path]), _all_paths(ledger, corpus))):
+        if is_bare and any(map(_is_below_any([path]), ledger.paths(corpus))):
             reasons[path] = "there is no document in this folder, and there were some"
     return reasons
-
-
-def _all_paths(ledger: Ledger, corpus: str) -> list[str]:
-    """Return the paths of known files, and of those that the store alone had documents of."""
-    return [*ledger.paths(corpus), *(path for _, path, _ in ledger.unheld(corpus))]
 
 
 def compared(
