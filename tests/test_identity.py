@@ -53,11 +53,11 @@ def test_help_begins_with_that_sentence(capsys: pytest.CaptureFixture[str]) -> N
     assert rag_nodes.IDENTITY in one_line(capsys.readouterr().out)
 
 
-def test_rest_and_tools_for_agents_say_it_too() -> None:
+def test_rest_says_it_too_and_agents_read_only_what_to_do() -> None:
     served = ServedOperations.of(Settings(), offered(), ServerLimits())
     api, tools = make_api(served), make_mcp(served)
     assert api.description.startswith(rag_nodes.IDENTITY)
-    assert str(tools.manager.app.instructions).endswith(rag_nodes.IDENTITY), "what to do is first"
+    assert rag_nodes.IDENTITY not in str(tools.manager.app.instructions)
     assert '`{"error": …, "remedy": …}`' in api.description
 
 

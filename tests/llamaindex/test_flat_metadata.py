@@ -13,7 +13,9 @@ from rag_nodes import (
     PRESETS,
     Comparison,
     FlatMetadata,
+    QueryOptions,
     RagNodesQueryEngine,
+    RagNodesRetriever,
     SentencePostprocessor,
     get_embedding,
     get_parser,
@@ -103,3 +105,19 @@ def test_a_column_of_flat_nodes_is_compared_with_its_headings() -> None:
         ["Pump", "Filter"],
         ["Pump"],
     ]
+
+
+@pytest.mark.parametrize("preset", ["retrieval", "token-overlap", "heading"])
+def test_a_retriever_reads_flat_neighbours_in_the_document_store_of_an_index(preset: str) -> None:
+    parts = [f"## Part {n}\n\nPump {n} starts at six. {'It is red. ' * 30}" for n in range(9)]
+    text = "\n\n".join(parts)
+    metadata = {"page_starts": [0, *(text.index(f"Pump {n}") for n in range(1, 9))]}
+    nodes = FlatMetadata()(
+        get_parser(preset, chunk_size=150)([Document(text=text, metadata=metadata)])
+    )
+    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    options = QueryOptions(top_k=1, granularity="sentences")
+    retriever = RagNodesRetriever.from_index(index, options=options)
+    assert all(
+        isinstance(n.node.metadata["page_start"], int) for n in retriever.retrieve("Pump 4?")
+    )

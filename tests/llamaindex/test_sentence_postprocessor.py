@@ -347,3 +347,19 @@ def test_offsets_that_the_document_at_hand_contradicts_are_left_out() -> None:
         [hit] = sentences.postprocess_nodes(found, query_str=QUESTION)
         assert isinstance(hit.node, TextNode)
         assert (hit.text, hit.node.start_char_idx) == (ANSWER, start)
+
+
+def test_an_empty_node_among_others_is_left_out() -> None:
+    nodes = [TextNode(text=""), TextNode(text="The boiler is fast."), TextNode(text="")]
+    scored = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    selected = SentencePostprocessor().postprocess_nodes(scored, query_str="What is fast?")
+    assert [node.node.get_content() for node in selected] == ["The boiler is fast."]
+
+
+def test_a_key_of_ones_own_called_window_replaces_no_text() -> None:
+    node = TextNode(text="Rinse both filters monthly.", metadata={"window": "2024 Q1"})
+    [selected] = SentencePostprocessor().postprocess_nodes(
+        [NodeWithScore(node=node, score=0.5)], query_str="When are filters rinsed?"
+    )
+    assert selected.node.text == "Rinse both filters monthly."
+    assert selected.node.metadata["window"] == "2024 Q1"

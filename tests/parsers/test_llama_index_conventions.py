@@ -58,7 +58,7 @@ def test_raw_html_is_named_once_with_the_reader_to_use(
     ]
     get_parser(name)([*DOCUMENTS, *pages])
     [warning] = caplog.messages
-    assert "2 documents are raw HTML, the first is 0.html" in warning
+    assert "raw HTML: 2; the first is 0.html" in warning
     assert "file_extractor={'.html': RagNodesReader()}" in warning
 
 

@@ -24,7 +24,7 @@ __all__ = ["build_app", "require_gradio"]
 def build_app(
     settings: Settings | None = None,
     *,
-    columns: Mapping[str, Any] | str | Sequence[Any] = (),
+    columns: Mapping[str, Any] | str | Sequence[str | Any] = (),
     documents: str | Path | Document | Sequence[str | Path | Document] = (),
     **options: Any,
 ) -> gr.Blocks:

@@ -51,7 +51,7 @@ _EXAMPLE = (
 def build_app(
     settings: Settings | None = None,
     *,
-    columns: Mapping[str, Any] | str | Sequence[Any] = (),
+    columns: Mapping[str, Any] | str | Sequence[str | Any] = (),
     documents: str | Path | Document | Sequence[str | Path | Document] = (),
     embed_model: BaseEmbedding | None = None,
     llm: LLM | None = None,

@@ -49,7 +49,9 @@ def usable(node: Node) -> Node:
 
 
 def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:
-    """Return metadata whose lists, mappings and other objects are text, which `usable` reads back.
+    """Return metadata whose lists and mappings are text that `usable` reads back.
+
+    Other objects, such as dates, become text and stay text.
 
     Args:
         metadata: metadata of a node; numbers, texts, truth values and None stay as they are.
@@ -77,7 +79,7 @@ def _parsed(value: Any) -> Any:
     """Return what a text holds as JSON; any other value as it is."""
     try:
         return json.loads(value) if isinstance(value, str) else value
-    except ValueError:
+    except (ValueError, RecursionError):
         return value
 
 

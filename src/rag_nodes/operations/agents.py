@@ -100,13 +100,14 @@ def _quote(request: AgentQuote, opened: _Opened) -> Quotation:
 
     span = Span(request.start, request.end)
     # At least one character, so that offsets outside the document are answered with those inside.
-    inquired = Span(request.start, max(request.end, request.start + 1))
+    last = min(max(request.end, request.start + 1), request.start + MOST_QUOTED)
+    inquired = Span(request.start, last)
     passage = quote(opened.store, opened.collection, request.document_id, inquired)
     if not 0 < span.length <= MOST_QUOTED:
-        last = "on" if span.length < 1 else f"to {span.start + MOST_QUOTED}"
+        range_end = "on" if span.length < 1 else f"to {span.start + MOST_QUOTED}"
         raise ConfigurationError(
             f"end must be 1 to {MOST_QUOTED:,} characters after start; choose an end from "
-            f"{span.start + 1} {last}"
+            f"{span.start + 1} {range_end}"
         )
     facts, own, sent = passage.node.metadata, passage.node.text, request.text
     inside = passage.find(sent) if sent else None

@@ -325,8 +325,8 @@ def _warn_of_raw_html(nodes: Sequence[BaseNode]) -> None:
     documents = (node for node in nodes if node.source_node is None)
     if raw := [node for node in documents if is_raw_html(node.get_content(MetadataMode.NONE))]:
         logger.warning(
-            "%d documents are raw HTML, the first is %s. Tags and scripts are split like text: "
-            "read HTML files with rag_nodes.read, or with "
+            "Documents that are raw HTML: %d; the first is %s. Tags and scripts are split like "
+            "text: read HTML files with rag_nodes.read, or with "
             "SimpleDirectoryReader(..., file_extractor={'.html': RagNodesReader()})",
             len(raw),
             keys.page_name(raw[0].metadata) or raw[0].node_id,

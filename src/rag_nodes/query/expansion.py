@@ -60,11 +60,11 @@ def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) ->
 def window_of(node: TextNode) -> TextNode | None:
     """The window of a node as a node under its id; None where it has none.
 
-    Windows of our parsers are exact slices of the document. Of others only the text is known, and
-    a window that is not around its node is not believed.
+    Windows of our parsers are exact slices of the document; of others only the text is known. A
+    text without that of the node is a value of your own under the same key, and no window.
     """
     text = node.metadata.get(keys.WINDOW)
-    if not isinstance(text, str) or text == node.text:
+    if not isinstance(text, str) or text == node.text or node.text.strip() not in text:
         return None
     place = node.metadata.get(keys.WINDOW_PLACE)
     place = place if isinstance(place, dict) else {}

@@ -13,7 +13,6 @@ from llama_index.core.schema import QueryBundle, TextNode
 from llama_index.core.vector_stores.types import VectorStoreQueryMode
 
 from rag_nodes.core.errors import ConfigurationError, RagNodesError, StoreError
-from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keys import kind_of
 from rag_nodes.query.locations import located
 from rag_nodes.query.missing_keys import check_nodes
@@ -216,7 +215,7 @@ def _hits(nodes: Sequence[NodeWithScore], *, is_cosine: bool) -> list[Hit]:
     """Return retrieved nodes as hits; scores of any scale become 0 to 1."""
     hits = [
         Hit(
-            located(usable(each.node)),  # type: ignore[arg-type] # only text is searched
+            located(each.node),  # type: ignore[arg-type] # only text is searched
             rank,
             1 - (rank - 1) / len(nodes),
             similarity=each.score if is_cosine else None,

@@ -8,6 +8,7 @@ from uuid import NAMESPACE_OID, uuid5
 from llama_index.core.schema import NodeRelationship, RelatedNodeInfo, TextNode
 
 from rag_nodes.core import metadata as keys
+from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.parsers.nodes import table_facts
 from rag_nodes.text.formats import format_in
 from rag_nodes.text.spans import PageMap, Span
@@ -35,7 +36,7 @@ def span_of(node: TextNode) -> Span | None:
 
 
 def located(node: TextNode, document: str | None = None) -> TextNode:
-    """Return the node, without offsets that its text, its metadata or its document contradict.
+    """Return a usable node, without offsets that its text, metadata or document contradict.
 
     A splitter behind another one counts from the start of what it splits, and leaves the offsets
     that the other one noted in the metadata.
@@ -44,6 +45,7 @@ def located(node: TextNode, document: str | None = None) -> TextNode:
         node: of any splitter.
         document: text of its document; None if it is not at hand.
     """
+    node = usable(node)
     if node.start_char_idx is None and node.end_char_idx is None:
         return node
     span = span_of(node)

@@ -12,7 +12,6 @@ from llama_index.core.schema import Document, NodeWithScore, QueryBundle, TextNo
 from llama_index.core.storage.docstore.types import BaseDocumentStore
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.foreign_metadata import usable
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.query.checks import check_whole
 from rag_nodes.query.expansion import expanded, with_neighbours
@@ -148,7 +147,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
 
 
 def _placed(node: TextNode, texts: Mapping[str, str]) -> TextNode:
-    return located(usable(node), texts.get(node.ref_doc_id or ""))
+    return located(node, texts.get(node.ref_doc_id or ""))
 
 
 def _has_text(node: BaseNode) -> bool:

@@ -119,7 +119,7 @@ class Sentences:
                 yield _Found(self._known(passage), least)
         for hit, passage in self._text.pieces:
             span = self._ranker.limited(passage.document, passage.span)
-            if hit.origin == "search" and span:
+            if hit.origin == "search" and span and span.length:
                 least = min(least, hit.score)
                 for part in self._text.parts(self._in_whole_sentences(passage, span)):
                     yield _Found(self._known(part), max(0.0, least))

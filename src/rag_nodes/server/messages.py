@@ -88,6 +88,10 @@ _INSTALL = re.compile(
     r"(?:'rag-nodes\[(?P<extra>[\w-]+)\]'|(?P<package>[\w-]+))"
 )
 """The install line of a message, with the words that lead to it."""
+_CLEAR = re.compile(
+    r"`rag-nodes clear --parser [^`]+` deletes it, then ingest again or restore a copy"
+)
+"""The remedy for a damaged collection, which only its owner may delete."""
 _PATH = re.compile(
     r"(?P<address>https?://[^\s;,'\"]+|(?<![\w/.])/api/\S*)"
     r"|(?:file://|(?<![\w/.])(?:\.{1,2}|~\w*)?|(?<=\w:))"
@@ -123,7 +127,7 @@ def public_words(text: str) -> str:
     """
     for advice, public_advice in _PUBLIC_ADVICE.items():
         text = text.replace(advice, public_advice)
-    text = _INSTALL.sub(_to_install, text)
+    text = _CLEAR.sub(f"{_OWNER} restore this collection", _INSTALL.sub(_to_install, text))
     return _PATH.sub(lambda match: match["address"] or match["last"], text)
 
 

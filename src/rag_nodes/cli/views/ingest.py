@@ -43,7 +43,7 @@ def ingested_view(
         names = ", ".join(map(one_line, keys[:MOST_NAMES])) + more
         documents = counted(report.without_keys, "document")
         named = f"the key{'s' if len(keys) > 1 else ''} {names} from {documents}"
-        yield plain(f"{done} {named}, as this run gave none.", "yellow")
+        yield plain(f"{done} {named}, which this run did not give.", "yellow")
     if report.pruned and report.pruned.documents:
         gone = report.pruned.documents
         names = ", ".join(one_line(_last(path)) for path in gone[:MOST_NAMES])

@@ -68,7 +68,7 @@ class Edge(Engine):
                 if type(error).__name__ == "PanicException" or _DAMAGE.search(str(error)):
                     raise StoreDamagedError(
                         f"{where} is damaged ({error}); `rag-nodes clear --parser {collection} "
-                        "--yes` deletes it; then ingest again, or restore a copy"
+                        "--yes` deletes it, then ingest again or restore a copy"
                     ) from error
                 if not isinstance(error, Exception):
                     raise
