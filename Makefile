@@ -127,7 +127,7 @@ LOWEST := artefacts/lowest/bin/python
 test-lowest: $(BIN)/uv ## command line and server with the lowest versions that pyproject.toml allows, on Python 3.11
 	$(BIN)/uv venv --quiet --clear --python 3.11 artefacts/lowest
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --resolution lowest-direct -r pyproject.toml \
-		--extra app "pytest>=9.0" "pytest-asyncio>=1.3" "hypothesis>=6.150" "sybil>=9.2" \
+		--extra app --extra pdfium "pytest>=9.0" "pytest-asyncio>=1.3" "hypothesis>=6.150" "sybil>=9.2" \
 		"playwright>=1.55"
 	$(BIN)/uv pip install --quiet --python $(LOWEST) --no-deps --reinstall .
 	$(LOWEST) -m pytest -q -W ignore::DeprecationWarning tests/cli/test_cli_recommend.py \
