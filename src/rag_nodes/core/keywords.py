@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _Checked = TypeVar("_Checked", bound="Callable[..., Any]")
 _SUBJECT = re.compile(r"^\w+ should ")
-"""What the messages of pydantic begin with."""
+"""Beginnings of the messages of pydantic."""
 _DETAIL = re.compile(r" after validation, not \S+$|, (?:unable to parse|got a number) .*$")
-"""What they add about the value."""
+"""Descriptions of the value at the end of such messages."""
 _WORDS = {
     "greater than or equal to": "at least",
     "less than or equal to": "at most",

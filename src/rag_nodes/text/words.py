@@ -61,7 +61,7 @@ _INSIDE = regex.compile(
     rf"(?<={_SPACED}){_SPACED}|\p{{M}}|(?<=\p{{N}})[.,]\p{{N}}|(?<=\p{{N}}[.,])\p{{N}}",
     regex.V1,
 )
-"""What stands behind an offset inside a word or number."""
+"""Pattern of the text after an offset that is inside a word or number."""
 VOCABULARY = 1 << 14
 """Words of which it is remembered what was worked out for them. With four times as many a server
 holds 30 MB of the words of those who have left, for a twentieth of the time of embedding."""

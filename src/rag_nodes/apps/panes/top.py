@@ -29,7 +29,7 @@ BUDGETS = (500, 1_000, 1_500, 4_000)
 CHUNKS = (5, 10, 20)
 """Numbers of chunks that can be chosen instead."""
 READINGS = {"sentences": "selected sentences", "chunks": "whole chunks"}
-"""What can be read of the chunks that are found, in words."""
+"""Labels of the ways to read retrieved chunks."""
 _MIN_SHARE = 0.1
 """Share of the work from which the rest is estimated."""
 _MAX_FILES = 5

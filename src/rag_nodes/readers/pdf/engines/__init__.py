@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     OpenPdf = Callable[[Path, Limits], AbstractContextManager[EngineDocument]]
 
 ENGINES: Mapping[EngineName, OpenPdf] = {"pymupdf": mupdf.opened, "pdfium": pdfium.opened}
-"""What opens a PDF by the names of the engines; see `opened`."""
+"""Functions that open a PDF, by the name of the engine; see `opened`."""
 LIBRARIES: Mapping[EngineName, str] = {"pymupdf": "pymupdf", "pdfium": "pypdfium2"}
 """Module, and distribution, of each engine; "auto" takes the first that is installed."""
 
