@@ -20,6 +20,8 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.vector_stores.qdrant import QdrantVectorStore
+from qdrant_client import AsyncQdrantClient
 from stock_callers import EVERY_KIND, small
 
 from rag_nodes import SentencePostprocessor
@@ -120,6 +122,33 @@ async def test_it_works_in_stock_engines_sync_and_async() -> None:
     ).query(QUESTION)
     assert ANSWER in cited.source_nodes[0].text
     assert cited.source_nodes[0].text.startswith("Source 1:")
+
+
+@pytest.mark.filterwarnings("ignore:Payload indexes have no effect:UserWarning")
+async def test_a_store_with_an_async_client_alone_is_read_in_awaited_calls() -> None:
+    question = "When was the delta valve bought?"
+    text = "The delta valve was bought in May. It opens at 4 bar."
+    client = AsyncQdrantClient(":memory:")
+    store = QdrantVectorStore("valves", aclient=client)
+    nodes = SentenceSplitter(chunk_size=12, chunk_overlap=0)([Document(text=text, id_="v")])
+    for node in nodes:
+        node.embedding = [1.0]
+    await store.async_add(nodes)
+    found = [NodeWithScore(node=nodes[0], score=0.5)]
+    sentences = SentencePostprocessor(store=store)
+    read_nodes = await sentences.apostprocess_nodes(found, query_str=question)
+    assert "It opens at 4 bar." in " ".join(node.text for node in read_nodes)
+    with pytest.raises(ConfigurationError, match=r"only an async client.* await apostprocess_node"):
+        sentences.postprocess_nodes(found, query_str=question)
+    await client.close()
+
+
+def test_a_vector_store_that_keeps_no_nodes_is_refused() -> None:
+    index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
+    found = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    sentences = SentencePostprocessor(store=index.vector_store)
+    with pytest.raises(ConfigurationError, match="SimpleVectorStore cannot return nodes by id"):
+        sentences.postprocess_nodes(found, query_str=QUESTION)
 
 
 def test_chunks_beside_those_that_were_found_are_read_where_a_store_has_them() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -60,7 +61,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
 
     Raises:
         ConfigurationError: the budget is no number from 1 up, or `store` offers no nodes by id;
-            when it is called: without a question.
+            when it is called: without a question, or `store` returns no nodes by id then, as a
+            `QdrantVectorStore` with `aclient` alone does in a call that is not awaited.
 
     Examples:
         >>> from rag_nodes import SentencePostprocessor
@@ -80,10 +82,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
     def __init__(self, budget: int = 1000, store: Any = None) -> None:
         check_whole("budget", budget)
         if store is not None and not hasattr(store, "get_nodes"):
-            raise ConfigurationError(
-                f"{type(store).__name__} cannot return nodes by id; pass a vector store or "
-                "document store that has get_nodes"
-            )
+            raise _no_nodes_by_id(store)
         super().__init__(budget=budget, store=store)  # type: ignore[call-arg] # fields
 
     @classmethod
@@ -94,6 +93,27 @@ class SentencePostprocessor(BaseNodePostprocessor):
     def _postprocess_nodes(
         self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
     ) -> list[NodeWithScore]:
+        return self._selected(nodes, query_bundle, None)
+
+    async def _apostprocess_nodes(
+        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
+    ) -> list[NodeWithScore]:
+        loop = asyncio.get_running_loop()
+        return await asyncio.to_thread(self._selected, nodes, query_bundle, loop)
+
+    def _selected(
+        self,
+        nodes: list[NodeWithScore],
+        query_bundle: QueryBundle | None,
+        loop: asyncio.AbstractEventLoop | None,
+    ) -> list[NodeWithScore]:
+        """Return the passages that are read.
+
+        Args:
+            nodes: the nodes of the retriever.
+            query_bundle: the question.
+            loop: event loop of an asynchronous client, which another thread runs; None for no loop.
+        """
         if query_bundle is None:
             raise ConfigurationError(
                 "sentences are ranked for a question: call postprocess_nodes with query_str or "
@@ -106,8 +126,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
             for rank, node in enumerate(nodes, start=1)
             if isinstance(node.node, TextNode) and _has_text(node.node)
         ]
-        read = expanded(hits, partial(self._read, texts), "auto", limit=len(hits))
-        both = with_neighbours(read, partial(self._read_beside, texts))
+        read = expanded(hits, partial(self._read, texts, loop), "auto", limit=len(hits))
+        both = with_neighbours(read, partial(self._read_beside, texts, loop))
         beside = [hit for hit in both if hit.origin == "neighbour"]
         counted = counted_in({hit.rank: nodes[hit.rank - 1].score for hit in read})
         sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside], counted)
@@ -121,20 +141,48 @@ class SentencePostprocessor(BaseNodePostprocessor):
         documents = self.store.get_nodes(list(ids), raise_error=False)
         return {each.node_id: each.text for each in documents if isinstance(each, Document)}
 
-    def _read(self, texts: Mapping[str, str], node_ids: Sequence[str]) -> dict[str, TextNode]:
+    def _read(
+        self,
+        texts: Mapping[str, str],
+        loop: asyncio.AbstractEventLoop | None,
+        node_ids: Sequence[str],
+    ) -> dict[str, TextNode]:
         if self.store is None or not node_ids:
             return {}
-        if isinstance(self.store, BaseDocumentStore):  # raises for what it does not have
-            nodes = self.store.get_nodes(list(node_ids), raise_error=False)
-        else:
-            nodes = self.store.get_nodes(node_ids=list(node_ids))
+        nodes = self._nodes_by_id(list(node_ids), loop)
         return {node.node_id: _placed(node, texts) for node in nodes if isinstance(node, TextNode)}
 
+    def _nodes_by_id(
+        self, node_ids: list[str], loop: asyncio.AbstractEventLoop | None
+    ) -> list[BaseNode]:
+        if isinstance(self.store, BaseDocumentStore):  # raises for what it does not have
+            return self.store.get_nodes(node_ids, raise_error=False)
+        is_async_only = (
+            getattr(self.store, "client", self) is None
+            and getattr(self.store, "_aclient", None) is not None
+        )
+        if is_async_only and loop is None:
+            raise ConfigurationError(
+                f"{type(self.store).__name__} has only an async client, which only async calls "
+                "can read: await apostprocess_nodes, or aquery of the engine; or give the vector "
+                "store a client as well"
+            )
+        try:
+            if is_async_only and loop is not None:
+                nodes = self.store.aget_nodes(node_ids=node_ids)
+                return list(asyncio.run_coroutine_threadsafe(nodes, loop).result())
+            return list(self.store.get_nodes(node_ids=node_ids))
+        except NotImplementedError as error:
+            raise _no_nodes_by_id(self.store) from error
+
     def _read_beside(
-        self, texts: Mapping[str, str], node_ids: Sequence[str]
+        self,
+        texts: Mapping[str, str],
+        loop: asyncio.AbstractEventLoop | None,
+        node_ids: Sequence[str],
     ) -> dict[str, TextNode]:
         """Read neighbours; the first time that the store has none of them, say so."""
-        nodes = self._read(texts, node_ids)
+        nodes = self._read(texts, loop, node_ids)
         if node_ids and not nodes and self.store is not None and not self._has_warned:
             self._has_warned = True
             logger.warning(
@@ -144,6 +192,13 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 type(self.store).__name__,
             )
         return nodes
+
+
+def _no_nodes_by_id(store: object) -> ConfigurationError:
+    return ConfigurationError(
+        f"{type(store).__name__} cannot return nodes by id; pass the vector store or document "
+        "store that holds the nodes, such as the docstore of the index"
+    )
 
 
 def _placed(node: TextNode, texts: Mapping[str, str]) -> TextNode:
