@@ -1,6 +1,7 @@
 """`rag-nodes ingest` a second time: what it says of what it remembers, and of what is gone."""
 
 import re
+import shutil
 from importlib.metadata import version
 from pathlib import Path
 
@@ -129,6 +130,10 @@ def test_a_path_that_may_not_be_mounted_stops_pruning_and_not_the_other_paths(
     if not is_empty:
         share.rmdir()
 
+    dry = command("ingest", folder, share, *KEPT, "--prune", "--dry-run", "--json")
+    assert (dry.code, dry.json["missing_paths"]) == (ExitCode.PARTIAL, [str(share)])
+    assert f"Nothing would be removed: {share} is missing or empty" in dry.stderr
+
     ended = command("ingest", folder, share, *KEPT, "--prune", "--json")
 
     assert ended.code == ExitCode.PARTIAL
@@ -138,6 +143,22 @@ def test_a_path_that_may_not_be_mounted_stops_pruning_and_not_the_other_paths(
     listed = command("list", "--store", "kept", "--json").json["documents"]
     names = {entry["name"] for entry in listed if entry["state"] != "failed"}
     assert names >= {"black.md", "green.md", "red.md", "white.md"}
+
+
+def test_a_dry_run_into_a_folder_that_is_not_there_yet_prunes_as_the_run_does(
+    command: Command, folder: Path, tmp_path: Path
+) -> None:
+    for paths, code in (
+        ([folder], ExitCode.DONE),
+        ([folder, "missing"], ExitCode.PARTIAL),
+        (["missing"], ExitCode.USAGE),
+    ):
+        ended = [command("ingest", *paths, "--prune", "--store", "new", "--dry-run")]
+        assert not (tmp_path / "new").exists()
+        ended += [command("ingest", *paths, "--prune", "--store", "new")]
+        assert [each.code for each in ended] == [code] * 2
+        assert ["missing or empty" in each.stderr for each in ended] == [len(paths) > 1] * 2
+        shutil.rmtree(tmp_path / "new")
 
 
 def test_programs_are_given_times_in_utc_and_null_where_none_is_known(

@@ -19,6 +19,7 @@ from rag_nodes.operations.places import check_there, concluded, exists, must_exi
 from rag_nodes.operations.run import Doing, Run
 from rag_nodes.operations.workspace.limits import MEMORY
 from rag_nodes.parsers.presets import DEFAULT_PARSER
+from rag_nodes.pipeline.ledger import FILE_NAME as LEDGER_NAME
 from rag_nodes.pipeline.ledger import WEB_HOURS
 
 if TYPE_CHECKING:
@@ -151,8 +152,11 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
     _check_asked(request, run)
     if not request.prune:  # which says itself what a folder that is not there means
         check_there(request.paths)
-    if request.dry_run and not exists(run.settings.store):
-        run.configure({"store": MEMORY})  # opening a folder makes it
+    ledger = run.settings.ledger
+    if request.dry_run and run.settings.store != MEMORY and not exists(run.settings.store):
+        # Opening a folder makes it; its ledger is not made, and makes the rules of a folder hold.
+        ledger = ledger or str(Path(run.settings.store).expanduser() / LEDGER_NAME)
+        run.configure({"store": MEMORY})
     from rag_nodes.pipeline import FileMetadata
     from rag_nodes.readers import Exclusion
 
@@ -177,7 +181,7 @@ def ingest(request: IngestRequest, run: Run) -> Ingested:
         "corpus": settings.corpus,
         "progress": _rehearsed(run.emit) if request.dry_run else run.emit,
         "prices": settings.answering().get("prices", {}),
-        "ledger": settings.ledger,
+        "ledger": ledger,
         "dry_run": request.dry_run,
         "executor": executor,
     }

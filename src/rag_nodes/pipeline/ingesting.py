@@ -164,14 +164,7 @@ def ingest(  # noqa: PLR0913 - options of one call, all but three with defaults
             logger.warning("%s", words)
         if not run.keeps_ledger:
             return report
-        return compared(
-            report,
-            store,
-            run.ledger,
-            wanted,
-            prune=prune and not dry_run,
-            exclude=exclusion,
-        )
+        return compared(report, store, run.ledger, wanted, prune=prune, exclude=exclusion)
 
 
 def _documents_in(paths: Sequence[Path], exclude: Exclusion, own: FileMetadata) -> int | None:

@@ -117,6 +117,7 @@ def compared(
         report = replace(report, missing_paths=tuple(map(str, absent)))
         logger.warning("%s", report.missing_in_words)
         return report
+    prune = prune and not report.dry_run
     lacks = any(file.status == "incomplete" for file in report.files)
     is_whole = not lacks and not any(column.error for column in report.columns)
     if prune and not is_whole:

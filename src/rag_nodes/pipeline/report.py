@@ -85,8 +85,9 @@ class IngestReport(DocumentsReport):
     def missing_in_words(self) -> str:
         """Sentence about the missing paths, for which nothing was pruned."""
         are = "is" if len(self.missing_paths) == 1 else "are"
+        done = "would be" if self.dry_run else "was"
         return (
-            f"Nothing was removed: {', '.join(self.missing_paths)} {are} missing or empty; an "
+            f"Nothing {done} removed: {', '.join(self.missing_paths)} {are} missing or empty; an "
             "unmounted disk would look the same"
         )
 
