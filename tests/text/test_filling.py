@@ -1,11 +1,15 @@
+from itertools import pairwise
+
 import pytest
 import regex
 from hypothesis import given
 from hypothesis import strategies as st
 
+from rag_nodes.text import filling
 from rag_nodes.text.filling import MOST_LOST, Ranked, Repeat, fill
 from rag_nodes.text.spans import Span, merge
 from rag_nodes.text.tokens import count_tokens
+from rag_nodes.text.tokens.encodings import DEFAULT_ENCODING, Encoder, load_encoder
 
 SENTENCES = [f"Pump number {n} is checked on day {n * 3} of the month." for n in range(400)]
 TEXT = " ".join(SENTENCES)
@@ -219,3 +223,47 @@ def test_a_copy_inside_a_passage_is_left_out() -> None:
     copy = Repeat("a", headed.sentences[1])
     parts = fill([headed._replace(repeats=(copy,))], None).parts[0]
     assert [part.of(HEADED) for part in parts] == ["# Deck\n\nIt is blue.", "# Hall\n\nIt is red."]
+
+
+class PlainCounts:
+    """Counts of spans of a text, each of which is encoded on its own."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+
+    def count(self, start: int, end: int) -> int:
+        return count_tokens(self.text[start:end])
+
+
+@given(st.lists(WORDS, min_size=1, max_size=60), st.data())
+def test_sentences_are_chosen_as_if_each_try_was_encoded_on_its_own(
+    words: list[str], data: st.DataObject
+) -> None:
+    text = " ".join(words)
+    cuts = data.draw(st.lists(st.integers(0, len(text)), min_size=2, max_size=40, unique=True))
+    sentences = tuple(Span(*pair) for pair in pairwise(sorted(cuts)))
+    start = data.draw(st.integers(0, sentences[0].start))
+    core = data.draw(st.none() | st.sampled_from(sentences))
+    passage = Ranked("a", Span(start, len(text)), text[start:], core, sentences=sentences)
+    budget = data.draw(st.integers(1, count_tokens(text) + 1))
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(filling, "token_index", PlainCounts)
+        plain = fill([passage], budget)
+    assert fill([passage], budget) == plain
+
+
+def test_the_work_of_filling_a_budget_with_sentences_grows_with_the_text(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    encoder = type(load_encoder(DEFAULT_ENCODING))
+    encode, encoded = encoder.encode, [0]
+
+    def counting(self: Encoder, text: str) -> object:
+        encoded[0] += len(text)
+        return encode(self, text)  # type: ignore[arg-type] # the same class
+
+    monkeypatch.setattr(encoder, "encode", counting)
+    places = [TEXT.index(sentence) for sentence in SENTENCES]
+    own = tuple(Span(at, at + len(text)) for at, text in zip(places, SENTENCES, strict=True))
+    fill([Ranked("a", Span(0, len(TEXT)), TEXT, own[0], sentences=own)], 3000)
+    assert encoded[0] < 6 * len(TEXT)

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.packing import Packer
 from rag_nodes.text.spans import Span, merge
-from rag_nodes.text.tokens import count_tokens
+from rag_nodes.text.tokens import count_tokens, token_index
 
 MOST_LOST = 0.02
 """Share of the budget that an answer may leave empty: for the end of a sentence, and before it
@@ -227,9 +227,10 @@ def _in_whole_sentences(passage: Ranked, span: Span, limit: int) -> Span:
     lows = [span.start, *(own.end for own in sentences)]
     tops = [_top(passage, low, own) for low, own in zip(lows, sentences, strict=False)]
 
+    tokens = token_index(_text(passage, span))
+
     def fits(start: int, last: int) -> bool:
-        part = _text(passage, Span(start, sentences[last].end))
-        return count_tokens(part) <= limit
+        return tokens.count(start - span.start, sentences[last].end - span.start) <= limit
 
     ways = [(tops[0], best[-1])]
     for at in best:
