@@ -267,3 +267,33 @@ def test_the_work_of_filling_a_budget_with_sentences_grows_with_the_text(
     own = tuple(Span(at, at + len(text)) for at, text in zip(places, SENTENCES, strict=True))
     fill([Ranked("a", Span(0, len(TEXT)), TEXT, own[0], sentences=own)], 3000)
     assert encoded[0] < 6 * len(TEXT)
+
+
+@given(rankings(), st.integers(1, 200), st.data())
+def test_what_was_read_is_known_as_if_all_of_it_was_compared(
+    made: tuple[str, list[Ranked]], budget: int, data: st.DataObject
+) -> None:
+    _, found = made
+    copies = st.lists(st.sampled_from(found), max_size=3)
+    found = [
+        passage._replace(repeats=tuple(Repeat("a", copy.span) for copy in data.draw(copies)))
+        for passage in found
+    ]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(filling, "_touching", lambda read, _: slice(0, len(read)))
+        plain = fill(found, budget)
+    assert fill(found, budget) == plain
+
+
+def test_the_work_of_filling_a_budget_with_passages_grows_with_their_number(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    merged: list[Span] = []
+
+    def noted(spans: list[Span]) -> list[Span]:
+        merged.extend(spans)
+        return merge(spans)
+
+    monkeypatch.setattr(filling, "merge", noted)
+    fill(ranked(*((at, at + 10) for at in range(0, 10_000, 20))), None)
+    assert len(merged) < 4 * 500

@@ -8,6 +8,7 @@ token.
 from __future__ import annotations
 
 import re
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
@@ -136,9 +137,10 @@ def fill(
                 leads.pay(passage, part.start)
             if is_truncated:
                 return Filled((*parts, tuple(sorted(taken))), used, truncated=True)
-        read[passage.document] = merge([*read[passage.document], *taken])
-        for repeat in passage.repeats if taken else ():
-            read[repeat.document] = merge([*read[repeat.document], repeat.span])
+        repeats = [(repeat.document, repeat.span) for repeat in passage.repeats if taken]
+        for document, span in (*((passage.document, own) for own in taken), *repeats):
+            near = _touching(read[document], span)
+            read[document][near] = merge([*read[document][near], span])
         parts.append(tuple(sorted(taken)))
     return Filled(tuple(parts), used)
 
@@ -177,7 +179,7 @@ def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:
     parts: list[Span] = []
     reached, end = passage.span
     again = (repeat.span for repeat in passage.repeats if repeat.document == passage.document)
-    for piece in (*merge([*read, *again]), Span(end, end)):
+    for piece in (*merge([*read[_touching(read, passage.span)], *again]), Span(end, end)):
         if piece.start > reached and reached < end:
             parts.append(Span(reached, min(piece.start, end)))
         reached = max(reached, piece.end)
@@ -191,6 +193,12 @@ def _unread(passage: Ranked, read: Sequence[Span]) -> list[Span]:
     visible = [span for span in parts if not _text(passage, span).isspace()]
     core = passage.core or passage.span
     return sorted(visible, key=lambda span: not span.overlap(core))
+
+
+def _touching(read: Sequence[Span], span: Span) -> slice:
+    """Return where those of sorted, disjoint spans stand that overlap or touch another span."""
+    low = bisect_left(read, span.start, key=lambda own: own.end)
+    return slice(low, bisect_right(read, span.end, low, key=lambda own: own.start))
 
 
 def _fitting(
