@@ -50,6 +50,48 @@ def test_a_slice_that_begins_inside_a_number_does_not_approve_the_rest_of_it(sto
     assert found.find("1 metres") is None
 
 
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("It rises 21 000 metres.", "000 metres"),
+        ("It rises 21\u202f000 metres.", "000 metres"),
+        ("It rises 1 210 000 metres.", "210 000 metres"),
+        ("It rises 21 000 metres.", "It rises 21"),
+        ("It rises 21'000 metres.", "000 metres"),
+        ("It rises -1 metres.", "1 metres"),
+        ("It rises (−1 metres).", "1 metres"),  # noqa: RUF001 - a minus sign
+    ],
+)
+def test_a_part_of_a_number_with_groups_or_a_sign_is_not_approved(
+    text: str, part: str, store: Store
+) -> None:
+    add(store, *get_parser("fixed")([Document(text=text, id_="d")]))  # type: ignore[arg-type]
+    span = Span(text.index(part), text.index(part) + len(part))
+    found = quote(store, COLLECTION, "d", span)
+    assert (found.is_exactly(part), found.find(part)) == (False, None)
+    everything = quote(store, COLLECTION, "d", Span(0, len(text)))
+    assert everything.find(part) is None
+    assert everything.find(part.upper()) is None
+    assert everything.is_exactly(text)
+
+
+@pytest.mark.parametrize(
+    ("text", "part"),
+    [
+        ("In 2024 100 pumps ran.", "100 pumps"),
+        ("It has 21 0000 parts.", "0000 parts"),
+        ("Read pages 3-5 of it.", "5 of it"),
+        ("It has COVID-19 masks.", "19 masks"),
+        ("It is 3.5 200 times.", "200 times"),
+        ("- 5 pumps", "5 pumps"),
+    ],
+)
+def test_numbers_side_by_side_are_whole_words(text: str, part: str, store: Store) -> None:
+    add(store, *get_parser("fixed")([Document(text=text, id_="d")]))  # type: ignore[arg-type]
+    span = Span(text.index(part), text.index(part) + len(part))
+    assert quote(store, COLLECTION, "d", span).is_exactly(part)
+
+
 def test_a_slice_has_the_pages_and_headings_of_its_own_characters(store: Store) -> None:
     text = "# One\n\nFirst page.\n\n# Two\n\nSecond page."
     metadata = {PAGE_STARTS: [0, text.index("# Two")], "file_name": "a.pdf"}

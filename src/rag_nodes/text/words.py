@@ -57,11 +57,16 @@ _WORD = regex.compile(
 )
 _LETTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
 _SPACED = rf"[[\p{{L}}\p{{N}}\p{{M}}\u00ad\u200c\u200d]--[{UNSPACED_SCRIPTS}]]"
+_GROUP_GAP = "[ \u00a0\u2007\u2009\u202f]"
+"""Spaces between the groups of three digits of `21 000`."""
+_FIRST_DIGITS = r"(?<![\d.,])\d{1,3}"
 _INSIDE = regex.compile(
-    rf"(?<={_SPACED}){_SPACED}|\p{{M}}|(?<=\p{{N}})[.,]\p{{N}}|(?<=\p{{N}}[.,])\p{{N}}",
+    rf"(?<={_SPACED}){_SPACED}|\p{{M}}|(?<=\p{{N}})[.,'\u2019]\p{{N}}|(?<=\p{{N}}[.,'\u2019])\p{{N}}"
+    rf"|(?<={_FIRST_DIGITS}){_GROUP_GAP}\d{{3}}(?!\d)|(?<={_FIRST_DIGITS}{_GROUP_GAP})\d{{3}}(?!\d)"
+    r"|(?<=(?<![\p{L}\p{N}])[-+±−–])\p{N}",  # noqa: RUF001 - signs of numbers
     regex.V1,
 )
-"""Pattern of the text after an offset that is inside a word or number."""
+"""Pattern of the text after an offset that is inside a word, or a number with groups and a sign."""
 VOCABULARY = 1 << 14
 """Words of which it is remembered what was worked out for them. With four times as many a server
 holds 30 MB of the words of those who have left, for a twentieth of the time of embedding."""
@@ -95,6 +100,8 @@ def words(text: str) -> list[str]:
 
 def is_inside_word(text: str, offset: int) -> bool:
     """Return True if a text continues a word or number at an offset, such as between 2 and 1 of 21.
+
+    So it does between the groups of `21 000`, and behind the sign of `-5`.
 
     Scripts without spaces have words of single letters here, as only a dictionary knows others.
     """
