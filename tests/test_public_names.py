@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Callable
 from importlib import import_module
 from importlib.metadata import version
-from inspect import isclass, isfunction, signature
+from inspect import isclass, iscoroutinefunction, isfunction, signature
 from pathlib import Path
 from typing import Any
 
@@ -37,7 +37,7 @@ from rag_nodes import (
 )
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation import StoredCollection, recommend
-from rag_nodes.parsers import PRESETS
+from rag_nodes.parsers import PRESETS, SpanNodeParser
 from rag_nodes.readers import Limits
 
 ROOT = Path(__file__).parents[1]
@@ -154,6 +154,30 @@ def test_a_misspelt_keyword_is_answered_with_the_closest_one(
 ) -> None:
     with pytest.raises(ConfigurationError, match=rf"{typed}.*; did you mean {meant}\?"):
         public(**{typed: 1})
+
+
+METHODS = [
+    pytest.param(method, id=method.__qualname__)
+    for public in CLASSES
+    if not issubclass(public, SpanNodeParser)  # whose methods LlamaIndex calls
+    for name, method in vars(public).items()
+    if isfunction(method) and not name.startswith(("_", "model_"))
+    if len(signature(method).parameters) > 1 and "kwargs" not in str(signature(method))
+]
+
+
+@pytest.mark.parametrize("method", METHODS)
+async def test_a_misspelt_keyword_of_a_method_is_answered_with_those_there_are(
+    method: Callable[..., Any],
+) -> None:
+    _, first, *_ = signature(method).parameters
+    name = method.__qualname__
+    with pytest.raises(ConfigurationError, match=rf"{name}: .*'{first}x'.* takes: {first}"):
+        await method(None, **{f"{first}x": 1})
+
+
+def test_a_checked_method_of_coroutines_is_known_as_such() -> None:
+    assert iscoroutinefunction(Comparison.aask)
 
 
 def documented_functions() -> dict[str, Any]:

@@ -31,7 +31,7 @@ _BY_NAME = {inspect.Parameter.POSITIONAL_OR_KEYWORD, inspect.Parameter.KEYWORD_O
 def checks_keywords(
     checked: _Checked, *, rest: str = "", instead: Mapping[str, str] = MappingProxyType({})
 ) -> _Checked:
-    """Make a function, or the constructor of a class, refuse keywords that it does not know.
+    """Make a function, or constructor and methods of a class, refuse keywords they do not know.
 
     Python raises a bare TypeError for them, and pydantic ignores them or raises an error of its
     own. That error, which it raises for values too, becomes a `ConfigurationError`.
@@ -55,7 +55,7 @@ def checks_keywords(
 
     def check(options: Mapping[str, Any], names: Sequence[str]) -> None:
         for name in (name for name in options if name not in names):
-            owner = checked.__name__
+            owner = checked.__qualname__
             remedy = f"use {instead[name]}" if name in instead else _remedy(name, owner, names)
             raise ConfigurationError(f"{owner}: unknown option '{name}'; {remedy}")
 
@@ -77,6 +77,7 @@ def checks_keywords(
                 raise ConfigurationError(f"{checked.__name__}: {'; '.join(reasons)}") from error
 
         checked.__init__ = constructor  # type: ignore[misc] # the same for every caller
+        _check_methods(checked)
         return checked
 
     @wraps(checked)
@@ -85,13 +86,32 @@ def checks_keywords(
         check(options, (*_named_in(checked), *further))
         return checked(*args, **options)
 
-    return function  # type: ignore[return-value] # it takes and returns the same
+    return _as_declared(checked, function)  # type: ignore[return-value] # it returns the same
 
 
 @cache
 def _named_in(function: Callable[..., Any]) -> tuple[str, ...]:
     parameters = inspect.signature(function).parameters.values()
-    return tuple(each.name for each in parameters if each.kind in _BY_NAME)
+    return tuple(each.name for each in parameters if each.kind in _BY_NAME and each.name != "self")
+
+
+def _as_declared(declared: Callable[..., Any], function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function, as a coroutine function if the one that it calls was declared as such."""
+
+    @wraps(declared)
+    async def coroutine(*args: Any, **options: Any) -> Any:
+        return await function(*args, **options)
+
+    return coroutine if inspect.iscoroutinefunction(declared) else function
+
+
+def _check_methods(cls: type) -> None:
+    """Make the public methods of a class refuse keywords that they do not know."""
+    for name, method in {**vars(cls)}.items():
+        if inspect.isfunction(method) and not name.startswith(("_", "model_")):
+            parameters = inspect.signature(method).parameters.values()
+            if all(each.kind is not inspect.Parameter.VAR_KEYWORD for each in parameters):
+                setattr(cls, name, checks_keywords(method))
 
 
 @cache
