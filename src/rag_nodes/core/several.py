@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, overload
 
+from rag_nodes.core.errors import ConfigurationError
+
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 _Key = TypeVar("_Key")
 _Value = TypeVar("_Value")
@@ -62,3 +64,23 @@ def several(given: Any) -> Any:
     """
     is_single = isinstance(given, str | bytes | os.PathLike) or hasattr(given, "get_content")
     return (given,) if is_single else given
+
+
+def several_nodes(given: Any) -> Iterator[Any]:
+    """Yield documents or nodes of LlamaIndex, of which several or a single one are given.
+
+    Raises:
+        ConfigurationError: something else is given, or is among them.
+    """
+    nodes = several(given)
+    for node in nodes if hasattr(nodes, "__iter__") else (nodes,):
+        if not hasattr(type(node), "ref_doc_id"):
+            remedy = (
+                "give its node, not it"
+                if hasattr(node, "node")
+                else "make a text a document with Document(text=...), or read a file with "
+                "rag_nodes.read"
+            )
+            kind = type(node).__name__
+            raise ConfigurationError(f"documents or nodes are expected, not {kind}; {remedy}")
+        yield node

@@ -12,6 +12,7 @@ from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.vector_stores.types import FilterOperator, MetadataFilter, MetadataFilters
 
 from rag_nodes.core.keywords import checks_keywords
+from rag_nodes.core.several import several_nodes
 from rag_nodes.readers import warn_of_random_ids
 
 if TYPE_CHECKING:
@@ -80,6 +81,11 @@ class AtomicIngestionPipeline(IngestionPipeline):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+
+    def _prepare_inputs(
+        self, documents: Sequence[Document] | None, nodes: Sequence[BaseNode] | None
+    ) -> Sequence[BaseNode]:
+        return list(several_nodes(super()._prepare_inputs(documents, nodes)))
 
     def run(
         self,

@@ -9,6 +9,7 @@ from llama_index.core.schema import BaseNode, TransformComponent
 from rag_nodes.core.foreign_metadata import flat
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import FLATTENED
+from rag_nodes.core.several import several_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,7 +40,7 @@ class FlatMetadata(TransformComponent):
 
     def __call__(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
         """Return the nodes; copies of those with values that are not flat."""
-        return [_flat(node) for node in nodes]
+        return [_flat(node) for node in several_nodes(nodes)]
 
 
 def _flat(node: BaseNode) -> BaseNode:

@@ -33,6 +33,7 @@ from rag_nodes.core.metadata import (
     TABLE,
     TABLE_HEADER,
 )
+from rag_nodes.core.several import several_nodes
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.parent_child import is_leaf, leaf_nodes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText
@@ -110,7 +111,7 @@ class EmbeddingGuard(TransformComponent):
         """
         guarded: list[BaseNode] = []
         cut_documents: set[str | None] = set()
-        for node in nodes:
+        for node in several_nodes(nodes):
             if isinstance(node, TextNode) and is_leaf(node) and self._is_too_long(node):
                 guarded.extend(self._pieces(usable(node)))
                 cut_documents.add(node.ref_doc_id)

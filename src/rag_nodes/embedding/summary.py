@@ -14,6 +14,7 @@ from pydantic import ConfigDict, Field, PrivateAttr
 
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import BREADCRUMB, SUMMARY, SUMMARY_ERROR, SUMMARY_KIND, TITLE
+from rag_nodes.core.several import several_nodes
 from rag_nodes.models.asking import GIVE_UP_AFTER, Asker, UnansweredError, awaited
 from rag_nodes.models.endings import ended_at_limit
 from rag_nodes.models.kept import KeptAnswers
@@ -112,12 +113,13 @@ class SectionSummary(TransformComponent):
         Raises:
             ConfigurationError: answers cannot be kept where they were to be.
         """
-        text_nodes = [node for node in nodes if isinstance(node, TextNode) and node.text.strip()]
+        given: list[BaseNode] = list(several_nodes(nodes))
+        text_nodes = [node for node in given if isinstance(node, TextNode) and node.text.strip()]
         if self.llm is None:
             for node in text_nodes:
                 text = own_summary(node.text, _heading_of(node), self.max_tokens)
                 self._note(node, {SUMMARY: text, SUMMARY_KIND: "extract"})
-            return list(nodes)
+            return given
         # Whoever failed to the end of the last call is asked again, but once.
         asker = Asker(self.llm, min(self._failures, GIVE_UP_AFTER - 1))
         same: dict[str, list[TextNode]] = {}
@@ -126,7 +128,7 @@ class SectionSummary(TransformComponent):
         waiting = iter(same.items())
         await asyncio.gather(*(self._work(asker, waiting) for _ in range(self.concurrency)))
         self._failures = asker.failures
-        return list(nodes)
+        return given
 
     async def _work(self, asker: Asker, waiting: Iterator[tuple[str, list[TextNode]]]) -> None:
         """Ask about nodes until there are none; every worker takes the next prompt."""

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 from rag_nodes.core.errors import DatasetError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import display_name
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several, several_nodes
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.text.spans import trimmed
 
@@ -130,7 +130,9 @@ class Dataset:
 
     def __post_init__(self) -> None:
         """Refuse what could not be measured with."""
-        _all_different((document.id_ for document in self.documents), "documents", self.name)
+        _all_different(
+            (document.id_ for document in several_nodes(self.documents)), "documents", self.name
+        )
         _all_different((question.id for question in self.questions), "questions", self.name)
         for question in self.questions:
             _check(question, self.texts, self.name)

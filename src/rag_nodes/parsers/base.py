@@ -27,7 +27,7 @@ from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keywords import misfit
 from rag_nodes.core.processes import current_interrupt
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several, several_nodes
 from rag_nodes.parsers.media import span_without_text
 from rag_nodes.parsers.mistakes import option_hint
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
@@ -241,7 +241,7 @@ class SpanNodeParser(NodeParser):
         **kwargs: Any,
     ) -> list[BaseNode]:
         """Return the nodes of documents, or of a single one."""
-        given: Any = several(documents)
+        given = list(several_nodes(documents))
         return super().get_nodes_from_documents(given, show_progress, **kwargs)
 
     async def aget_nodes_from_documents(
@@ -251,7 +251,7 @@ class SpanNodeParser(NodeParser):
         **kwargs: Any,
     ) -> list[BaseNode]:
         """Return the nodes of documents, or of a single one."""
-        given: Any = several(documents)
+        given = list(several_nodes(documents))
         return await super().aget_nodes_from_documents(given, show_progress, **kwargs)
 
     def _source(self, text: str, **facts: Any) -> SourceText:

@@ -12,6 +12,7 @@ from llama_index.core.schema import BaseNode, MetadataMode
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.keywords import checks_keywords
+from rag_nodes.core.several import several_nodes
 
 
 @checks_keywords
@@ -54,7 +55,7 @@ def to_chunks(nodes: Iterable[BaseNode]) -> list[EnrichedChunk]:
     """
     seen: Counter[str] = Counter()
     chunks = []
-    for node in nodes:
+    for node in several_nodes(nodes):
         # A node that was split from nothing is a document itself.
         file_id = node.ref_doc_id or node.node_id
         index = node.metadata.get(keys.CHUNK_INDEX, seen[file_id])

@@ -20,6 +20,7 @@ from llama_index.core.schema import (
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.keywords import checks_keywords
+from rag_nodes.core.several import several_nodes
 from rag_nodes.parsers.base import SpanNodeParser, counted
 from rag_nodes.parsers.nodes import link_neighbours
 from rag_nodes.parsers.presets import preset_named
@@ -182,7 +183,8 @@ def leaf_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
 
     Of a parser that makes no parents these are all nodes.
     """
-    return [node for node in nodes if isinstance(node, TextNode) and is_leaf(node)]
+    given = several_nodes(nodes)
+    return [node for node in given if isinstance(node, TextNode) and is_leaf(node)]
 
 
 def _size_of(parser: SpanNodeParser) -> tuple[int, str]:

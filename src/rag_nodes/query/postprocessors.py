@@ -119,6 +119,12 @@ class SentencePostprocessor(BaseNodePostprocessor):
                 "sentences are ranked for a question: call postprocess_nodes with query_str or "
                 "query_bundle"
             )
+        for node in nodes:
+            if not hasattr(node, "node"):
+                raise ConfigurationError(
+                    "nodes with scores are expected, as retrievers return them, not "
+                    f"{type(node).__name__}; give NodeWithScore(node=node) for each node"
+                )
         others = [node for node in nodes if not _has_text(node.node)]
         texts = self._documents([node.node for node in nodes])
         hits = [

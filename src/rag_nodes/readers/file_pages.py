@@ -20,7 +20,7 @@ from rag_nodes.core.metadata import (
     page_name,
     page_number,
 )
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several_nodes
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -79,9 +79,8 @@ def group_pages(documents: Document | Iterable[Document]) -> list[FilePages]:
         >>> [(file.path, len(file.documents), file.blank) for file in group_pages(pages)]
         [('/a/tea.pdf', 3, ('tea.pdf, page 2',))]
     """
-    given: Iterable[Document] = several(documents)
     groups: list[tuple[str | None, list[Document]]] = []
-    for document in given:
+    for document in several_nodes(documents):
         path = _path_of_page(document)
         if path is not None and groups and groups[-1][0] == path:
             groups[-1][1].append(document)
@@ -115,8 +114,7 @@ def with_stable_ids(documents: Document | Iterable[Document]) -> Iterator[Docume
     """
     counts = Counter[str]()
     left: list[Document] = []
-    given: Iterable[Document] = several(documents)
-    for document in given:
+    for document in several_nodes(documents):
         path = _file_of(document)
         if path and _has_random_id(document):
             name = "#page=".join(filter(None, (path, str(document.metadata.get(PAGE_LABEL) or ""))))
@@ -190,7 +188,7 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
     """
     from llama_index.core.schema import Document
 
-    given: list[Document] = list(several(pages))
+    given: list[Document] = list(several_nodes(pages))
     files = {_file_of(page) for page in given}
     if len(files) != 1:
         what = "there are no pages" if not given else f"the pages are of {len(files)} files"

@@ -15,7 +15,7 @@ from rag_nodes.core.errors import (
     StoreUnreachableError,
 )
 from rag_nodes.core.keywords import checks_keywords
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several, several_nodes
 from rag_nodes.store.catalogue import BOOKKEEPING, Catalogue, StoredNode
 from rag_nodes.store.conditions import DOCUMENT_ID, Condition, OneOf, all_of, none_of
 from rag_nodes.store.engine import DENSE, SPARSE, Layout, Point, agreed_length
@@ -70,7 +70,7 @@ class Store(Catalogue):
         """
         from rag_nodes.store.payload import points_of
 
-        self.put(collection, points_of(nodes))
+        self.put(collection, points_of(list(several_nodes(nodes))))
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
         """Store points, as `rag_nodes.store.payload.points_of` makes them of nodes in any process.

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.processes import unless_interrupted
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several_nodes
 from rag_nodes.embedding import DocumentsReport
 from rag_nodes.evaluation.compare.columns import ColumnEngines
 from rag_nodes.evaluation.compare.streaming import ComparisonStream
@@ -84,7 +84,7 @@ class Comparison(ColumnEngines):
             if isinstance(documents, DocumentIndex):
                 self.index, self.documents = documents, documents.documents
             else:
-                self.documents = tuple(several(documents))
+                self.documents = tuple(several_nodes(documents))
                 if self.documents and self.parsers:
                     kept = VectorCache(None if cache is None else Path(cache))
                     self.index = DocumentIndex(self.documents, opened.enter_context(kept))

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.core.keywords import checks_keywords
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several_nodes
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.drafts.probes import Place, copies, drafted, evenly
 from rag_nodes.evaluation.drafts.sections import MIN_WORDS, Page
@@ -68,7 +68,7 @@ def draft_questions(
         >>> question.text, question.gold[0][0].span
         ('How do I rinse the pump?', Span(start=29, end=75))
     """
-    given: Sequence[Document] = several(documents)
+    given: Sequence[Document] = list(several_nodes(documents))
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
     questions = _asked(given)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, TypeVar
 from pydantic import BaseModel, Field, StrictInt, ValidationError, field_validator
 
 from rag_nodes.core.errors import ConfigurationError, DatasetError, ModelError
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several_nodes
 from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 from rag_nodes.evaluation.drafts.probes import (
     CHARACTERS,
@@ -150,7 +150,7 @@ def write_questions(
         )
     if count < 1:
         raise ConfigurationError(f"count={count}: at least 1 question must be drafted")
-    given: Sequence[Document] = several(documents)
+    given: Sequence[Document] = list(several_nodes(documents))
     writer = _Writer(given, answers, llm, kept, seed)
     awaited(writer.write(count, concurrency))
     if not writer.written and writer.failure:

@@ -13,7 +13,7 @@ from llama_index.core.schema import Document
 from rag_nodes.core.errors import ConfigurationError, DatasetError
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.metadata import FILE_NAME, SOURCE
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several_nodes
 from rag_nodes.evaluation.importers.corpora import beir, squad
 from rag_nodes.evaluation.importers.files import SHEETS, SUFFIXES, read_file
 from rag_nodes.evaluation.importers.formats import Labels, read_rows
@@ -62,7 +62,7 @@ def load_dataset(path: str | Path, documents: Document | Sequence[Document] = ()
     """
     path = Path(path)
     labels = read_labels(path)
-    given: Sequence[Document] = several(documents)
+    given: Sequence[Document] = list(several_nodes(documents))
     used = given or documents_of(labels)
     if not used:
         raise DatasetError(

@@ -11,7 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 from rag_nodes.core.processes import current_interrupt
-from rag_nodes.core.several import several
+from rag_nodes.core.several import several_nodes
 from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question, reachable
 from rag_nodes.evaluation.importers.names import DocumentNames, ending
 from rag_nodes.evaluation.importers.quotes import MOST_LOOKED_AT, FoundQuote, SearchedDocument
@@ -50,7 +50,7 @@ def place(labels: Labels, documents: Document | Sequence[Document], name: str) -
         MissingExtraError: a quote is not there word for word, and rapidfuzz is not installed.
         CancelledError: see `interruptible`.
     """
-    given: Sequence[Document] = several(documents)
+    given: Sequence[Document] = list(several_nodes(documents))
     searched = _Documents(given)
     questions, not_located = [], []
     interrupt = current_interrupt()
