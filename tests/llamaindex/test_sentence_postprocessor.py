@@ -392,3 +392,16 @@ def test_a_key_of_ones_own_called_window_replaces_no_text() -> None:
     )
     assert selected.node.text == "Rinse both filters monthly."
     assert selected.node.metadata["window"] == "2024 Q1"
+
+
+def test_a_bare_node_that_is_selected_whole_has_its_pages() -> None:
+    document = Document(text=ANSWER, metadata={"page_starts": [0, 0]})  # the first page is blank
+    [node] = SentenceSplitter()([document])
+    found = [NodeWithScore(node=node, score=0.5)]
+    [selected] = SentencePostprocessor().postprocess_nodes(found, query_str=QUESTION)
+    assert selected.node.node_id == node.node_id
+    metadata = selected.node.metadata
+    assert (metadata["page_start"], metadata["page_end"]) == (2, 2)
+    for mode in (MetadataMode.LLM, MetadataMode.EMBED):
+        assert selected.node.get_content(mode) == node.get_content(mode)
+    assert "page_start" not in node.metadata

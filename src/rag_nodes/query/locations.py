@@ -38,6 +38,7 @@ def span_of(node: TextNode) -> Span | None:
 def located(node: TextNode, document: str | None = None) -> TextNode:
     """Return a usable node, without offsets that its text, metadata or document contradict.
 
+    It has its own pages if those of its document are known, which stock splitters only copy.
     A splitter behind another one counts from the start of what it splits, and leaves the offsets
     that the other one noted in the metadata.
 
@@ -51,8 +52,17 @@ def located(node: TextNode, document: str | None = None) -> TextNode:
     span = span_of(node)
     noted = (node.metadata.get(keys.START_CHAR), node.metadata.get(keys.END_CHAR))
     if span and noted in ((None, None), span) and (not document or span.of(document) == node.text):
-        return node
+        pages = None if keys.PAGE_START in node.metadata else PageMap.of(node.metadata)
+        return _with_facts(node, pages.facts(*span)) if pages else node
     return node.model_copy(update={"start_char_idx": None, "end_char_idx": None})
+
+
+def _with_facts(node: TextNode, facts: dict[str, Any]) -> TextNode:
+    """Return a node with further metadata, which neither embedding model nor LLM reads."""
+    changes: dict[str, Any] = {"metadata": {**node.metadata, **facts}}
+    for field in ("excluded_embed_metadata_keys", "excluded_llm_metadata_keys"):
+        changes[field] = [*getattr(node, field), *facts]
+    return node.model_copy(update=changes)
 
 
 def tokens_of(node: TextNode) -> float:
