@@ -4,11 +4,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from llama_index.core import VectorStoreIndex
 from llama_index.core.embeddings import MockEmbedding
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.schema import BaseNode, Document, TextNode, TransformComponent
 from parser_laws import SMALL
 
+from rag_nodes.models import get_embedding
 from rag_nodes.parsers import PRESETS, get_parser
 
 EVERY = pytest.mark.parametrize("name", PRESETS)
@@ -76,6 +78,11 @@ def text_nodes(nodes: Sequence[BaseNode]) -> list[TextNode]:
     """The same nodes, known to be text."""
     assert all(type(node) is TextNode for node in nodes)
     return [node for node in nodes if isinstance(node, TextNode)]
+
+
+def lexical_index(nodes: Sequence[BaseNode]) -> VectorStoreIndex:
+    """An index that finds nodes by their words."""
+    return VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
 
 
 class EveryPreset(TransformComponent):

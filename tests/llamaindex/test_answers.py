@@ -17,7 +17,7 @@ from llama_index.core.response_synthesizers import get_response_synthesizer
 from llama_index.core.retrievers import AutoMergingRetriever
 from llama_index.core.tools import QueryEngineTool
 from scripted_llm import ScriptedLLM
-from stock_callers import EVERY_KIND, documents, small, text_nodes
+from stock_callers import EVERY_KIND, documents, lexical_index, small, text_nodes
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.models import get_embedding
@@ -131,7 +131,7 @@ def test_stock_postprocessors_leave_what_was_found_whole(
 def test_metadata_replacement_puts_the_window_of_a_sentence_in_its_place() -> None:
     parser = small("sentence-window", chunk_size=1, unit="sentences", window=1)
     nodes = parser(documents())
-    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    index = lexical_index(nodes)
     engine = index.as_query_engine(
         similarity_top_k=1,
         llm=MockLLM(),

@@ -5,18 +5,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from llama_index.core import MockEmbedding, VectorStoreIndex
+from llama_index.core import MockEmbedding
 from llama_index.core.extractors import BaseExtractor
 from llama_index.core.ingestion import DocstoreStrategy, IngestionPipeline
 from llama_index.core.schema import BaseNode
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from memory_clients import memory_client
-from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, plain, small
+from stock_callers import EMBEDDING, EVERY_KIND, EveryPreset, documents, lexical_index, plain, small
 
 from rag_nodes import build_pipeline, leaf_nodes
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.models import get_embedding
 from rag_nodes.parsers import PRESETS
 from rag_nodes.parsers.parent_child import is_leaf
 
@@ -121,7 +120,7 @@ def test_a_stock_qdrant_store_holds_what_the_documents_are_now(name: str) -> Non
 @EVERY_KIND
 def test_an_index_takes_its_nodes_and_embeds_none_again(name: str) -> None:
     nodes = build_pipeline(small(name), embed_model="lexical").run(documents=documents())
-    index = VectorStoreIndex(leaf_nodes(nodes), embed_model=get_embedding("lexical"))
+    index = lexical_index(leaf_nodes(nodes))
     [hit] = index.as_retriever(similarity_top_k=1).retrieve("Where is the key?")
     assert hit.node.ref_doc_id == "notes.txt"
 

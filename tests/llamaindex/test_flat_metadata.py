@@ -4,10 +4,11 @@ import json
 from typing import Any
 
 import pytest
-from llama_index.core import Document, VectorStoreIndex
+from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+from stock_callers import lexical_index
 
 from rag_nodes import (
     PRESETS,
@@ -17,7 +18,6 @@ from rag_nodes import (
     RagNodesQueryEngine,
     RagNodesRetriever,
     SentencePostprocessor,
-    get_embedding,
     get_parser,
 )
 from rag_nodes.core.foreign_metadata import usable
@@ -62,7 +62,7 @@ def test_sentences_and_citations_of_flat_nodes_have_pages_headings_and_own_lists
     scored = [NodeWithScore(node=node, score=0.5) for node in nodes]
     [passage, *_] = SentencePostprocessor(budget=20).postprocess_nodes(scored, query_str=QUESTION)
     assert passage.metadata["heading_path"] == ["Pump", "Filter"]
-    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    index = lexical_index(nodes)
     [citation, *_] = RagNodesQueryEngine.from_index(index).answer(QUESTION).citations
     assert (citation.page, citation.heading_path) == (2, ("Pump", "Filter"))
     assert citation.metadata["tags"] == ["wet", "Größe"]
@@ -97,7 +97,7 @@ def test_flat_nodes_stay_as_they_are_and_later_lists_are_added() -> None:
 
 def test_a_column_of_flat_nodes_is_compared_with_its_headings() -> None:
     nodes = stored(get_parser("heading", min_chunk_size=0)([document()]))
-    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    index = lexical_index(nodes)
     with Comparison({"mine": index}, documents=[document()]) as comparison:
         [column] = comparison.ask(QUESTION).columns
     assert column.answer is not None
@@ -115,7 +115,7 @@ def test_a_retriever_reads_flat_neighbours_in_the_document_store_of_an_index(pre
     nodes = FlatMetadata()(
         get_parser(preset, chunk_size=150)([Document(text=text, metadata=metadata)])
     )
-    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    index = lexical_index(nodes)
     options = QueryOptions(top_k=1, granularity="sentences")
     retriever = RagNodesRetriever.from_index(index, options=options)
     assert all(

@@ -4,7 +4,6 @@ import base64
 from typing import Any
 
 import pytest
-from llama_index.core import VectorStoreIndex
 from llama_index.core.base.llms.types import ImageBlock, TextBlock
 from llama_index.core.chat_engine.types import BaseChatEngine, ChatMode
 from llama_index.core.embeddings import MockMultiModalEmbedding
@@ -21,7 +20,7 @@ from llama_index.core.schema import (
     NodeWithScore,
     TextNode,
 )
-from stock_callers import EVERY, small
+from stock_callers import EVERY, lexical_index, small
 
 from rag_nodes import (
     RagNodesRetriever,
@@ -145,7 +144,7 @@ def test_an_index_node_leads_from_our_nodes_to_those_of_another_retriever() -> N
     annex = index_of(get_parser("retrieval")).as_retriever(similarity_top_k=40)
     link = IndexNode(text="The annex tells which filter is rinsed.", index_id="annex", id_="link")
     nodes = [link, *get_parser("retrieval")([Document(text="A filter cleans.", id_="note")])]
-    index = VectorStoreIndex(nodes, embed_model=get_embedding("lexical"))
+    index = lexical_index(nodes)
     ours = RagNodesRetriever.from_index(index, similarity_top_k=2)
     recursive = RecursiveRetriever("root", retriever_dict={"root": ours, "annex": annex})
     found = recursive.retrieve(QUESTION)

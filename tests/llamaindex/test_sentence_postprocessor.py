@@ -22,7 +22,7 @@ from llama_index.core.schema import (
 from llama_index.core.storage.docstore import SimpleDocumentStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import AsyncQdrantClient
-from stock_callers import EVERY_KIND, small
+from stock_callers import EVERY_KIND, lexical_index, small
 
 from rag_nodes import SentencePostprocessor
 from rag_nodes.core.errors import ConfigurationError
@@ -92,7 +92,7 @@ def test_a_store_that_does_not_hold_the_nodes_is_named_once(
 @EVERY_KIND
 def test_sentences_of_our_parsers_are_disjoint_exact_slices(name: str) -> None:
     nodes = small(name)([Document(text=TEXT, id_="pump")])
-    index = VectorStoreIndex(leaf_nodes(nodes), embed_model=get_embedding("lexical"))
+    index = lexical_index(leaf_nodes(nodes))
     found = read(index, store=index.docstore)
     assert ANSWER in found[0].text
     spans = []
