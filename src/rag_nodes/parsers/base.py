@@ -25,11 +25,10 @@ from llama_index.core.utils import get_tqdm_iterable
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.keywords import misfit
 from rag_nodes.core.processes import current_interrupt
 from rag_nodes.core.several import several, several_nodes
 from rag_nodes.parsers.media import span_without_text
-from rag_nodes.parsers.mistakes import option_hint
+from rag_nodes.parsers.mistakes import configuration_error, frozen_error
 from rag_nodes.parsers.nodes import build_nodes, link_neighbours
 from rag_nodes.parsers.sizes import check_sizes
 from rag_nodes.parsers.source import ChunkSpan, Origin, SourceText, origins_of
@@ -40,8 +39,6 @@ from rag_nodes.text.tokens import DEFAULT_ENCODING, check_tokenizer
 logger = logging.getLogger(__name__)
 
 _T = TypeVar("_T")
-_NOT_OPTIONS = frozenset({"callback_manager", "id_func"})
-"""Fields that decide nothing of the output."""
 _LANGUAGE = re.compile(r"[a-z]{2,3}(?:-[a-z0-9]{2,8})*")
 
 
@@ -87,7 +84,7 @@ class SpanNodeParser(NodeParser):
         try:
             super().__init__(**options)
         except ValidationError as error:
-            raise _configuration_error(type(self), error) from error
+            raise configuration_error(type(self), error) from error
 
     @classmethod
     def from_defaults(cls, **options: Any) -> Self:
@@ -149,7 +146,7 @@ class SpanNodeParser(NodeParser):
         if name == "callback_manager":
             self.__dict__[name] = CallbackManager([]) if value is None else value
         elif name in type(self).model_fields:
-            raise ConfigurationError(_frozen(self, name, value))
+            raise frozen_error(self, name, value)
         else:
             super().__setattr__(name, value)
 
@@ -349,40 +346,3 @@ def counted(items: Iterable[_T], total: int, *, show_progress: bool) -> Iterable
     """The items, with the progress bar of LlamaIndex's own parsers where one is asked for."""
     shown: Iterable[_T] = get_tqdm_iterable(items, show_progress, "Parsing nodes", total)
     return shown
-
-
-def _frozen(parser: SpanNodeParser, name: str, value: object) -> str:
-    counted_in = getattr(parser, "unit", "tokens")
-    unit = f" (in {counted_in})" if name in {"chunk_size", "chunk_overlap"} else ""
-    return (
-        f"{type(parser).__name__} is frozen: {name}{unit} stays {_shown(getattr(parser, name))}, "
-        "because the ids of its nodes are derived from it. Make another parser with "
-        f"parser.model_copy(update={{{name!r}: {_shown(value)}}}). If you set this parser as "
-        "Settings.node_parser, assign the new one there"
-    )
-
-
-def _shown(value: object) -> str:
-    """Plain data as they are; of all else the class, as models of LlamaIndex print their keys."""
-    plain = value is None or isinstance(value, (str, int, float))
-    return repr(value) if plain else f"<{type(value).__name__}>"
-
-
-def _configuration_error(
-    parser: type[SpanNodeParser], error: ValidationError
-) -> ConfigurationError:
-    """The error our own checks raised, else what is wrong with which option."""
-    problems = error.errors()
-    own = problems[0].get("ctx", {}).get("error")
-    if isinstance(own, ConfigurationError) and not problems[0]["loc"]:
-        return own
-    options = sorted(set(parser.model_fields) - _NOT_OPTIONS)
-    lines = []
-    for problem in problems:
-        name = ".".join(str(part) for part in problem["loc"])
-        if problem["type"] == "extra_forbidden":
-            lines.append(f"unknown option '{name}'; {option_hint(name, options, parser.__name__)}")
-        else:
-            message = misfit(problem)
-            lines.append(f"{name}: {message}" if name else message)
-    return ConfigurationError(f"{parser.__name__}: " + "; ".join(lines))
