@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 import regex
 
@@ -49,12 +49,21 @@ _ASKS = regex.compile(
 """A year, or words that ask for a reference."""
 
 
+def in_lists(
+    by_heading: Mapping[tuple[str, tuple[str, ...]], Mapping[int, str]],
+) -> Iterator[int]:
+    """Yield the units of reference lists, out of the texts by document and headings."""
+    for (_, path), texts in by_heading.items():
+        if is_reference_heading(path) and _has_sources([*texts.values()]):
+            yield from texts
+
+
 def is_reference_heading(path: Iterable[str]) -> bool:
     """Return True if one of the headings above a text is that of a reference list."""
     return any(_HEADING.fullmatch(heading.strip()) for heading in path)
 
 
-def has_sources(texts: Sequence[str]) -> bool:
+def _has_sources(texts: Sequence[str]) -> bool:
     """Return True if texts under the heading of a reference list are one.
 
     A chapter of a manual about references has the heading, too, but few years and links.

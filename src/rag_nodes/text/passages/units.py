@@ -6,7 +6,7 @@ Units are sentences, rows and lines, and parts of what goes on for longer.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -17,12 +17,7 @@ from rag_nodes.text.graphemes import boundary_at_or_before
 from rag_nodes.text.languages import content_words, guess_language, stemmed
 from rag_nodes.text.markdown import Kind
 from rag_nodes.text.packing import BY_LINE, Packer
-from rag_nodes.text.passages.references import (
-    are_entries,
-    asks_for_references,
-    has_sources,
-    is_reference_heading,
-)
+from rag_nodes.text.passages.references import are_entries, asks_for_references, in_lists
 from rag_nodes.text.passages.speakers import Speakers, is_transcript
 from rag_nodes.text.spans import Span, trimmed
 from rag_nodes.text.tables import Tables, column_names
@@ -98,8 +93,6 @@ _ENDS = (
     regex.compile(r"\s++"),
 )
 """Best ends of a part of a text: those of a line, a phrase, a word."""
-
-
 _WORD = regex.compile(r"\w")
 
 
@@ -306,13 +299,11 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         texts: list[str] = []
         for unit, span in enumerate(units_in(packer), start=len(spans)):
             text = run.text[span.start : span.end]
-            if matches := vocabulary.of(text):
-                own += [(unit, term) for term in matches]
+            own += [(unit, term) for term in vocabulary.of(text)]
             texts.append(text)
             path = headings.path_at(span.start)
             over = (*path, *beside.at(span.start))
-            if over and (matches := vocabulary.above(over)):
-                above += [(unit, term) for term in matches]
+            above += [(unit, term) for term in vocabulary.above(over)]
             spans.append(span)
             sizes.append(letters(text))
             by_heading.setdefault((run.document, path or run.headings), {})[unit] = text
@@ -322,34 +313,24 @@ def units_of(question: str, runs: Sequence[TextRun]) -> Units:
         sentences.setdefault(run.document, []).extend(read)
         listed += are_entries(texts)
         numbers += [number] * (len(spans) - len(numbers))
-    lists = set(_under_references(by_heading))
+    lists = set(in_lists(by_heading))
     listed = [own or unit in lists for unit, own in enumerate(listed)]
     transcripts = {document for document, parts in spoken.items() if is_transcript(parts)}
     entries = (spans[at].of(runs[numbers[at]].text) for at, own in enumerate(listed) if own)
     if asks_for_references(question, entries):
         listed = [False] * len(spans)
     shape = len(spans), len(asked)
-    numbers_of_runs = np.array(numbers, np.intp)
     return Units(
-        numbers_of_runs,
+        np.array(numbers, np.intp),
         spans,
         bodies,
         np.array(sizes, float),
         _counted(own, shape) + HEADING * _counted(above, shape),
         sentences,
         languages,
-        np.array([run.document in transcripts for run in runs], bool)[numbers_of_runs],
+        np.array([runs[number].document in transcripts for number in numbers], bool),
         np.array(listed, bool),
     )
-
-
-def _under_references(
-    by_heading: Mapping[tuple[str, tuple[str, ...]], Mapping[int, str]],
-) -> Iterator[int]:
-    """Yield the units of reference lists, out of the texts by document and headings."""
-    for (_, path), texts in by_heading.items():
-        if is_reference_heading(path) and has_sources([*texts.values()]):
-            yield from texts
 
 
 def _counted(places: Sequence[tuple[int, int]], shape: tuple[int, int]) -> Floats:
