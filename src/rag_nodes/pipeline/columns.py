@@ -19,7 +19,7 @@ from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.embedding.failures import HOPELESS, noted, said
 from rag_nodes.pipeline.ledger import StoredDocument, model_of, version_of
 from rag_nodes.pipeline.units import in_brief
-from rag_nodes.store import StoredNode, is_complete
+from rag_nodes.store import StoredNode
 from rag_nodes.store.conditions import DOCUMENT_ID
 
 if TYPE_CHECKING:
@@ -112,9 +112,8 @@ class IngestColumn:
             count = store.count(name)
             documents = self._doubted(count)
             if documents is not None:
-                self._ledger.adopt(
-                    name, (stored_row(name, key, nodes) for key, nodes in documents.items())
-                )
+                rows = (StoredDocument.of(name, key, nodes) for key, nodes in documents.items())
+                self._ledger.adopt(name, rows)
                 if count:
                     self._use(self._row.dimension or store.dimension(name))
                     self._mark()
@@ -332,24 +331,6 @@ class IngestColumn:
                 self._note_error(what, error)
             for result in results:
                 result.fail(said(error))
-
-
-def stored_row(
-    collection: str, document_id: str, stored: Mapping[str, StoredNode]
-) -> StoredDocument:
-    """Return the row for a ledger of a document whose nodes the store was asked for."""
-    chunks = [node for node in stored.values() if not node.is_parent]
-    version = next((node.source_hash for node in stored.values()), "")
-    return StoredDocument(
-        collection,
-        document_id,
-        version if is_complete(stored, version) else "",
-        chunks=len(chunks),
-        parents=len(stored) - len(chunks),
-        tokens=sum(node.tokens for node in chunks),
-        largest=max((node.tokens for node in chunks), default=0),
-        not_located=sum(not node.is_placed for node in chunks),
-    )
 
 
 def _refuse(results: Iterable[DocumentResult], why: str) -> int:

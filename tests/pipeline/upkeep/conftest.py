@@ -62,7 +62,7 @@ def ledger(tmp_path: Path, store: Store) -> Iterator[Ledger]:
 
 @pytest.fixture
 def known(store: Store, ledger: Ledger) -> Inventory:
-    return Inventory(store, ledger, clock=lambda: NOON)
+    return Inventory(store, ledger)
 
 
 @pytest.fixture

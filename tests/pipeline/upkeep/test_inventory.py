@@ -158,7 +158,7 @@ def test_on_a_full_disk_the_ledger_says_what_is_stored(
     usage = shutil.disk_usage("/")
     monkeypatch.setattr("shutil.disk_usage", lambda _: usage._replace(free=1 << 20))
     with open_store(known.store.location) as full:
-        inventory = Inventory(full, known.ledger, clock=lambda: NOON)
+        inventory = Inventory(full, known.ledger)
         for collection, before in zip(inventory.collections(), whole, strict=True):
             status = inventory.status(collection)
             assert "free some space" in status.trouble

@@ -6,9 +6,12 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.embedding import Counts, DocumentFacts
+from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
+
+    from rag_nodes.store import StoredNode
 
 WEB_HOURS = 24.0
 """Hours after which a web page is due again."""
@@ -123,6 +126,24 @@ class StoredDocument(NamedTuple):
     error: str | None = None
     stored_at: float | None = None
     failed_at: float | None = None
+
+    @classmethod
+    def of(
+        cls, collection: str, document_id: str, stored: Mapping[str, StoredNode]
+    ) -> StoredDocument:
+        """Return the row of a document whose nodes the store was asked for."""
+        chunks = [node for node in stored.values() if not node.is_parent]
+        version = next((node.source_hash for node in stored.values()), "")
+        return cls(
+            collection,
+            document_id,
+            version if is_complete(stored, version) else "",
+            chunks=len(chunks),
+            parents=len(stored) - len(chunks),
+            tokens=sum(node.tokens for node in chunks),
+            largest=max((node.tokens for node in chunks), default=0),
+            not_located=sum(not node.is_placed for node in chunks),
+        )
 
     @property
     def counts(self) -> Counts:

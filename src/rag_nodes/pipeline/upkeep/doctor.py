@@ -19,8 +19,7 @@ from rag_nodes.core.errors import (
 )
 from rag_nodes.core.metadata import FILE_PATH, SOURCE
 from rag_nodes.core.spelling import counted
-from rag_nodes.pipeline.columns import stored_row
-from rag_nodes.pipeline.ledger import Ledger
+from rag_nodes.pipeline.ledger import Ledger, StoredDocument
 from rag_nodes.store import lack_of
 
 if TYPE_CHECKING:
@@ -196,7 +195,7 @@ def _torn(
 def _different(ledger: Ledger, name: str, stored: StoredDocuments) -> list[str]:
     """Documents that are stored in another version than the ledger says, or that it lacks."""
     actual = {
-        document_id: stored_row(name, document_id, nodes).version
+        document_id: StoredDocument.of(name, document_id, nodes).version
         for document_id, nodes in stored.items()
     }
     expected = {document_id: row.version for document_id, row in ledger.stored(name).items()}

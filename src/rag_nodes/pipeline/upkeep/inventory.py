@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-import time
 from collections import Counter
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.core.errors import StoreError, StoreUnreachableError
 from rag_nodes.core.metadata import FILE_PATH, SOURCE, TOTAL_PAGES, page_name
-from rag_nodes.pipeline.columns import stored_row
-from rag_nodes.pipeline.ledger import source_hash_of, with_errors
+from rag_nodes.pipeline.ledger import StoredDocument, source_hash_of, with_errors
 from rag_nodes.pipeline.pruning import Removed
 from rag_nodes.store import described, is_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from rag_nodes.pipeline.ledger import (
-        CollectionRow,
-        DocumentRow,
-        FileRow,
-        Ledger,
-        StoredDocument,
-    )
+    from rag_nodes.pipeline.ledger import CollectionRow, DocumentRow, FileRow, Ledger
     from rag_nodes.store import CollectionInfo, Store, StoredNode
 
 _PORTION = 500
@@ -116,13 +108,11 @@ class ListedDocument:
 class Inventory:
     """Contents of a store, and the ledger about them, a blank one if there is none.
 
-    `clock` tells the time now. `troubles` says why collections that were looked at cannot be read.
+    `troubles` says why collections that were looked at cannot be read.
     """
 
-    def __init__(
-        self, store: Store, ledger: Ledger, clock: Callable[[], float] = time.time
-    ) -> None:
-        self.store, self.ledger, self.clock = store, ledger, clock
+    def __init__(self, store: Store, ledger: Ledger) -> None:
+        self.store, self.ledger = store, ledger
         self.troubles: dict[str, str] = {}
 
     def collections(self, corpus: str | None = None) -> list[HeldCollection]:
@@ -196,7 +186,6 @@ class Inventory:
         trouble = self.troubles.get(name, "")
         documents = self.ledger.documents(held.corpus)
         lacking = [row for row in stored if not _is_whole(row, documents.get(row.document_id, ()))]
-        interrupted = sum(row.error == _INTERRUPTED for row in lacking)
         failed = [row for row in lacking if row.error not in {None, _INTERRUPTED}]
         with self.store.engine.step(name):
             collection = None if trouble else self.store.engine.collection(name)
@@ -219,7 +208,7 @@ class Inventory:
             first_used=row.first_used if row else None,
             last_used=row.last_used if row else None,
             trouble=trouble,
-            interrupted=interrupted,
+            interrupted=sum(row.error == _INTERRUPTED for row in lacking),
             failed=len(failed),
             error=next((text for text, _ in Counter(o.error for o in failed).most_common(1)), None),
             failed_at=_first(failed),
@@ -257,7 +246,7 @@ class Inventory:
 
     def _is_expired(self, rows: Sequence[DocumentRow]) -> bool:
         at = rows[-1].expires_at if rows else None
-        return at is not None and at <= self.clock()
+        return at is not None and at <= self.ledger.clock()
 
     def _judged(
         self,
@@ -295,11 +284,7 @@ class Inventory:
     ) -> dict[str, ListedDocument]:
         """Return the rows of documents that no ledger knows, each by one of its nodes."""
         stored = self.store.documents(collection) if unknown else {}
-        first = {
-            next(iter(stored[document_id])): document_id
-            for document_id in unknown
-            if document_id in stored
-        }
+        first = {next(iter(stored[key])): key for key in stored.keys() & unknown}
         ids, rows = list(first), dict[str, ListedDocument]()
         for start in range(0, len(ids), _PORTION):
             page = ids[start : start + _PORTION]
@@ -340,7 +325,7 @@ def _rows(
     ledger_rows: Mapping[str, StoredDocument],
 ) -> dict[str, StoredDocument]:
     """Return the rows of stored documents, and the errors that the ledger has of others."""
-    documents = (stored_row(name, key, nodes) for key, nodes in stored.items() if nodes)
+    documents = (StoredDocument.of(name, key, nodes) for key, nodes in stored.items() if nodes)
     return with_errors(documents, ledger_rows)
 
 
