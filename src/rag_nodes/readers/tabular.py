@@ -316,13 +316,10 @@ def _is_header(rows: list[list[str]]) -> bool:
     if len(rows) < MIN_ROWS:
         return False
     first, *below = rows
-    cells = [cell.strip() for cell in first if cell.strip()]
-    if len(cells) * 2 < len(first):
-        return False
-    return all(
-        _is_name(cell.strip(), [row[column].strip() for row in below if column < len(row)])
-        for column, cell in enumerate(first)
-        if cell.strip()
+    cells = {column: cell.strip() for column, cell in enumerate(first) if cell.strip()}
+    return len(cells) * 2 >= len(first) and all(
+        _is_name(cell, [row[column].strip() for row in below if column < len(row)])
+        for column, cell in cells.items()
     )
 
 

@@ -158,7 +158,7 @@ class Placing:
             places = [
                 NodePlace(document, span)
                 for document in documents
-                if (span := self._only(document, text))
+                if (span := self._letters(document).only(text))
             ]
             if len(places) == 1 and (not is_guess or self._is_alone(places[0], text)):
                 return places[0]
@@ -190,9 +190,6 @@ class Placing:
         ]:
             yield list(dict.fromkeys(same)), False
         yield list(self.documents), True
-
-    def _only(self, document: str, text: str) -> Span | None:
-        return self._letters(document).only(text)
 
     def _letters(self, document: str) -> Visible:
         if document not in self._visible:
@@ -253,6 +250,7 @@ def _follows(pieces: Sequence[str], text: str, again: int) -> bool:
 
 
 def _offsets(node: BaseNode) -> tuple[int, int]:
+    """Return where a node says it begins and ends; -1 if it does not say."""
     start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
     return (-1 if start is None else start), (-1 if end is None else end)
 
@@ -317,10 +315,8 @@ def _is_claimed(node: BaseNode, place: NodePlace | None) -> bool:
 
 def _claim(node: BaseNode, text: str) -> Span | None:
     """Return the span that a node claims, if its length agrees."""
-    start, end = getattr(node, "start_char_idx", None), getattr(node, "end_char_idx", None)
-    if start is None or end is None or start < 0 or end - start != len(text):
-        return None
-    return Span(start, end)
+    start, end = _offsets(node)
+    return Span(start, end) if start >= 0 and end - start == len(text) else None
 
 
 def _copy(
