@@ -21,8 +21,8 @@ from rag_nodes.cli.views.text import (
     shortened,
     table,
 )
-from rag_nodes.core.errors import command
 from rag_nodes.core.settings import Settings
+from rag_nodes.core.spelling import command
 from rag_nodes.embedding import Progress
 from rag_nodes.evaluation.plan import Step as Measuring
 from rag_nodes.operations.crawl import DocsStep

@@ -5,7 +5,6 @@ Catch `RagNodesError` to catch them all.
 
 from __future__ import annotations
 
-import shlex
 from pathlib import Path
 from typing import Any
 
@@ -336,16 +335,3 @@ class CollectionMissingError(StoreError):
 
 class DocumentMissingError(StoreError):
     """No stored document is the one that was named; the message has names that are near."""
-
-
-def command(words: str, corpus: str) -> str:
-    """A command of ours for a message, in backticks, as all stand there.
-
-    The command line names its store and ledger in those that it prints.
-
-    >>> from rag_nodes.core.errors import command
-    >>> command("list --state failed", "default"), command("list", "my contracts")
-    ('`rag-nodes list --state failed`', "`rag-nodes list --corpus 'my contracts'`")
-    """
-    about = "" if corpus == "default" else f" --corpus {shlex.quote(corpus)}"
-    return f"`rag-nodes {words}{about}`"

@@ -1,8 +1,9 @@
-"""Names, numbers and values in messages: the closest known name, and how people write a value."""
+"""Names, numbers, values and commands in messages, and the closest known name for a wrong one."""
 
 from __future__ import annotations
 
 import re
+import shlex
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
@@ -68,3 +69,16 @@ def quoted(value: object) -> str:
         return str(value)
     name = type(value).__name__
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
+
+
+def command(words: str, corpus: str) -> str:
+    """Return a command of ours for a message, in backticks, as all stand there.
+
+    The command line names its store and ledger in those that it prints.
+
+    >>> from rag_nodes.core.spelling import command
+    >>> command("list --state failed", "default"), command("list", "my contracts")
+    ('`rag-nodes list --state failed`', "`rag-nodes list --corpus 'my contracts'`")
+    """
+    about = "" if corpus == "default" else f" --corpus {shlex.quote(corpus)}"
+    return f"`rag-nodes {words}{about}`"

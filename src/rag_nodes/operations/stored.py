@@ -8,7 +8,8 @@ from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import TYPE_CHECKING, Annotated, Literal, NamedTuple
 
-from rag_nodes.core.errors import ConfigurationError, command
+from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.spelling import command
 from rag_nodes.operations import ExitCode
 from rag_nodes.operations.base import OWNER, Flag, Request, Result, Typed
 from rag_nodes.operations.fields import PARSER_WORDS, words

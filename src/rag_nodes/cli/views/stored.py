@@ -23,8 +23,7 @@ from rag_nodes.cli.views.text import (
     size_of,
     table,
 )
-from rag_nodes.core.errors import command
-from rag_nodes.core.spelling import counted
+from rag_nodes.core.spelling import command, counted
 from rag_nodes.operations.places import foreign_words
 from rag_nodes.operations.stored import engines_line
 

@@ -11,8 +11,8 @@ from rag_nodes.core.errors import (
     AmbiguousDocumentError,
     CollectionMissingError,
     DocumentMissingError,
-    command,
 )
+from rag_nodes.core.spelling import command
 from rag_nodes.pipeline.pruning import Removed, taken_out
 from rag_nodes.store.copying import copy_collection, one_by_one
 
