@@ -6,29 +6,20 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.apps.markup import count, render, seconds
 from rag_nodes.apps.panes.difference import all_of, difference
-from rag_nodes.apps.panes.hits import (
-    anchor,
-    cited_places,
-    hit_view,
-    names_sources,
-    place_of_sentence,
-    places_of,
-)
+from rag_nodes.apps.panes.hits import anchor, cited_for, hit_view, places_of
 from rag_nodes.apps.panes.text import answer_text, growing_text, quote_text
 from rag_nodes.apps.visitors.columns import headline_of
 from rag_nodes.evaluation.compare.evidence import found_also_by
 from rag_nodes.evaluation.wording import all_of as all_of_names
 from rag_nodes.models.prices import dollars
 from rag_nodes.parsers.recovery import recovery_in_words
-from rag_nodes.text.languages import content_words
-from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
     from markupsafe import Markup
 
-    from rag_nodes.apps.panes.difference import AnswerSentence, Difference, SharedSentence
+    from rag_nodes.apps.panes.difference import Difference, SharedSentence
     from rag_nodes.apps.panes.hits import CitedPlace
     from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.evaluation.compare import Column
@@ -225,45 +216,12 @@ def _places_of(
     """
     groups: dict[tuple[object, ...], dict[str, CitedPlace]] = {}
     for name in sorted(sentence.by_column, key=lambda name: bool(sentence.by_column[name].broken)):
-        for cited in _cited_for(sentence.by_column[name], answers[name], places[name]):
+        for cited in cited_for(sentence.by_column[name], answers[name], places[name]):
             key = (cited.file, cited.where or cited.headings)
             groups.setdefault(key, {}).setdefault(name, cited)
     return tuple(
-        SentencePlace(
-            next(iter(cited.values())),
-            tuple(cited.items()),
-        )
-        for cited in groups.values()
+        SentencePlace(next(iter(cited.values())), tuple(cited.items())) for cited in groups.values()
     )
-
-
-def _cited_for(
-    sentence: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
-) -> list[CitedPlace]:
-    """Return the places that an answer cites for a sentence; where it stands, if it stands there.
-
-    An answer without marks of sources, such as that of an engine, has for each other sentence the
-    source that shares the most words with it.
-    """
-    names = names_sources(answer)
-    groups = [
-        (cited, group)
-        for cited, group in zip(places, cited_places(answer), strict=True)
-        if cited.number in sentence.numbers or not names
-    ]
-    citations = [(cited, citation) for cited, group in groups for citation in group]
-    # A quotation of this sentence alone comes before one that holds it.
-    citations.sort(key=lambda pair: " ".join(pair[1].quote.split()) != sentence.text)
-    for cited, citation in citations:
-        if place := place_of_sentence(cited, answer, citation, sentence.text):
-            return [place]
-    if not names:
-        own = set(content_words(sentence.text))
-        shared = [len(own & {word for citation in group for word in words(citation.quote)})
-                  for _, group in groups]  # fmt: skip
-        most = max(shared, default=0)
-        return [groups[shared.index(most)][0]._replace(is_closest=True)] if most else []
-    return [cited for cited, _ in groups]
 
 
 def _cards(turn: Turn, places: Mapping[str, Sequence[CitedPlace]]) -> Iterator[dict[str, object]]:

@@ -11,13 +11,16 @@ from rag_nodes.apps.visitors.turns import relative_scale
 from rag_nodes.core.metadata import HEADING_PATH, PAGE_END, PAGE_START, display_name
 from rag_nodes.query.locations import pages_of
 from rag_nodes.text.edges import Edges
+from rag_nodes.text.languages import content_words
 from rag_nodes.text.spans import Span
+from rag_nodes.text.words import words
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from llama_index.core.schema import TextNode
 
+    from rag_nodes.apps.panes.difference import AnswerSentence
     from rag_nodes.apps.visitors.turns import Turn
     from rag_nodes.query import Answer, Citation, Hit
 
@@ -48,7 +51,7 @@ class CitedPlace(NamedTuple):
     is_closest: bool = False
 
 
-def names_sources(answer: Answer) -> bool:
+def _names_sources(answer: Answer) -> bool:
     """Return False if no sentence of an answer names its source, as in those of most engines."""
     return bool(answer.marks) or answer.kind != "generated"
 
@@ -76,7 +79,7 @@ def hit_view(
     edges = turn.edges.get(node.node_id, Edges()) if hit.found is node else Edges()
     held = (read for source in answer.sources for read in (*source.hits, *source.copies))
     packed = any(hit.rank == read.rank for read in held)
-    labels = [("rn-cited", "cited")] if cited and names_sources(answer) else []
+    labels = [("rn-cited", "cited")] if cited and _names_sources(answer) else []
     labels += [] if packed else [("rn-left", "no room")]
     level, score, explained = _score(turn, answer, hit, best)
     flat = in_a_line(hit.found.text[: 4 * _PREVIEW])
@@ -210,12 +213,41 @@ def spans_of(answer: Answer, place: Sequence[Citation]) -> tuple[Span, ...]:
     return tuple(spans)
 
 
-def place_of_sentence(
+def cited_for(
+    sentence: AnswerSentence, answer: Answer, places: Sequence[CitedPlace]
+) -> list[CitedPlace]:
+    """Return the places that an answer cites for a sentence; where it stands, if it stands there.
+
+    An answer without marks of sources, such as that of an engine, has for each other sentence the
+    source that shares the most words with it.
+    """
+    names = _names_sources(answer)
+    groups = [
+        (cited, group)
+        for cited, group in zip(places, cited_places(answer), strict=True)
+        if cited.number in sentence.numbers or not names
+    ]
+    citations = [(cited, citation) for cited, group in groups for citation in group]
+    # A quotation of this sentence alone comes before one that holds it.
+    citations.sort(key=lambda pair: " ".join(pair[1].quote.split()) != sentence.text)
+    for cited, citation in citations:
+        if place := _place_of_sentence(cited, answer, citation, sentence.text):
+            return [place]
+    if not names:
+        own = set(content_words(sentence.text))
+        shared = [len(own & {word for citation in group for word in words(citation.quote)})
+                  for _, group in groups]  # fmt: skip
+        most = max(shared, default=0)
+        return [groups[shared.index(most)][0]._replace(is_closest=True)] if most else []
+    return [cited for cited, _ in groups]
+
+
+def _place_of_sentence(
     cited: CitedPlace, answer: Answer, citation: Citation, text: str
 ) -> CitedPlace | None:
     """Return the place of a sentence that stands in a citation, white space aside; else None."""
-    words = r"\s+".join(map(re.escape, text.split()))
-    match = re.search(rf"(?<!\w){words}(?!\w)", citation.quote)
+    pattern = r"\s+".join(map(re.escape, text.split()))
+    match = re.search(rf"(?<!\w){pattern}(?!\w)", citation.quote)
     if match is None or citation.node is None or not spans_of(answer, [citation]):
         return None
     sentence = Span(*((citation.start or 0) + at for at in match.span()))
