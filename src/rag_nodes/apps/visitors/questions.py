@@ -214,13 +214,13 @@ def read_questions(path: Path, documents: Sequence[Document]) -> Dataset:
     return place(labels, documents, path.stem)
 
 
-def labelled(text: str, gold: tuple[Answer, ...], kind: str = "") -> Question:
+def labelled(text: str, gold: tuple[Answer, ...]) -> Question:
     """A question somebody has labelled; the same words about the same passages have the same id."""
     places = "".join(
         f"\n{passage.document} {passage.span}" for answer in gold for passage in answer
     )
     digest = hashlib.sha256(f"{text}{places}".encode("utf-8", "replace"))
-    return Question(f"own-{digest.hexdigest()[:10]}", text, gold, kind)
+    return Question(f"own-{digest.hexdigest()[:10]}", text, gold)
 
 
 def joined(passages: Iterable[Passage]) -> Answer:
