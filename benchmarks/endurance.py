@@ -28,7 +28,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 
 from corpora import fill
-from measuring import anonymous, descendants, markdown_table, save
+from measuring import Watch, markdown_table, save
 
 COMMAND = [sys.executable, "-m", "rag_nodes.cli"]
 OPTIONS = ["--parser", "token-overlap:chunk_size=512,chunk_overlap=64", "--embedding", "lexical"]
@@ -66,30 +66,6 @@ class Run:
     chunks: int = 0
 
 
-class Memory:
-    """The most anonymous memory of a process and of what it started, at any time."""
-
-    def __init__(self, process: int) -> None:
-        self.own = self.child = 0.0
-        self.seen: set[int] = set()
-        self._process = process
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-        self._thread.start()
-
-    def close(self) -> None:
-        """Look no more."""
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.wait(_LOOK):
-            self.own = max(self.own, anonymous(self._process))
-            for child in descendants(self._process):
-                self.seen.add(child)
-                self.child = max(self.child, anonymous(child))
-
-
 def run(name: str, options: list[str], *, interrupt_at: int | None = None) -> tuple[Run, str]:
     """Run the command; gives what it took, and its output."""
     cpu, started = _cpu(), time.perf_counter()
@@ -99,23 +75,23 @@ def run(name: str, options: list[str], *, interrupt_at: int | None = None) -> tu
     output: list[str] = []
     reading = threading.Thread(target=lambda: output.append(process.stdout.read()))  # type: ignore[union-attr]
     reading.start()
-    memory, interrupted, said = Memory(process.pid), 0.0, started
-    for line in process.stderr or ():
-        found = _FILES_READ.search(line)
-        is_due = interrupt_at and found and int(found[1].replace(",", "")) >= interrupt_at
-        if is_due and not interrupted:
-            interrupted = time.perf_counter()
-            process.send_signal(signal.SIGINT)
-        elif found and time.perf_counter() - said > _TELL:
-            said = time.perf_counter()
-            print("   ", line, end="", flush=True)
-        elif not found and not line.startswith(("token-overlap", "\n")):
-            print("   ", line, end="", flush=True)
-    code = process.wait()
-    while any(Path(f"/proc/{one}").exists() for one in memory.seen):
-        time.sleep(0.01)
-    ended = time.perf_counter()
-    memory.close()
+    interrupted, said = 0.0, started
+    with Watch(process.pid, _LOOK) as memory:
+        for line in process.stderr or ():
+            found = _FILES_READ.search(line)
+            is_due = interrupt_at and found and int(found[1].replace(",", "")) >= interrupt_at
+            if is_due and not interrupted:
+                interrupted = time.perf_counter()
+                process.send_signal(signal.SIGINT)
+            elif found and time.perf_counter() - said > _TELL:
+                said = time.perf_counter()
+                print("   ", line, end="", flush=True)
+            elif not found and not line.startswith(("token-overlap", "\n")):
+                print("   ", line, end="", flush=True)
+        code = process.wait()
+        while any(Path(f"/proc/{child}").exists() for child in memory.seen):
+            time.sleep(0.01)
+        ended = time.perf_counter()
     reading.join()
     ending = ended - interrupted if interrupted else 0.0
     took = Run(name, ended - started, _cpu() - cpu, memory.own, memory.child, code, ending)

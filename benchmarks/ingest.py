@@ -21,22 +21,20 @@ import argparse
 import json
 import os
 import random
-import shutil
 import subprocess
 import sys
 import tempfile
-import threading
 import time
 import warnings
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any
 
 from corpora import endless, fill, taken
 from llama_index.core.schema import BaseNode, Document
-from measuring import MEGABYTE, anonymous, descendants, markdown_table, save
+from measuring import MEGABYTE, Watch, markdown_table, memory, save
 
 if TYPE_CHECKING:
     from rag_nodes.store import Store
@@ -112,7 +110,7 @@ def _pages(path: Path) -> Iterator[Document]:
             yield Document(text=page.get_text(), metadata=facts)
 
 
-SIDES: dict[str, Callable[[Path, Path, int], int]] = {"stock": stock, "ours": ours}
+SIDES = {work.__name__: work for work in (stock, ours)}
 
 
 def forgotten(store: Path, chunks: int) -> int:
@@ -145,13 +143,10 @@ def _streamed(store: Store, chunks: int) -> int:
 
     parser = get_parser("fixed", chunk_size=SIZE, chunk_overlap=0)
     text = endless("plain", None, random.Random(1))  # noqa: S311 -- no secret
-    size = 10 * SIZE
-
-    def documents() -> Iterator[Document]:
-        for number in range(chunks * SIZE // size):
-            yield Document(text=taken(text, size), id_=str(number))
-
-    report = ingest_documents(documents(), {"chunks": parser}, store, embed_model="lexical")
+    documents = (
+        Document(text=taken(text, 10 * SIZE), id_=str(number)) for number in range(chunks // 10)
+    )
+    report = ingest_documents(documents, {"chunks": parser}, store, embed_model="lexical")
     return report.columns[0].chunks
 
 
@@ -182,57 +177,11 @@ def written(side: str, store: Path, nodes: Sequence[BaseNode]) -> int:
     return len(nodes)
 
 
-STREAMS: dict[str, Callable[[Path, int], int]] = {
-    "streamed": streamed,
-    "forgotten": forgotten,
-    "alone": alone,
-}
-
-
-class Watch:
-    """The most memory of a process and its children at any time while it is open.
-
-    It looks from outside: inside, it would see nothing while the engine works, which lets no other
-    thread run.
-
-    Attributes:
-        most: megabytes without what is mapped from files, which the system takes back when it
-            needs it.
-    """
-
-    def __init__(self, process: int) -> None:
-        self.most = 0.0
-        self._process = process
-        self._over = threading.Event()
-        self._thread = threading.Thread(target=self._look, daemon=True)
-
-    def __enter__(self) -> Self:
-        """Start."""
-        self._thread.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        """Stop."""
-        self._over.set()
-        self._thread.join()
-
-    def _look(self) -> None:
-        while not self._over.wait(_WATCH):
-            held = map(anonymous, (self._process, *descendants(self._process)))
-            self.most = max(self.most, sum(held))
+STREAMS = {work.__name__: work for work in (streamed, forgotten, alone)}
 
 
 def _cpu() -> float:
     return sum(os.times()[:4])
-
-
-def _memory(name: str) -> float:
-    """Megabytes of this process, as Linux counts them; 0 elsewhere."""
-    try:
-        lines = Path("/proc/self/status").read_text(encoding="ascii").splitlines()
-    except OSError:
-        return 0.0
-    return next((int(line.split()[1]) / 1000 for line in lines if line.startswith(f"{name}:")), 0.0)
 
 
 def child(work: str, folder: Path, corpus: Path, number: int) -> None:
@@ -262,45 +211,45 @@ def child(work: str, folder: Path, corpus: Path, number: int) -> None:
     print(_BEGUN, flush=True)
     cpu, clock = _cpu(), time.perf_counter()
     stored = run()
-    found = {"cpu": _cpu() - cpu, "wall": time.perf_counter() - clock, "peak": _memory("VmHWM")}
+    found = {
+        "cpu": _cpu() - cpu,
+        "wall": time.perf_counter() - clock,
+        "peak": memory("self", "VmHWM"),
+    }
     disk = sum(path.stat().st_blocks * 512 for path in store.rglob("*") if path.is_file())
     print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **found}))
 
 
 def measured(work: str, place: str | None, corpus: Path, number: int) -> dict[str, float]:
     """What a child says, and its memory."""
-    folder = tempfile.mkdtemp(dir=place)
-    command = [sys.executable, __file__, "--child", work, folder, str(corpus), str(number)]
-    try:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        command = [sys.executable, __file__, "--child", work, folder, str(corpus), str(number)]
         with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as running:  # noqa: S603 -- this very file
             lines = iter(running.stdout or ())
             _ = next((line for line in lines if line == f"{_BEGUN}\n"), "")
-            with Watch(running.pid) as watch:
+            with Watch(running.pid, _WATCH) as watch:
                 said = list(lines)
         if running.returncode:
             raise subprocess.CalledProcessError(running.returncode, command)
         found: dict[str, float] = json.loads(said[-1])
         return {**found, "anonymous": watch.most}
-    finally:
-        shutil.rmtree(folder)
 
 
 def again(place: str | None, corpus: Path) -> dict[str, float]:
     """CPU seconds of whole commands over files of which none changed, the least of some runs."""
-    folder = tempfile.mkdtemp(dir=place)
-    # With byte code, as there is where pip installed the package.
-    environment = {name: value for name, value in os.environ.items() if name not in _BYTE_CODE}
-    environment["PYTHONPYCACHEPREFIX"] = f"{folder}/byte-code"
-    at = ["--store", f"{folder}/store"]
-    ingest = ["ingest", str(corpus), *at, "--parser", "token-overlap", "--embedding", "lexical"]
-    commands = {
-        "ingest": ["-m", "rag_nodes.cli", *ingest],
-        "status": ["-m", "rag_nodes.cli", "status", *at],
-        "list": ["-m", "rag_nodes.cli", "list", *at],
-        "import llama_index.core": ["-c", "import llama_index.core"],
-    }
     found: dict[str, list[float]] = defaultdict(list)
-    try:
+    with tempfile.TemporaryDirectory(dir=place) as folder:
+        # With byte code, as there is where pip installed the package.
+        environment = {name: value for name, value in os.environ.items() if name not in _BYTE_CODE}
+        environment["PYTHONPYCACHEPREFIX"] = f"{folder}/byte-code"
+        at = ["--store", f"{folder}/store"]
+        ingest = ["ingest", str(corpus), *at, "--parser", "token-overlap", "--embedding", "lexical"]
+        commands = {
+            "ingest": ["-m", "rag_nodes.cli", *ingest],
+            "status": ["-m", "rag_nodes.cli", "status", *at],
+            "list": ["-m", "rag_nodes.cli", "list", *at],
+            "import llama_index.core": ["-c", "import llama_index.core"],
+        }
         for number in range(_REPEATS + 1):
             for name, command in commands.items():
                 before = _cpu()
@@ -308,24 +257,10 @@ def again(place: str | None, corpus: Path) -> dict[str, float]:
                     [sys.executable, *command], check=True, capture_output=True, env=environment
                 )
                 found[name if number else f"{name}, the first time"].append(_cpu() - before)
-    finally:
-        shutil.rmtree(folder)
     least = {name: min(seconds) for name, seconds in found.items()}
     rows = [[name, f"{seconds:.2f}"] for name, seconds in least.items()]
     print("\n" + markdown_table(["command", "CPU seconds"], rows), flush=True)
     return least
-
-
-def sides(names: list[str], chosen: argparse.Namespace, corpus: Path) -> dict[str, Any]:
-    """Measure both sides, and print what they take."""
-    return _table({n: measured(n, chosen.folder, corpus, chosen.workers) for n in names})
-
-
-def writes(chosen: argparse.Namespace) -> dict[str, Any]:
-    """Measure the writing of embedded nodes alone, and print what it takes."""
-    print()
-    many = chosen.chunks[0]
-    return _table({s: measured(f"write-{s}", chosen.folder, Path(), many) for s in SIDES})
 
 
 def _table(found: dict[str, dict[str, float]]) -> dict[str, Any]:
@@ -382,22 +317,26 @@ def main() -> None:
         child(work, Path(folder), Path(files), int(number))
         return
     results: dict[str, Any] = {}
-    corpus = Path(tempfile.mkdtemp(dir=chosen.folder))
-    try:
+    with tempfile.TemporaryDirectory(dir=chosen.folder) as folder:
+        corpus = Path(folder)
         if chosen.only not in {"memory", "write"}:
             fill(corpus, chosen.megabytes, chosen.files, chosen.pdfs, chosen.source)
             print(f"{chosen.megabytes:g} MB in {chosen.files:,} texts, {chosen.pdfs} PDFs\n")
         if chosen.only in {None, "sides", "ours"}:
             names = ["ours"] if chosen.only == "ours" else list(SIDES)
-            results["sides"] = sides(names, chosen, corpus)
+            results["sides"] = _table(
+                {name: measured(name, chosen.folder, corpus, chosen.workers) for name in names}
+            )
         if chosen.only in {None, "write"}:
-            results["write"] = writes(chosen)
+            print()
+            many = chosen.chunks[0]
+            results["write"] = _table(
+                {side: measured(f"write-{side}", chosen.folder, Path(), many) for side in SIDES}
+            )
         if chosen.only in {None, "again"}:
             results["again"] = again(chosen.folder, corpus)
         if chosen.only in {None, "memory"}:
             results["memory"] = streams(chosen)
-    finally:
-        shutil.rmtree(corpus)
     save("ingest", results)
 
 

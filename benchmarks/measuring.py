@@ -6,12 +6,13 @@ import gc
 import json
 import multiprocessing
 import platform
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Self
 
 MEGABYTE = 1_000_000
 ARTEFACTS = Path(__file__).parents[1] / "artefacts"
@@ -148,11 +149,52 @@ def environment() -> dict[str, str]:
     return versions
 
 
-def anonymous(process: int) -> float:
-    """Megabytes of a process that are not mapped from files; 0 where it is gone."""
+class Watch:
+    """The most memory of a process and of what it started, at any time while it is open.
+
+    It looks from outside: inside, it would see nothing while an engine works that lets no other
+    thread run. Memory counts without what is mapped from files, which the system takes back when
+    it needs it.
+
+    Attributes:
+        own: megabytes of the process.
+        child: megabytes of the largest process that it started; 0 without any.
+        most: megabytes of all of them together.
+        seen: ids of the processes that it started.
+    """
+
+    def __init__(self, process: int, pause: float) -> None:
+        self.own = self.child = self.most = 0.0
+        self.seen: set[int] = set()
+        self._process, self._pause = process, pause
+        self._over = threading.Event()
+        self._thread = threading.Thread(target=self._look, daemon=True)
+
+    def __enter__(self) -> Self:
+        """Start, and look again after each pause, in seconds."""
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        """Stop."""
+        self._over.set()
+        self._thread.join()
+
+    def _look(self) -> None:
+        while not self._over.wait(self._pause):
+            own = memory(self._process, "RssAnon")
+            children = {child: memory(child, "RssAnon") for child in descendants(self._process)}
+            self.seen |= children.keys()
+            self.own = max(self.own, own)
+            self.child = max(self.child, *children.values(), 0.0)
+            self.most = max(self.most, own + sum(children.values()))
+
+
+def memory(process: int | str, name: str) -> float:
+    """Megabytes of a process by one of the names of Linux; 0 where it is gone, or elsewhere."""
     with suppress(OSError, StopIteration):
         lines = Path(f"/proc/{process}/status").read_text(encoding="ascii").splitlines()
-        return int(next(line for line in lines if line.startswith("RssAnon:")).split()[1]) / 1000
+        return int(next(line for line in lines if line.startswith(f"{name}:")).split()[1]) / 1000
     return 0.0
 
 
