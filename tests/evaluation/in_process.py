@@ -43,9 +43,9 @@ class InProcess:
             if self._made is None:
                 self._made = unpickled(pickled(recipe))
                 self._made.prepare()
-            told = pickle.loads(pickle.dumps(unit))
-            found = self._behaviour(work, self._made, told)
-            yield unit, pickle.loads(pickle.dumps(found))
+            unpickled_unit = pickle.loads(pickle.dumps(unit))
+            result = self._behaviour(work, self._made, unpickled_unit)
+            yield unit, pickle.loads(pickle.dumps(result))
 
     def close(self) -> None:
         self.closed = True

@@ -33,22 +33,22 @@ FILLER = "Nothing of note was written down about the rest of that quiet day. "
 
 def corpus(documents: int = 4) -> Dataset:
     """Documents of several topics with filler between them, and a question per topic."""
-    made, questions = [], []
+    reports, questions = [], []
     for number in range(documents):
         text = f"# Report {number}\n\n"
         for topic, sentence in TOPICS.items():
-            told = sentence.replace("The ", f"In year {number} the ", 1)
+            sentence_of_year = sentence.replace("The ", f"In year {number} the ", 1)
             start = len(text) + len(FILLER * 3)
-            text += f"{FILLER * 3}{told} {FILLER * 2}\n\n"
-            gold = Passage(f"doc-{number}", Span(start, start + len(told)))
+            text += f"{FILLER * 3}{sentence_of_year} {FILLER * 2}\n\n"
+            gold = Passage(f"doc-{number}", Span(start, start + len(sentence_of_year)))
             questions.append(
                 Question(f"{topic}-{number}", f"What of the {topic}?", ((gold,),), kind=topic[:1],
                          within=(f"doc-{number}",))
             )  # fmt: skip
-        made.append(
+        reports.append(
             Document(text=text, id_=f"doc-{number}", metadata={"file_name": f"{number}.md"})
         )
-    return Dataset("reports", tuple(made), tuple(questions))
+    return Dataset("reports", tuple(reports), tuple(questions))
 
 
 def columns() -> dict[str, object]:

@@ -23,9 +23,9 @@ def kind_of(prompt: str) -> str:
     return "correct" if "## Generated Answer" in prompt else "answer"
 
 
-def share(said: str, gold: str) -> float:
+def share(answer: str, gold: str) -> float:
     """How many words of a text are in another."""
-    words = re.findall(r"\w+", said.lower())
+    words = re.findall(r"\w+", answer.lower())
     return sum(word in gold.lower() for word in words) / max(1, len(words))
 
 
@@ -34,19 +34,19 @@ def good(prompt: str) -> str:
     kind = kind_of(prompt)
     if kind == "faithful":
         examples, _, last = prompt.rpartition("Information: ")
-        found = _FAITHFUL.search(f"Information: {last}")
+        match = _FAITHFUL.search(f"Information: {last}")
         assert examples, "the prompt has no examples before"
-        assert found
-        return "YES" if share(found["said"], found["read"]) == 1 else "NO"
+        assert match
+        return "YES" if share(match["said"], match["read"]) == 1 else "NO"
     if kind == "correct":
-        found = _GRADED.search(prompt)
-        assert found
-        grade = round(1 + 4 * share(found["said"].partition("assistant:")[0], found["gold"]), 1)
+        match = _GRADED.search(prompt)
+        assert match
+        grade = round(1 + 4 * share(match["said"].partition("assistant:")[0], match["gold"]), 1)
         return f"{grade}\nBecause of its words."
-    found = _ANSWERED.search(prompt)
-    if not found:
+    match = _ANSWERED.search(prompt)
+    if not match:
         return "ready"
-    read, question = found.groups()
+    read, question = match.groups()
     asked = set(re.findall(r"\w{4,}", question.lower()))
     sentences = [match_.partition("]: ")[2] or match_ for match_ in _SENTENCE.findall(read)]
     best = max(sentences, key=lambda line: len(asked & set(re.findall(r"\w+", line.lower()))))
@@ -57,6 +57,6 @@ def scripted(script: Callable[[str], str] = good, **given: Any) -> ScriptedLLM:
     return ScriptedLLM(lines=[script], window=16_000, **given)
 
 
-def but(**said: Callable[[str], str]) -> Callable[[str], str]:
+def but(**replies: Callable[[str], str]) -> Callable[[str], str]:
     """The good model, but for some kinds of prompts."""
-    return lambda prompt: said.get(kind_of(prompt), good)(prompt)
+    return lambda prompt: replies.get(kind_of(prompt), good)(prompt)

@@ -20,8 +20,8 @@ def dataset(*questions: Question, not_located: tuple[NotLocated, ...] = ()) -> D
     return Dataset("test", (DOCUMENT,), questions, not_located)
 
 
-def problems(made: Dataset) -> list[tuple[str, str]]:
-    return [(concern.question, concern.problem) for concern in check_dataset(made).concerns]
+def problems(data: Dataset) -> list[tuple[str, str]]:
+    return [(concern.question, concern.problem) for concern in check_dataset(data).concerns]
 
 
 FAIR = Question("fair", "When does the boat go?", ((GOLD,),))
@@ -49,10 +49,10 @@ def test_a_question_that_only_names_what_it_asks_about_does_not_leak() -> None:
 def test_a_question_without_words_is_named_and_changes_no_mean() -> None:
     mute = Question("mute", "???", ((GOLD,),))
     leaky = Question("leaky", "When leaves the ferry the northern pier?", ((GOLD,),))
-    made = dataset(mute, replace(leaky, draft=True))
-    assert problems(made) == [("mute", "no words"), ("leaky", "leakage")]
-    assert check_dataset(made).leakage == 1.0
-    assert (check_dataset(made).drafts, check_dataset(made).is_sound) == (1, True)
+    data = dataset(mute, replace(leaky, draft=True))
+    assert problems(data) == [("mute", "no words"), ("leaky", "leakage")]
+    assert check_dataset(data).leakage == 1.0
+    assert (check_dataset(data).drafts, check_dataset(data).is_sound) == (1, True)
 
 
 def test_a_question_that_is_asked_twice_is_counted_twice_and_that_is_said() -> None:
@@ -75,9 +75,9 @@ def test_an_answer_no_chunk_can_hold_is_named() -> None:
 
 def test_gold_that_was_found_only_nearly_and_what_was_not_found_are_shown() -> None:
     lost = NotLocated("lost", "Where?", "in the new hall", "it is not in the documents")
-    made = dataset(replace(FAIR, confidence=0.9), not_located=(lost,))
-    assert problems(made) == [("lost", "not located"), ("fair", "found nearly")]
+    data = dataset(replace(FAIR, confidence=0.9), not_located=(lost,))
+    assert problems(data) == [("lost", "not located"), ("fair", "found nearly")]
     without = dataset(FAIR, not_located=(replace(lost, quote=""),))
-    details = [check_dataset(each).concerns[0].detail for each in (made, without)]
+    details = [check_dataset(each).concerns[0].detail for each in (data, without)]
     assert details == [f"{lost.reason} (quote: '{lost.quote}')", lost.reason]
-    assert not check_dataset(made).is_sound
+    assert not check_dataset(data).is_sound

@@ -28,8 +28,8 @@ def decided(
 ) -> ReportDecision:
     """What is taken of columns by how many answers each finds, and by its bytes."""
     values = {
-        name: np.array([float((7 * n) % COUNT < found) for n in range(COUNT)])
-        for name, (found, _) in columns.items()
+        name: np.array([float((7 * n) % COUNT < wins) for n in range(COUNT)])
+        for name, (wins, _) in columns.items()
     }
     sizes = {name: size for name, (_, size) in columns.items()}
     return decided_by(values, sizes, documents, standard, in_use)
@@ -66,8 +66,8 @@ def decided_by(
 
 
 def test_a_column_that_is_better_than_the_other_is_taken_with_its_costs() -> None:
-    found = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
-    assert found == ReportDecision(
+    decision = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
+    assert decision == ReportDecision(
         "A",
         200,
         "documents like these",
@@ -78,8 +78,8 @@ def test_a_column_that_is_better_than_the_other_is_taken_with_its_costs() -> Non
         certainty="Sure, for documents like these: only 1 of 2 settings may be best.",
         may_cost=0.0,
     )
-    assert found.headline[0] == "Take A (200 tokens a chunk on average)."
-    assert found.words == " ".join(found.headline)
+    assert decision.headline[0] == "Take A (200 tokens a chunk on average)."
+    assert decision.words == " ".join(decision.headline)
 
 
 def test_the_words_name_what_to_take_if_whole_chunks_are_read() -> None:
@@ -88,8 +88,8 @@ def test_the_words_name_what_to_take_if_whole_chunks_are_read() -> None:
     contrasts = Judge(values, pairs_of(rows), IDS).contrasts({row.name: row for row in rows})
     selected = "Take A (200 tokens a chunk on average), if you read selected sentences, as answers "
     turned = {"A": values["B"], "B": values["A"]}
-    found = decision_of(rows, contrasts, values, whole=turned)
-    assert found.words.startswith(
+    decision = decision_of(rows, contrasts, values, whole=turned)
+    assert decision.words.startswith(
         f"{selected}do by default. If you read whole chunks: B, which finds 100.0 % (A: 0.0 %). A "
     )
     assert decision_of(rows, contrasts, values, whole=values).words.startswith(
@@ -106,8 +106,8 @@ def test_the_words_name_what_holds_for_selected_sentences_if_whole_chunks_win() 
     contrasts = Judge(values, pairs_of([a, b]), IDS).contrasts({row.name: row for row in (a, b)})
     start = "Take A (200 tokens a chunk on average), if you read whole chunks. "
     other = "If you read selected sentences, as answers do by default: B, which finds 0.0 %; no "
-    found = decision_of([a, b], contrasts, values, whole={b.name: values[b.name]})
-    assert found.words.startswith(
+    decision = decision_of([a, b], contrasts, values, whole={b.name: values[b.name]})
+    assert decision.words.startswith(
         f"{start}{other}other setting was measured so. A is better than B"
     )
     assert decision_of([a, b], contrasts, values).words.startswith(f"{start}It is better than B")
@@ -116,57 +116,59 @@ def test_the_words_name_what_holds_for_selected_sentences_if_whole_chunks_win() 
 
 
 def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() -> None:
-    found = decided({"A": (50, 100), "B": (36, 100), "C": (10, 100)})
+    decision = decided({"A": (50, 100), "B": (36, 100), "C": (10, 100)})
     assert (
         " It is the best in these documents, and in documents like these; next is B, by 23.3 (9.3 "
         "to 35.9). "
-    ) in found.words
+    ) in decision.words
 
 
 def test_few_documents_do_not_generalise() -> None:
-    found = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
-    assert found.grade == "these documents"
+    decision = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
+    assert decision.grade == "these documents"
     assert (
         "in these documents; 3 documents are too few to generalise to others. You lose"
-        in found.words
+        in decision.words
     )
 
 
 def test_a_proposal_without_significance_names_its_cost_and_the_questions_needed() -> None:
-    found = decided({"A": (33, 1), "B": (30, 1)}, standard="B")
-    assert (found.take, found.grade) == ("A", "not shown")
-    assert found.certainty == "Not decided yet: 2 of 2 settings may be best."
-    assert found.words == (
+    decision = decided({"A": (33, 1), "B": (30, 1)}, standard="B")
+    assert (decision.take, decision.grade) == ("A", "not shown")
+    assert decision.certainty == "Not decided yet: 2 of 2 settings may be best."
+    assert decision.words == (
         "Proposed: A (200 tokens a chunk on average). It is 5.0 points ahead of B in these 60 "
         "questions, which could be chance; it is likely the better choice all the same. If B were "
-        f"better, you would lose at most 2.4 points. About {found.more_questions} more questions "
-        "would settle it."
+        f"better, you would lose at most 2.4 points. About {decision.more_questions} more "
+        "questions would settle it."
     )
-    assert found.may_cost == pytest.approx(0.0235, abs=1e-4)
+    assert decision.may_cost == pytest.approx(0.0235, abs=1e-4)
 
 
 def test_the_default_is_proposed_where_a_small_lead_of_another_says_too_little() -> None:
     values = {"A": np.zeros(40), "B": np.zeros(40)}
     values["A"][:10], values["B"][9:18] = 1, 1
-    found = decided_by(values, {"A": 1, "B": 1}, [f"d{n % 8}" for n in range(40)], "B")
-    assert found.take == "B"
+    decision = decided_by(values, {"A": 1, "B": 1}, [f"d{n % 8}" for n in range(40)], "B")
+    assert decision.take == "B"
     assert (
         "A is 2.5 points ahead of it in these 40 questions, which could be chance; in other "
         "document collections other settings are 3 points behind B on average, so B is likely "
         "the better choice all the same. If A were better, you would lose at most "
-    ) in found.words
+    ) in decision.words
 
 
 def test_the_most_that_may_be_lost_is_said_with_the_setting_that_would_gain_it() -> None:
-    found = decided({"A": (50, 1), "B": (49, 1), "C": (48, 1), "D": (5, 1)})
-    assert " If another setting were better, you would lose at most 4.1 points (B). " in found.words
+    decision = decided({"A": (50, 1), "B": (49, 1), "C": (48, 1), "D": (5, 1)})
+    assert (
+        " If another setting were better, you would lose at most 4.1 points (B). " in decision.words
+    )
 
 
 def test_two_questions_cannot_tell_what_a_choice_may_cost() -> None:
     values = {"A": np.array([1.0, 1]), "B": np.array([0.0, 1])}
-    found = decided_by(values, {"A": 1, "B": 1}, ["d"] * 2)
-    assert " 2 questions cannot tell what it may cost. About " in found.words
-    assert found.may_cost == 1
+    decision = decided_by(values, {"A": 1, "B": 1}, ["d"] * 2)
+    assert " 2 questions cannot tell what it may cost. About " in decision.words
+    assert decision.may_cost == 1
 
 
 @pytest.mark.parametrize(
@@ -183,8 +185,8 @@ def test_two_questions_cannot_tell_what_a_choice_may_cost() -> None:
 def test_only_what_the_user_has_is_kept(
     found_by_a: int, in_use: tuple[str, ...], start: str
 ) -> None:
-    found = decided({"A": (found_by_a, 1), "B": (30, 1)}, standard="A", in_use=in_use)
-    assert found.words.startswith(start)
+    decision = decided({"A": (found_by_a, 1), "B": (30, 1)}, standard="A", in_use=in_use)
+    assert decision.words.startswith(start)
 
 
 def test_a_proposal_is_compared_with_what_the_user_has() -> None:
@@ -202,55 +204,55 @@ def test_without_the_default_that_is_said_until_the_choice_is_sure() -> None:
 
 def test_equal_columns_go_to_the_default_then_to_the_one_that_takes_least_space() -> None:
     equal: dict[str, tuple[int, int | None]] = {"A": (50, 1_000), "B": (50, 600), "C": (50, 900)}
-    found = decided({**equal, "D": (20, 100)})
-    assert found.take == "B"
+    decision = decided({**equal, "D": (20, 100)})
+    assert decision.take == "B"
     tied = (
         "in these 60 questions; of equal settings the one that needs the least storage is proposed."
     )
-    assert f"It is tied with A {tied}" in found.words
-    found = decided(equal, standard="C")
-    assert found.take == "C"
-    assert "in these 60 questions; in other document collections other" in found.words
+    assert f"It is tied with A {tied}" in decision.words
+    decision = decided(equal, standard="C")
+    assert decision.take == "C"
+    assert "in these 60 questions; in other document collections other" in decision.words
     assert decided({"A": (50, None), "B": (50, 600)}).take == "B"
     assert f"It is tied with B {tied}" in decided({"A": (50, 1), "B": (50, 1)}).words
 
 
 def test_a_cheaper_column_that_finds_less_is_not_taken() -> None:
     assert decided({"A": (50, 9_000), "B": (49, 10)}).take == "A"
-    found = decided({"A": (50, None), "B": (49, 600), "C": (20, 100)})
-    assert (found.take, found.cost) == ("A", "")
+    decision = decided({"A": (50, None), "B": (49, 600), "C": (20, 100)})
+    assert (decision.take, decision.cost) == ("A", "")
 
 
 def asked_often(*columns: int, times: int = 40) -> ReportDecision:
     """Decide between columns that each find so many of 60 answers, asked many times over."""
-    found = {
+    values = {
         name: np.tile(np.array([float((7 * n) % COUNT < count) for n in range(COUNT)]), times)
         for name, count in zip("ABC", columns, strict=False)
     }
     documents = [f"d{n % 40}" for n in range(COUNT * times)]
-    return decided_by(found, dict.fromkeys(found, 1_000), documents)
+    return decided_by(values, dict.fromkeys(values, 1_000), documents)
 
 
 def test_a_choice_is_not_sure_while_several_settings_may_be_best() -> None:
     worse = {f"W{number}": (5, 1_000) for number in range(2)}
     close = {f"C{number}": (40 - number % 4, 1_000) for number in range(8)}
-    found = decided({**close, **worse})
-    assert found.grade == "not shown"
-    assert found.certainty == "Not decided yet: 8 of 10 settings may be best."
-    assert f"About {found.more_questions:,} more questions would settle it." in found.words
-    assert found.more_questions > 0
-    assert found.take == "C0"
+    decision = decided({**close, **worse})
+    assert decision.grade == "not shown"
+    assert decision.certainty == "Not decided yet: 8 of 10 settings may be best."
+    assert f"About {decision.more_questions:,} more questions would settle it." in decision.words
+    assert decision.more_questions > 0
+    assert decision.take == "C0"
 
 
 def test_a_choice_is_sure_if_those_that_may_be_best_differ_by_at_most_three_points() -> None:
-    found = asked_often(40, 40, 10)
-    assert found.grade == "documents like these"
-    assert found.certainty == (
+    decision = asked_often(40, 40, 10)
+    assert decision.grade == "documents like these"
+    assert decision.certainty == (
         "Sure, for documents like these: the 2 of 3 settings that may be best differ by at most "
         "3 points."
     )
-    assert (found.take, found.more_questions) == ("A", 0)
-    assert found.words == (
+    assert (decision.take, decision.more_questions) == ("A", 0)
+    assert decision.words == (
         "Take A (200 tokens a chunk on average). It is tied with B in these 2,400 questions; of "
         "equal settings the one that needs the least storage is proposed. If B were better, you "
         "would lose at most 0.2 points."
@@ -258,9 +260,11 @@ def test_a_choice_is_sure_if_those_that_may_be_best_differ_by_at_most_three_poin
 
 
 def test_a_tie_of_all_settings_is_sure_as_well() -> None:
-    found = asked_often(40, 40)
-    assert found.certainty.startswith("Sure, for documents like these: the 2 of 2 settings that ")
-    assert (found.take, found.more_questions) == ("A", 0)
+    decision = asked_often(40, 40)
+    assert decision.certainty.startswith(
+        "Sure, for documents like these: the 2 of 2 settings that "
+    )
+    assert (decision.take, decision.more_questions) == ("A", 0)
 
 
 def questions_to_settle(lead: int) -> int:
@@ -278,9 +282,9 @@ def test_a_lead_of_half_of_three_points_takes_the_most_questions_to_settle() -> 
 
 
 def test_one_column_alone_leaves_no_choice() -> None:
-    found = decided({"A": (33, 1)})
-    assert (found.take, found.grade) == (None, "alone")
-    assert found.words == "Nothing to choose from: A was measured alone."
+    decision = decided({"A": (33, 1)})
+    assert (decision.take, decision.grade) == (None, "alone")
+    assert decision.words == "Nothing to choose from: A was measured alone."
 
 
 tables = st.integers(2, 4).flatmap(
@@ -302,12 +306,12 @@ def expected(values: dict[str, np.ndarray], default: str) -> dict[str, float]:
     prior, count = -0.03 if default else 0.0, len(middle)
     squares = [x * x for each in values.values() for x in each - middle if abs(x) > 1e-9]
     imagined = sum(squares) / len(squares) if squares else 1.0
-    found = {}
+    shrunk = {}
     for name, each in values.items():
         gap = each - middle
         error = sum((gap - gap.mean()) ** 2) / count**2 + 2 * imagined / (count + 2) ** 2
-        found[name] = prior + 0.0036 / (0.0036 + error) * (gap.mean() - prior)
-    return found | ({default: 0.0} if default else {})
+        shrunk[name] = prior + 0.0036 / (0.0036 + error) * (gap.mean() - prior)
+    return shrunk | ({default: 0.0} if default else {})
 
 
 @settings(deadline=None, max_examples=60)
@@ -317,11 +321,11 @@ def test_the_proposal_has_the_largest_estimate_whatever_the_order_of_columns(
 ) -> None:
     values, documents = by_name(table), [f"d{n % 7}" for n in range(len(table))]
     sizes = {"A": 3, "B": 2, "C": None, "D": 1}
-    found = decided_by(values, sizes, documents, standard)
+    decision = decided_by(values, sizes, documents, standard)
     largest = expected(values, standard)
-    assert largest[found.take or ""] == pytest.approx(max(largest.values()), abs=1e-8)
+    assert largest[decision.take or ""] == pytest.approx(max(largest.values()), abs=1e-8)
     shuffled = {name: values[name] for name in order if name in values}
-    assert decided_by(shuffled, sizes, documents, standard) == found
+    assert decided_by(shuffled, sizes, documents, standard) == decision
 
 
 @settings(max_examples=60)
@@ -330,11 +334,11 @@ def test_questions_that_all_columns_answer_change_no_estimate(
     table: list[list[int]], standard: str, more: int
 ) -> None:
     values = by_name(table)
-    found = estimates(values, standard)
-    assert found == pytest.approx(expected(values, standard))
-    assert not standard or found[standard] == 0
+    shrunk = estimates(values, standard)
+    assert shrunk == pytest.approx(expected(values, standard))
+    assert not standard or shrunk[standard] == 0
     more_of_all = {name: each + more / 8 for name, each in values.items()}
-    assert estimates(more_of_all, standard) == pytest.approx(found)
+    assert estimates(more_of_all, standard) == pytest.approx(shrunk)
 
 
 @settings(max_examples=60)
@@ -358,5 +362,5 @@ def test_equal_estimates_prefer_the_default_then_the_smallest() -> None:
 
 
 def test_a_report_none_of_whose_columns_was_measured_as_it_is_takes_none() -> None:
-    found = decision_of([], [], {})
-    assert (found.take, found.words) == (None, "No column could be measured as it is.")
+    decision = decision_of([], [], {})
+    assert (decision.take, decision.words) == (None, "No column could be measured as it is.")

@@ -44,7 +44,7 @@ def reason(
     not_located_in: str = "d",
 ) -> str | None:
     ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
-    found = outcome_of(
+    outcome = outcome_of(
         Question("q", "?", ((Passage("d", gold),),)),
         {},
         ContextRead.of(ranked, budget),
@@ -54,8 +54,8 @@ def reason(
         rankings=[ranked],
         lists_all=lists_all,
     )
-    assert found.reason is None or found.reason in REMEDIES
-    return found.reason
+    assert outcome.reason is None or outcome.reason in REMEDIES
+    return outcome.reason
 
 
 FIRST, SECOND, THIRD = words(0, 19), words(20, 39), words(40, 59)
@@ -88,10 +88,10 @@ def test_chunks_that_nobody_listed_may_hold_the_answer_and_so_may_any_without_a_
     assert reason(gold, CHUNKS, [FIRST, SECOND], lists_all=False, budget=3) == "too long"
     assert reason(words(37, 42), [FIRST, SECOND], [SECOND], lists_all=False) == "split"
     for lists_all in (True, False):
-        found = reason(
+        cause = reason(
             gold, [*CHUNKS, None], [FIRST], lists_all=lists_all, not_located_in="another's"
         )
-        assert found == "not placeable"
+        assert cause == "not placeable"
 
 
 def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
@@ -101,8 +101,8 @@ def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
 
 
 def test_an_answer_is_split_where_one_of_its_passages_is() -> None:
-    found = missed((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
-    assert found.reason == "split"
+    outcome = missed((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
+    assert outcome.reason == "split"
 
 
 def test_an_answer_that_was_not_retrieved_is_looked_for_deeper_down() -> None:
@@ -130,14 +130,14 @@ def test_boundaries_explain_no_miss_if_sentences_are_read() -> None:
 def test_a_miss_in_a_chunk_that_sentences_were_selected_from_was_not_ranked_low() -> None:
     budget = count_tokens(FIRST.of(TEXT))
     for ranking, expected in (([FIRST, SECOND], "not selected"), ([FIRST], "ranked low")):
-        found = reason(words(22, 26), CHUNKS, ranking, options=BY_SENTENCE, budget=budget)
-        assert found == expected
+        cause = reason(words(22, 26), CHUNKS, ranking, options=BY_SENTENCE, budget=budget)
+        assert cause == expected
 
 
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
-    found = missed((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
-    assert found.rank == 2
-    assert found.chunks == (("d", *FIRST), ("d", *SECOND))
+    outcome = missed((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
+    assert outcome.rank == 2
+    assert outcome.chunks == (("d", *FIRST), ("d", *SECOND))
 
 
 def test_diagnosis_uses_the_best_covered_answer() -> None:

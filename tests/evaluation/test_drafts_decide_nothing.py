@@ -36,8 +36,8 @@ def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationRe
     assert all(row.means["recall@60"] >= 0 for row in by_drafts.rows)
     assert not by_drafts.contrasts + by_drafts.sizes
     assert EvaluationReport.from_dict(by_drafts.as_dict()).by_drafts
-    said = " ".join(by_drafts.said)
-    assert not [word for word in NAMES_A_WINNER if word in said]
+    sentences = " ".join(by_drafts.said)
+    assert not [word for word in NAMES_A_WINNER if word in sentences]
 
 
 def test_the_verdict_says_what_stands_and_what_to_do(by_drafts: EvaluationReport) -> None:

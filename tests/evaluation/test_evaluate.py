@@ -109,11 +109,11 @@ def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset:
         raise RuntimeError(f"cannot split {len(text)} characters")
 
     given = {**columns(), "broken": broken, "silent": lambda _: []}
-    found = evaluate(dataset, given, plan=BARE)
-    assert "broken failed: RuntimeError; fix the splitter" in (found.row("broken").error or "")
-    assert "made no chunk" in (found.row("silent").error or "")
-    assert found.row("small").error is None
-    assert found.verdict
+    report = evaluate(dataset, given, plan=BARE)
+    assert "broken failed: RuntimeError; fix the splitter" in (report.row("broken").error or "")
+    assert "made no chunk" in (report.row("silent").error or "")
+    assert report.row("small").error is None
+    assert report.verdict
 
 
 def test_progress_reaches_its_end(dataset: Dataset) -> None:
@@ -196,12 +196,12 @@ def test_a_collection_of_another_version_is_scored_where_its_texts_stand_now(
     dataset: Dataset, store: Store, old: str, new: str, lost: str
 ) -> None:
     parser = get_parser("recursive", unit="tokens", chunk_size=30, chunk_overlap=0)
-    made = ingest_documents(dataset.documents, {"small": parser}, store).columns[0]
-    stored = {"mine": StoredCollection(store, made.collection)}
+    column = ingest_documents(dataset.documents, {"small": parser}, store).columns[0]
+    stored = {"mine": StoredCollection(store, column.collection)}
     first = evaluate(dataset, stored, plan=BARE)
     small = evaluate(dataset, {"mine": parser}, plan=BARE).row("mine")
     assert (first.row("mine").means, first.row("mine").chunks) == (small.means, small.chunks)
-    assert store.count(made.collection) == made.chunks
+    assert store.count(column.collection) == column.chunks
     changed = evaluate(with_another_text(dataset, old, new), stored, plan=BARE)
     before, after = first.row("mine"), changed.row("mine")
     assert (before.cost.outdated, after.cost.outdated) == (0, 1)
@@ -219,8 +219,8 @@ def test_a_collection_is_kept_and_a_parser_is_kept_only_if_it_is_named_as_yours(
     dataset: Dataset, store: Store
 ) -> None:
     given = columns()
-    made = ingest_documents(dataset.documents, {"small": given["small"]}, store).columns[0]
-    stored = {"mine": StoredCollection(store, made.collection), "large": given["large"]}
+    column = ingest_documents(dataset.documents, {"small": given["small"]}, store).columns[0]
+    stored = {"mine": StoredCollection(store, column.collection), "large": given["large"]}
     assert evaluate(dataset, stored, plan=BARE).decision.words.startswith("Keep mine (")
     assert evaluate(dataset, given, plan=BARE).decision.words.startswith("Take small (")
     kept = evaluate(dataset, given, plan=BARE, in_use=["small"])
@@ -274,41 +274,41 @@ def test_every_size_that_was_asked_for_is_a_row_or_says_why_it_is_none(
 ) -> None:
     assert report.left_out == ()
     parser = get_parser("heading")
-    made = ingest_documents(dataset.documents, {"h": parser}, store, corpus="mine").columns[0]
+    column = ingest_documents(dataset.documents, {"h": parser}, store, corpus="mine").columns[0]
     given = {
         "heading": get_parser("heading", min_chunk_size=20),
-        "stored": StoredCollection(store, made.collection),
+        "stored": StoredCollection(store, column.collection),
         "bad": Raising(),
     }
-    found = evaluate(dataset, given, plan=PLAN)
-    said = {
+    given_report = evaluate(dataset, given, plan=PLAN)
+    reasons = {
         (omission.column, size): omission.reason
-        for omission in found.left_out
+        for omission in given_report.left_out
         for size in omission.sizes
     }
-    assert said["stored", "other sizes"] == "it stays as it was split"
-    assert "no chunk_size" in said["bad", "20"]
-    rows = {(row.column, str(row.nominal)) for row in found.of_role("size")}
-    rows |= {(row.column, "a mean of 30") for row in found.of_role("matched")}
+    assert reasons["stored", "other sizes"] == "it stays as it was split"
+    assert "no chunk_size" in reasons["bad", "20"]
+    rows = {(row.column, str(row.nominal)) for row in given_report.of_role("size")}
+    rows |= {(row.column, "a mean of 30") for row in given_report.of_role("matched")}
     wanted = {(name, size) for name in ("heading", "bad") for size in ("20", "40", "a mean of 30")}
-    assert rows | set(said) == wanted | {("stored", "other sizes")}
-    assert rows.isdisjoint(said)
+    assert rows | set(reasons) == wanted | {("stored", "other sizes")}
+    assert rows.isdisjoint(reasons)
 
 
 def test_columns_that_cannot_have_one_size_are_not_compared_at_it(dataset: Dataset) -> None:
     plan = replace(PLAN, sizes=(), target=100)
     stuck = SentenceSplitter(chunk_size=30, chunk_overlap=0)
-    found = evaluate(
+    report = evaluate(
         dataset,
         {"small": columns()["small"], "large": columns()["large"], "none": Raising(),
          "one": get_parser("sentence-window"), "stock": stuck},
         plan=plan,
     )  # fmt: skip
-    sizes = {row.name: row.chunks.mean for row in found.of_role("matched") if not row.error}
-    for contrast in found.contrasts:
+    sizes = {row.name: row.chunks.mean for row in report.of_role("matched") if not row.error}
+    for contrast in report.contrasts:
         if contrast.role == "matched":
             assert sizes[contrast.left] == pytest.approx(sizes[contrast.right], rel=0.13)
-    assert any("Not compared at equal chunk size" in outcome for outcome in found.verdict)
+    assert any("Not compared at equal chunk size" in outcome for outcome in report.verdict)
 
 
 def test_a_budget_is_filled_where_the_smallest_chunks_come_first() -> None:
@@ -318,8 +318,8 @@ def test_a_budget_is_filled_where_the_smallest_chunks_come_first() -> None:
     gold = ((Passage("d", Span(text.index("Ferry 3"), text.index("Ferry 3") + 7)),),)
     dataset = Dataset("d", (Document(text=text, id_="d"),), (Question("q", "Which ferry?", gold),))
     plan = replace(BARE, budgets=(400,))
-    found = evaluate(dataset, {"h": get_parser("heading", min_chunk_size=0)}, plan=plan)
-    assert found.rows[0].means["tokens@400"] == 400
+    report = evaluate(dataset, {"h": get_parser("heading", min_chunk_size=0)}, plan=plan)
+    assert report.rows[0].means["tokens@400"] == 400
 
 
 @pytest.mark.parametrize(
@@ -338,8 +338,8 @@ def test_a_question_finds_nothing_outside_the_documents_it_searches() -> None:
                  within=(name,))
         for name in ("a", "b")
     )  # fmt: skip
-    found = evaluate(Dataset("twins", twins, asked), {"one": columns()["small"]}, plan=BARE)
-    assert [outcome.scores["hit@k1"] for outcome in found.rows[0].outcomes] == [1.0, 1.0]
+    report = evaluate(Dataset("twins", twins, asked), {"one": columns()["small"]}, plan=BARE)
+    assert [outcome.scores["hit@k1"] for outcome in report.rows[0].outcomes] == [1.0, 1.0]
 
 
 def test_the_text_around_an_answer_is_of_whole_words() -> None:
@@ -363,8 +363,8 @@ def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
     again = [replace(first.questions[0], id=f"again-{n}", text=" what OF the  harbour?")
              for n in range(20)]  # fmt: skip
     many = replace(first, questions=(*first.questions, *again))
-    few, found = (evaluate(outcome, columns(), plan=BARE) for outcome in (first, many))
-    first, second = (outcome.as_dict() for outcome in (few, found))
+    few, repeated = (evaluate(outcome, columns(), plan=BARE) for outcome in (first, many))
+    first, second = (outcome.as_dict() for outcome in (few, repeated))
     assert [first[key] == second[key] for key in ("decision", "contrasts")] == [True, True]
-    assert (found.dataset.questions, found.dataset.repeated) == (2, 20)
-    assert "20 questions that repeat others were left out." in found.said
+    assert (repeated.dataset.questions, repeated.dataset.repeated) == (2, 20)
+    assert "20 questions that repeat others were left out." in repeated.said

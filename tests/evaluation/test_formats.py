@@ -428,8 +428,8 @@ def test_only_a_line_feed_ends_a_line_of_json_or_of_a_sheet(tmp_path: Path, mark
         {"q.jsonl": row} if mark > " " else {}
     )
     for name, content in files.items():
-        found = load_dataset(write(tmp_path / name, content), [TEA])
-        assert [question.text for question in found.questions] == [f"a{mark}b?"]
+        loaded = load_dataset(write(tmp_path / name, content), [TEA])
+        assert [question.text for question in loaded.questions] == [f"a{mark}b?"]
 
 
 @pytest.mark.parametrize(
@@ -480,5 +480,5 @@ def test_columns_of_unknown_names_are_refused_with_the_names_that_are_known(tmp_
     for question, quote, file in product(*importers.NAMES.values()):
         rows = [question, quote, file], ["How hot?", "eighty", "tea.md"]
         labels = read_labels(write(tmp_path / "named.csv", "\n".join(map(",".join, rows))))
-        ((found,),) = labels.questions[0].gold
-        assert (found.text, found.document) == ("eighty", "tea.md")
+        ((passage,),) = labels.questions[0].gold
+        assert (passage.text, passage.document) == ("eighty", "tea.md")

@@ -97,19 +97,19 @@ def test_all_columns_of_a_gate_are_judged_at_once(report: EvaluationReport) -> N
     (row,) = report.of_role("own")
     names = [f"column {at}" for at in range(6)]
 
-    def many(one: EvaluationReport) -> EvaluationReport:
-        (own,) = one.of_role("own")
+    def many(measured: EvaluationReport) -> EvaluationReport:
+        (own,) = measured.of_role("own")
         turned = [
             tuple(replace(o, question=f"q{(at + 7 * n) % 63}") for at, o in enumerate(own.outcomes))
             for n in range(6)
         ]
         rows = (replace(row, name=n, outcomes=o) for n, o in zip(names, turned, strict=True))
-        return replace(one, rows=tuple(rows))
+        return replace(measured, rows=tuple(rows))
 
     alone = against_baseline(lost(report, 6), lost(report, 0))[0]
-    found = against_baseline(many(lost(report, 6)), many(lost(report, 0)))
+    gates = against_baseline(many(lost(report, 6)), many(lost(report, 0)))
     assert alone.outcome == "fell"
-    assert {gate.outcome for gate in found} == {"inconclusive"}
+    assert {gate.outcome for gate in gates} == {"inconclusive"}
 
 
 def test_new_questions_do_not_matter_and_reworded_ones_are_not_compared(

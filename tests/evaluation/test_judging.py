@@ -50,8 +50,8 @@ def judged(dataset: Dataset, llm: Any, count: int = 12) -> Judgement:
 def test_answers_from_the_column_that_finds_more_are_more_correct(
     dataset: Dataset,
 ) -> None:
-    found = judged(dataset, scripted(), 16)
-    small, large = found.columns
+    judgement = judged(dataset, scripted(), 16)
+    small, large = judgement.columns
     assert (small.name, large.name) == ("small", "large")
     assert small.correctness.mean
     assert large.correctness.mean
@@ -88,14 +88,14 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
 
 
 @pytest.mark.parametrize(
-    ("kind", "said"), [("faithful", "The answer might be: yes"), ("correct", "4 or 5\nboth")]
+    ("kind", "reply"), [("faithful", "The answer might be: yes"), ("correct", "4 or 5\nboth")]
 )
 def test_unreadable_replies_of_a_judge_are_counted_and_are_no_score(
-    dataset: Dataset, kind: str, said: str
+    dataset: Dataset, kind: str, reply: str
 ) -> None:
-    found = judged(dataset, scripted(but(**{kind: lambda _: said})), 6)
-    assert found.error is None
-    for column in found.columns:
+    judgement = judged(dataset, scripted(but(**{kind: lambda _: reply})), 6)
+    assert judgement.error is None
+    for column in judgement.columns:
         rating = column.faithfulness if kind == "faithful" else column.correctness
         assert (rating.mean, rating.judged, rating.not_judged) == (None, 0, 6)
 
@@ -120,8 +120,8 @@ def test_a_grade_stands_alone_in_its_line_and_on_the_scale(words: str, value: fl
 
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
     short = but(correct=lambda prompt: good(prompt).partition("\n")[0])
-    found = judged(dataset, scripted(short), 4)
-    assert [column.correctness.judged for column in found.columns] == [4, 4]
+    judgement = judged(dataset, scripted(short), 4)
+    assert [column.correctness.judged for column in judgement.columns] == [4, 4]
 
 
 def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -> None:
@@ -182,10 +182,12 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
                 raise ValueError("a hiccup")
         return good(prompt)
 
-    found = judged(dataset, scripted(flaky), 6)
-    assert sum(column.correctness.not_judged for column in found.columns) == 1
+    judgement = judged(dataset, scripted(flaky), 6)
+    assert sum(column.correctness.not_judged for column in judgement.columns) == 1
     assert any(
-        "failed: ValueError; fix it" in words for answer in found.answers for words in answer.words
+        "failed: ValueError; fix it" in words
+        for answer in judgement.answers
+        for words in answer.words
     )
 
 

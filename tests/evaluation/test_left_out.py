@@ -54,11 +54,11 @@ def test_questions_left_out_for_several_reasons_are_counted_once(tmp_path: Path)
         asked("m1", "Nobody wrote this down."),
         asked("m2", "Low water is at six.", "moon.md"),
     ]
-    said = measured([asked("high", "High water is at noon."), *lost], tmp_path).said
-    start = said.index("3 of 4 questions were left out:")
-    assert said[start + 1] == f"m0 and m2: {LOST}."
-    assert said[start + 2].startswith("m1: ")
-    assert sum("left out" in sentence for sentence in said) == 1
+    sentences = measured([asked("high", "High water is at noon."), *lost], tmp_path).said
+    start = sentences.index("3 of 4 questions were left out:")
+    assert sentences[start + 1] == f"m0 and m2: {LOST}."
+    assert sentences[start + 2].startswith("m1: ")
+    assert sum("left out" in sentence for sentence in sentences) == 1
 
 
 def test_entries_that_are_no_questions_are_counted_in_the_report(tmp_path: Path) -> None:
@@ -76,9 +76,9 @@ def test_nothing_is_reported_if_nothing_is_left_out(tmp_path: Path) -> None:
 def test_pages_of_llamaindexs_reader_keep_every_question_and_are_one_document() -> None:
     """As its `PDFReader` makes them, with pypdf: a document for each page, all of one path."""
     texts = (ROOT / "tests" / "data" / "ferry_pypdf.txt").read_text("utf-8").split("\f")
-    known = {"file_name": FERRY.name, "file_path": str(FERRY)}
+    metadata = {"file_name": FERRY.name, "file_path": str(FERRY)}
     pages = [
-        Document(text=text, metadata={"page_label": str(number), **known})
+        Document(text=text, metadata={"page_label": str(number), **metadata})
         for number, text in enumerate(texts, start=1)
     ]
     dataset = load_dataset(FERRY.with_name("ferry_questions.csv"), pages)
@@ -90,11 +90,11 @@ def test_pages_of_llamaindexs_reader_keep_every_question_and_are_one_document() 
 
 
 @pytest.mark.parametrize(
-    "known", [{"source": "/d/a.pdf"}, {"file_path": "/d/a.pdf", "source": "2"}]
+    "metadata", [{"source": "/d/a.pdf"}, {"file_path": "/d/a.pdf", "source": "2"}]
 )
-def test_pages_with_one_path_say_nothing_of_other_documents(known: dict[str, str]) -> None:
+def test_pages_with_one_path_say_nothing_of_other_documents(metadata: dict[str, str]) -> None:
     pages = [
-        Document(text=f"{TEXT} Page {number}.", id_=f"p{number}", metadata=known)
+        Document(text=f"{TEXT} Page {number}.", id_=f"p{number}", metadata=metadata)
         for number in range(8)
     ]
     rows = [

@@ -32,26 +32,26 @@ def test_the_length_does_not_matter_if_short_and_long_probes_agree(
     short: float, same: bool
 ) -> None:
     of_200, of_2500 = of_probes(200), of_probes(2500)
-    found = decided(
+    decision = decided(
         row("a", 0.8, means={of_200: short, of_2500: 0.7}),
         row("b", 0.5, means={of_200: 0.5, of_2500: 0.6}),
     )
-    assert found.take == "a"
-    assert ("looks best, the same for short and long answers." in found.words) is same
+    assert decision.take == "a"
+    assert ("looks best, the same for short and long answers." in decision.words) is same
 
 
 def test_settings_that_find_every_passage_are_named_as_tied() -> None:
     rows = [row("a", 1, 5), row("b", 1, 2), row("c", 1, 3), row("d", 1, 4), row("e", 0, 1)]
-    found = decided(*rows)
-    assert found.take == "b"
-    assert found.headline[0] == (
+    decision = decided(*rows)
+    assert decision.take == "b"
+    assert decision.headline[0] == (
         "For answers of a paragraph, 4 settings find as much: b, a and 2 others; take b, because "
         "it needs the least storage."
     )
-    assert found.headline[1].startswith(
+    assert decision.headline[1].startswith(
         "This context is too large to tell settings apart: try a smaller context. Tested"
     )
-    assert found.certainty == "Not decided: 4 of 5 settings may be best."
+    assert decision.certainty == "Not decided: 4 of 5 settings may be best."
     kept = decided(*rows, in_use=("e", "d", "a"))
     assert kept.take == "d"
     assert "; keep d, because you have it now." in kept.headline[0]
@@ -63,13 +63,13 @@ def test_settings_that_find_every_passage_are_named_as_tied() -> None:
 
 def test_a_setting_that_wins_one_passage_is_not_called_likely() -> None:
     rows = (row("a", 57 / 60), row("b", 56 / 60), row("c", 0.5))
-    found = decided(*rows)
-    assert found.take == "a"
-    assert found.headline[0] == (
+    decision = decided(*rows)
+    assert decision.take == "a"
+    assert decision.headline[0] == (
         "For answers of a paragraph, 2 settings find as much, within 1 passage: a and b; take a, "
         "because it finds the most."
     )
-    assert found.certainty == "Not decided: 2 of 3 settings may be best."
+    assert decision.certainty == "Not decided: 2 of 3 settings may be best."
     assert "keep b, because you have it now." in decided(*rows, in_use=("b",)).headline[0]
     assert decided(*rows, in_use=("c",)).take == "a"
 

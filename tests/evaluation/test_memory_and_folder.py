@@ -22,9 +22,9 @@ PARSERS = {
 
 def _stored(folder: Path) -> Dataset:
     """Write the documents of the labelled corpus into a folder, and read them from there."""
-    made = corpus(4)
+    original = corpus(4)
     ids = {}
-    for document in made.documents:
+    for document in original.documents:
         path = folder / str(document.metadata["file_name"])
         path.write_text(document.text, encoding="utf-8")
         ids[document.id_] = read(path)
@@ -37,9 +37,9 @@ def _stored(folder: Path) -> Dataset:
             ),
             within=None,
         )
-        for question in made.questions
+        for question in original.questions
     )
-    return Dataset(made.name, tuple(ids.values()), questions)
+    return Dataset(original.name, tuple(ids.values()), questions)
 
 
 def test_every_row_in_memory_equals_that_of_a_folder(tmp_path: Path) -> None:

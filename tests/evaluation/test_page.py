@@ -56,8 +56,8 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
 ) -> None:
     decision = replace(report.decision, words="Take it.", cost="It takes little.")
     page = html_of(replace(report, decision=decision))
-    said = ["<h1>Take it.</h1>", "It takes little.", report.verdict[0].split(" is ")[0], "<svg"]
-    places = [page.index(words_) for words_ in said]
+    expected = ["<h1>Take it.</h1>", "It takes little.", report.verdict[0].split(" is ")[0], "<svg"]
+    places = [page.index(words_) for words_ in expected]
     assert places == sorted(places)
 
 
@@ -82,11 +82,11 @@ def test_every_surface_begins_with_the_same_grade_in_a_sentence(report: Evaluati
 def test_the_page_says_at_how_many_tokens_was_measured_and_at_how_many_misses_are_reported(
     report: EvaluationReport, measure: str, words: str
 ) -> None:
-    known = {"main": report.settings.budget, "least": min(report.settings.budgets)}
-    assert known["least"] < known["main"] < 1000
-    settings = replace(report.settings, measure=measure.format(**known))
+    budgets = {"main": report.settings.budget, "least": min(report.settings.budgets)}
+    assert budgets["least"] < budgets["main"] < 1000
+    settings = replace(report.settings, measure=measure.format(**budgets))
     page = " ".join(html_of(replace(report, settings=settings)).split())
-    assert words.format(**known) in page
+    assert words.format(**budgets) in page
 
 
 def test_the_matrix_begins_with_what_is_taken_and_with_what_parts_the_rows(
@@ -123,10 +123,10 @@ def test_a_partly_found_answer_shows_the_part_that_was_read() -> None:
         "cut": get_parser("fixed", unit="tokens", chunk_size=12, chunk_overlap=0),
         "whole": get_parser("recursive", unit="tokens", chunk_size=60, chunk_overlap=0),
     }
-    found = evaluate(
+    report_of_part = evaluate(
         corpus(2), columns, plan=replace(PLAN, budgets=(12, 24), sizes=(), target=None)
     )
-    rows, lines = matrix(found)
+    rows, lines = matrix(report_of_part)
     at = [row.name for row in rows].index("cut")
     parts = [line.cells[at] for line in lines if any(piece.read for piece in line.cells[at].pieces)]
     assert parts
@@ -135,7 +135,9 @@ def test_a_partly_found_answer_shows_the_part_that_was_read() -> None:
         read = sum(len(piece.text) for piece in cell.pieces if piece.read)
         assert 0 < read < gold
         assert cell.is_cut
-    assert re.search(r"<mark>[^<]+</mark>.{0,60}<mark class=\"lost\">", html_of(found), re.DOTALL)
+    assert re.search(
+        r"<mark>[^<]+</mark>.{0,60}<mark class=\"lost\">", html_of(report_of_part), re.DOTALL
+    )
 
 
 def test_texts_of_documents_questions_and_names_are_shown_and_never_run() -> None:
@@ -221,9 +223,9 @@ def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
     def broken(text: str) -> list[str]:
         raise RuntimeError(f"cannot split {len(text)} characters")
 
-    found = evaluate(corpus(1), {"heading": get_parser("heading"), "broken": broken}, plan=BARE)
-    page = html_of(found)
-    assert str(size_curve(found)) == ""
+    measured = evaluate(corpus(1), {"heading": get_parser("heading"), "broken": broken}, plan=BARE)
+    page = html_of(measured)
+    assert str(size_curve(measured)) == ""
     assert "broken failed: RuntimeError; fix the splitter" in page
     assert "questions about one document." in page
 
@@ -238,13 +240,13 @@ def cells_of(page: str) -> list[list[str]]:
 def test_every_pair_is_compared_in_numbers_and_called_significant_or_not(
     report: EvaluationReport,
 ) -> None:
-    (one,) = report.contrasts[:1]
-    none = replace(one, these=Interval(0.0, -0.1, 0.1), like_these=None)
-    some = replace(one, these=Interval(0.1, 0.05, 0.2), like_these=Interval(0.1, -0.1, 0.3))
-    said = cells_of(html_of(replace(report, contrasts=(none, some))))
-    pair = f"{one.left} over {one.right}"
-    assert [pair, "0.0 (-10.0 to 10.0)", "cannot be told", "no"] in said
-    assert [pair, "10.0 (5.0 to 20.0)", "10.0 (-10.0 to 30.0)", "yes"] in said
+    (contrast,) = report.contrasts[:1]
+    none = replace(contrast, these=Interval(0.0, -0.1, 0.1), like_these=None)
+    gap = replace(contrast, these=Interval(0.1, 0.05, 0.2), like_these=Interval(0.1, -0.1, 0.3))
+    cells = cells_of(html_of(replace(report, contrasts=(none, gap))))
+    pair = f"{contrast.left} over {contrast.right}"
+    assert [pair, "0.0 (-10.0 to 10.0)", "cannot be told", "no"] in cells
+    assert [pair, "10.0 (5.0 to 20.0)", "10.0 (-10.0 to 30.0)", "yes"] in cells
 
 
 def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> None:
@@ -259,8 +261,8 @@ def test_kinds_have_their_own_numbers(report: EvaluationReport) -> None:
     asked = {question.id for question in report.questions if question.kind == "o"}
     means = []
     for name in ("small", "large"):
-        found = [outcome for outcome in report.row(name).outcomes if outcome.question in asked]
-        means.append(sum(words_.scores[report.measure] for words_ in found) / len(found))
+        outcomes = [outcome for outcome in report.row(name).outcomes if outcome.question in asked]
+        means.append(sum(words_.scores[report.measure] for words_ in outcomes) / len(outcomes))
     assert ["o", "2", *(f"{100 * mean:.1f}" for mean in means)] in rows
 
 
@@ -281,17 +283,17 @@ def test_the_page_shows_the_cost_of_an_index(
 
 def test_sizes_that_a_column_cannot_have_are_on_the_page_with_the_reason() -> None:
     columns = {"single": get_parser("sentence-window")}
-    found = evaluate(corpus(1), columns, plan=PLAN)
-    page = html_of(found)
-    assert [size for omission in found.left_out for size in omission.sizes] == [
+    measured = evaluate(corpus(1), columns, plan=PLAN)
+    page = html_of(measured)
+    assert [size for omission in measured.left_out for size in omission.sizes] == [
         "20",
         "40",
         "a mean of 30",
     ]
-    for omission in found.left_out:
+    for omission in measured.left_out:
         assert "no size to change" in omission.reason
         assert omission.words in page
-    assert EvaluationReport.from_dict(found.as_dict()).left_out == found.left_out
+    assert EvaluationReport.from_dict(measured.as_dict()).left_out == measured.left_out
 
 
 def _luminance(colour: str) -> float:

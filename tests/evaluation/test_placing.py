@@ -35,7 +35,7 @@ def quoted(dataset: Dataset) -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("quote", "found"),
+    ("quote", "passages"),
     [
         (Quote("eighty degrees", "tea.md", 16, 30), ["eighty degrees"]),
         (Quote("short word stands"), ["short word stands"] * 2),  # each place is enough
@@ -58,11 +58,11 @@ def quoted(dataset: Dataset) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_quote_is_found_as_written_else_in_other_marks_or_case_else_nearly_else_listed(
-    quote: Quote, found: list[str]
+    quote: Quote, passages: list[str]
 ) -> None:
     dataset = placed(quote)
-    assert quoted(dataset) == found
-    assert [question.id for question in dataset.not_located] == ([] if found else ["q"])
+    assert quoted(dataset) == passages
+    assert [question.id for question in dataset.not_located] == ([] if passages else ["q"])
     assert all(len(question.reason) > 20 for question in dataset.not_located)
     assert all(0.85 <= question.confidence <= 1 for question in dataset.questions)
     assert all((question.confidence < 1) is (quote in NEARLY) for question in dataset.questions)
@@ -72,8 +72,8 @@ def test_a_quote_is_found_as_written_else_in_other_marks_or_case_else_nearly_els
 def test_words_that_moved_are_found_nearest_to_where_they_were(start: int) -> None:
     bell = Document(text="The bell rings. " * 5, id_="bell")
     quote = Quote("The bell rings.", "bell", start + 3, start + 18)
-    found = placed(quote, documents=(bell,))
-    assert found.questions[0].gold == ((Passage("bell", Span(start, start + 15)),),)
+    data = placed(quote, documents=(bell,))
+    assert data.questions[0].gold == ((Passage("bell", Span(start, start + 15)),),)
 
 
 def test_a_quote_of_another_file_than_its_label_names_is_listed_with_that_file() -> None:
@@ -87,9 +87,9 @@ def test_a_quote_of_another_file_than_its_label_names_is_listed_with_that_file()
 
 @pytest.mark.parametrize(("times", "answers"), [(5, 5), (6, 0)])
 def test_five_places_are_alternatives_and_six_are_a_phrase(times: int, answers: int) -> None:
-    found = placed(Quote("A bell."), documents=(Document(text="A bell. " * times, id_="bell"),))
-    assert len(quoted(found)) == answers
-    assert all("more than 5 places" in question.reason for question in found.not_located)
+    data = placed(Quote("A bell."), documents=(Document(text="A bell. " * times, id_="bell"),))
+    assert len(quoted(data)) == answers
+    assert all("more than 5 places" in question.reason for question in data.not_located)
 
 
 def test_a_text_that_is_shorter_than_a_quote_does_not_hold_it() -> None:
@@ -102,8 +102,8 @@ def test_a_quote_is_located_in_the_most_similar_document() -> None:
     less = Document(text="A keeper lit the lamps of the tower at dusk. More.", id_="less")
     more = Document(text="The keeper lights the lamp of a tower at dusk. More.", id_="more")
     for documents in ((less, more), (more, less)):
-        found = placed(quote, documents=documents)
-        assert [question.gold[0][0].document for question in found.questions] == ["more"]
+        data = placed(quote, documents=documents)
+        assert [question.gold[0][0].document for question in data.questions] == ["more"]
 
 
 @pytest.mark.parametrize(
@@ -138,8 +138,8 @@ def test_a_document_may_have_dots_for_a_title(title: str) -> None:
 
 def test_a_name_that_two_documents_have_is_not_guessed() -> None:
     twin = Document(text=TEXT, id_="twin", metadata={"source": "/notes/cold/tea.md"})
-    found = placed(Quote("eighty degrees", "tea.md"), documents=(TEA, twin))
-    assert found.not_located[0].reason == (
+    data = placed(Quote("eighty degrees", "tea.md"), documents=(TEA, twin))
+    assert data.not_located[0].reason == (
         "it stands in 2 files called 'tea.md'; write the folder before the name, such as "
         "'hot/tea.md'"
     )
@@ -163,9 +163,9 @@ TIDES = pages_of("/docs/tides.pdf", "High water is at noon.", "Low water is at s
 
 
 def test_a_file_that_was_read_page_by_page_is_searched_as_a_whole() -> None:
-    found = placed(Quote("Low water is at six", "tides.pdf"), documents=(*TIDES, TEA))
-    assert quoted(found) == ["Low water is at six"]
-    assert found.questions[0].document == TIDES[1].id_
+    data = placed(Quote("Low water is at six", "tides.pdf"), documents=(*TIDES, TEA))
+    assert quoted(data) == ["Low water is at six"]
+    assert data.questions[0].document == TIDES[1].id_
     twice = placed(Quote("at noon", "tides.pdf"), documents=TIDES)
     assert quoted(twice) == ["at noon"]
 
@@ -224,15 +224,17 @@ def test_a_question_without_an_answer_or_without_words_is_listed() -> None:
 def test_a_dataset_refuses_what_could_not_be_measured(
     questions: list[tuple[str, Span]], message: str
 ) -> None:
-    made = tuple(Question(name, "?", ((Passage("tea", span),),)) for name, span in questions)
+    questions_given = tuple(
+        Question(name, "?", ((Passage("tea", span),),)) for name, span in questions
+    )
     with pytest.raises(DatasetError, match=message):
-        Dataset("test", (TEA,), made)
+        Dataset("test", (TEA,), questions_given)
 
 
 def test_equal_data_has_an_equal_fingerprint_wherever_it_was_read() -> None:
     moved = Document(text=TEXT, id_="elsewhere", metadata={"source": "/else/tea.md"})
-    here, there = placed(Quote("patience")), placed(Quote("patience"), documents=(moved, OTHER))
-    assert here.fingerprint == there.fingerprint
+    here, elsewhere = placed(Quote("patience")), placed(Quote("patience"), documents=(moved, OTHER))
+    assert here.fingerprint == elsewhere.fingerprint
     assert here.fingerprint != placed(Quote("minutes")).fingerprint
 
 
@@ -249,8 +251,8 @@ def test_equal_data_has_an_equal_fingerprint_wherever_it_was_read() -> None:
 def test_a_short_quote_is_not_found_within_a_word_where_it_stands_alone(
     text: str, quote: str, starts: list[int]
 ) -> None:
-    found = placed(Quote(quote), documents=(Document(text=text, id_="d"),))
-    assert [answer[0].span.start for answer in found.questions[0].gold] == starts
+    data = placed(Quote(quote), documents=(Document(text=text, id_="d"),))
+    assert [answer[0].span.start for answer in data.questions[0].gold] == starts
 
 
 @pytest.mark.parametrize(("page", "start"), [(1, 0), (2, 21), (7, 0), (None, 0)])
@@ -260,8 +262,8 @@ def test_the_page_says_which_of_several_shortened_passages_is_meant_else_the_clo
     text = "Tea takes hot water. Tea takes very long and hot water."
     paged = Document(text=text, id_="p", metadata={"file_name": "p", "page_starts": [0, 21]})
     quote = Quote("Tea takes … water", "p", pages=(page, page) if page else None)
-    found = placed(quote, documents=(paged,))
-    assert found.questions[0].gold[0][0].span.start == start
+    data = placed(quote, documents=(paged,))
+    assert data.questions[0].gold[0][0].span.start == start
 
 
 def test_rows_of_one_question_that_all_quote_nothing_are_listed(tmp_path: Path) -> None:

@@ -32,65 +32,65 @@ def parsers() -> dict[str, object]:
 
 
 @pytest.fixture(scope="module")
-def found(dataset: Dataset) -> EvaluationReport:
+def recommended(dataset: Dataset) -> EvaluationReport:
     return recommend(dataset, parsers(), plan=SMALL)
 
 
 def test_each_parser_is_tried_at_each_size_beside_what_stands_and_what_others_do(
-    found: EvaluationReport,
+    recommended: EvaluationReport,
 ) -> None:
-    assert [(row.name, row.role) for row in found.rows] == [
+    assert [(row.name, row.role) for row in recommended.rows] == [
         (name, "own")
         for name in (STANDARD, "recursive at 30", "recursive at 300", "token-overlap at 30",
                      "token-overlap at 300", REFERENCE)
     ]  # fmt: skip
-    assert found.row(STANDARD).parser["searched"]["granularity"] == "sentences"
-    assert found.row("token-overlap at 30").parser["chunk_overlap"] == 0
-    assert len(found.contrasts) == 6 * 5 / 2
-    assert f"alone: {STANDARD} reads selected sentences; " in found.verdict[0]
-    (effect,) = found.effects
+    assert recommended.row(STANDARD).parser["searched"]["granularity"] == "sentences"
+    assert recommended.row("token-overlap at 30").parser["chunk_overlap"] == 0
+    assert len(recommended.contrasts) == 6 * 5 / 2
+    assert f"alone: {STANDARD} reads selected sentences; " in recommended.verdict[0]
+    (effect,) = recommended.effects
     assert effect.words.startswith("Reading sentences instead of whole chunks: ")
     assert f" for {STANDARD}" in effect.words
 
 
 def test_every_size_is_given_in_the_form_that_parser_options_take(
-    found: EvaluationReport,
+    recommended: EvaluationReport,
 ) -> None:
-    row = found.row("recursive at 30")
+    row = recommended.row("recursive at 30")
     assert row.preset.startswith("recursive:chunk_size=30,")
     assert "unit=tokens" in row.preset
-    assert f'-p "{row.preset}"' in html_of(found)
+    assert f'-p "{row.preset}"' in html_of(recommended)
     terminal = Console(width=200, record=True, file=StringIO())
-    terminal.print(*evaluation_view(found))
+    terminal.print(*evaluation_view(recommended))
     assert 'A size after "at" is in tokens' in terminal.export_text()
 
 
-def test_large_chunks_are_not_taken_where_answers_are_short(found: EvaluationReport) -> None:
-    decision = found.decision
+def test_large_chunks_are_not_taken_where_answers_are_short(recommended: EvaluationReport) -> None:
+    decision = recommended.decision
     assert decision.take in (STANDARD, "recursive at 30", "token-overlap at 30")
     assert decision.certainty.startswith("Not decided yet: 3 of 6 settings may be best.")
     assert decision.words.startswith(f"Proposed: {decision.take} (")
-    assert found.said[:2] == (decision.certainty, decision.words)
+    assert recommended.said[:2] == (decision.certainty, decision.words)
     behind = (
         "recursive at 300, token-overlap at 300 and LlamaIndex SentenceSplitter are clearly worse"
     )
-    assert any(behind in sentence for sentence in found.verdict)
-    assert "A search took " in found.said[2]
+    assert any(behind in sentence for sentence in recommended.verdict)
+    assert "A search took " in recommended.said[2]
 
 
 def test_the_chosen_setting_splits_and_searches_as_measured(
     dataset: Dataset,
 ) -> None:
     plan = replace(SMALL, options=QueryOptions(granularity="chunks", mode="sparse"))
-    found = recommend(dataset, parsers(), plan=plan)
-    row = found.row(found.decision.take or "")
-    parser = load_parser(found.decision.parser)
+    report = recommend(dataset, parsers(), plan=plan)
+    row = report.row(report.decision.take or "")
+    parser = load_parser(report.decision.parser)
     assert len(parser(list(dataset.documents))) == row.cost.chunks
-    assert found.decision.query == {"granularity": "chunks", "mode": "sparse", "budget": 60}
+    assert report.decision.query == {"granularity": "chunks", "mode": "sparse", "budget": 60}
 
 
 def test_the_choice_is_named_for_llama_index_with_its_way_of_reading(
-    found: EvaluationReport,
+    recommended: EvaluationReport,
 ) -> None:
     select = ", node_postprocessors=[SentencePostprocessor(budget=60, store=index.docstore)]"
     for take, preset, arguments, ends in (
@@ -98,13 +98,15 @@ def test_the_choice_is_named_for_llama_index_with_its_way_of_reading(
         ("recursive at 30", "recursive:unit=tokens,chunk_size=30",
          "\"recursive\", unit='tokens', chunk_size=30", "]"),
     ):  # fmt: skip
-        decision = replace(found.decision, take=take, preset=preset)
-        use = replace(found, decision=decision).use_in_llama_index
+        decision = replace(recommended.decision, take=take, preset=preset)
+        use = replace(recommended, decision=decision).use_in_llama_index
         assert use == f"transformations=[get_parser({arguments}){ends}"
-        assert use in html_of(replace(found, decision=decision)).replace("&#39;", "'").replace(
-            "&#34;", '"'
-        )
-    assert not replace(found, decision=replace(found.decision, preset="")).use_in_llama_index
+        assert use in html_of(replace(recommended, decision=decision)).replace(
+            "&#39;", "'"
+        ).replace("&#34;", '"')
+    assert not replace(
+        recommended, decision=replace(recommended.decision, preset="")
+    ).use_in_llama_index
 
 
 def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(

@@ -61,8 +61,8 @@ def test_the_report_of_workers_is_that_of_one_process(dataset: Dataset, workers:
     given = {**columns(), "object": Letters(), "bad": Raising(), "local": lambda text: [text],
              "path": ForeignNodeParser(path=stock)}  # fmt: skip
     executor = InProcess(workers, seed=workers)
-    found = evaluate(dataset, given, plan=SMALL, executor=executor)
-    assert found.to_json() == evaluate(dataset, given, plan=SMALL).to_json()
+    by_workers = evaluate(dataset, given, plan=SMALL, executor=executor)
+    assert by_workers.to_json() == evaluate(dataset, given, plan=SMALL).to_json()
     assert {*executor.rows} == {"small", "read", "object", "bad", "path", REFERENCE}
     assert executor.closed
 
@@ -71,15 +71,15 @@ def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset:
     reranked = QueryOptions(rerank=lambda _question, hits: list(reversed(hits)))
     with open_store() as store:
         heading = {"h": get_parser("heading")}
-        made = ingest_documents(dataset.documents, heading, store, corpus="mine").columns[0]
+        column = ingest_documents(dataset.documents, heading, store, corpus="mine").columns[0]
         given = {
-            "stored": StoredCollection(store, made.collection),
+            "stored": StoredCollection(store, column.collection),
             "reversed": Searched(get_parser("heading"), reranked),
             **columns(),
         }
         executor = InProcess(2)
-        found = evaluate(dataset, given, plan=BARE, executor=executor)
-        assert found.to_json() == evaluate(dataset, given, plan=BARE).to_json()
+        report = evaluate(dataset, given, plan=BARE, executor=executor)
+        assert report.to_json() == evaluate(dataset, given, plan=BARE).to_json()
     assert {*executor.rows} == {"small", "read"}
 
 
@@ -103,10 +103,10 @@ def test_a_row_that_kills_its_workers_is_a_failed_row_and_stops_no_other(dataset
 
     steps: list[Step] = []
     executor = InProcess(2, dies)
-    found = evaluate(dataset, columns(), plan=BARE, executor=executor, progress=steps.append)
-    assert found.row("small").error == "the worker died twice measuring it (SIGKILL)"
+    report = evaluate(dataset, columns(), plan=BARE, executor=executor, progress=steps.append)
+    assert report.row("small").error == "the worker died twice measuring it (SIGKILL)"
     alone = evaluate(dataset, columns(), plan=BARE)
-    assert found.row("read").outcomes == alone.row("read").outcomes
+    assert report.row("read").outcomes == alone.row("read").outcomes
     assert [step.done for step in steps] == sorted(step.done for step in steps)
     assert steps[-1].done == steps[-1].total == 2 * len(dataset.questions)
     assert steps[-1].seconds_left == 0
@@ -158,8 +158,8 @@ def test_the_search_of_a_column_is_read_while_its_chunks_are_stored(
 
     monkeypatch.setattr(Store, "has_words", without_words)
     model = MockEmbedding(embed_dim=8)
-    found = evaluate(dataset, {"one": get_parser("heading")}, plan=BARE, embed_model=model)
-    assert {row.mode for row in found.rows} == {"dense"}
+    report = evaluate(dataset, {"one": get_parser("heading")}, plan=BARE, embed_model=model)
+    assert {row.mode for row in report.rows} == {"dense"}
 
 
 def test_rows_of_keyword_search_embed_no_chunk_and_read_no_stored_one(
@@ -167,9 +167,9 @@ def test_rows_of_keyword_search_embed_no_chunk_and_read_no_stored_one(
 ) -> None:
     texts, embedded = [], LexicalEmbedding._get_text_embeddings
 
-    def noted(model: LexicalEmbedding, some: list[str]) -> list[list[float]]:
-        texts.extend(some)
-        return embedded(model, some)
+    def noted(model: LexicalEmbedding, batch: list[str]) -> list[list[float]]:
+        texts.extend(batch)
+        return embedded(model, batch)
 
     def unread(*_: object, **__: object) -> list[Point]:
         raise AssertionError("a node was read from the store")
@@ -178,9 +178,9 @@ def test_rows_of_keyword_search_embed_no_chunk_and_read_no_stored_one(
     expected = evaluate(dataset, columns(), plan=by_words, embed_model=MockEmbedding(embed_dim=8))
     monkeypatch.setattr(LexicalEmbedding, "_get_text_embeddings", noted)
     monkeypatch.setattr(Collection, "read", unread)
-    found = evaluate(dataset, columns(), plan=BARE)
+    report = evaluate(dataset, columns(), plan=BARE)
     assert {*texts} <= {question.text for question in dataset.questions}
-    assert [row.outcomes for row in found.rows] == [row.outcomes for row in expected.rows]
+    assert [row.outcomes for row in report.rows] == [row.outcomes for row in expected.rows]
 
 
 def test_columns_that_cannot_be_pickled_are_measured_in_this_process(
@@ -199,13 +199,13 @@ def test_columns_that_cannot_be_pickled_are_measured_in_this_process(
     ):
         caplog.clear()
         executor = InProcess(2)
-        found = evaluate(data, columns(), plan=plan, embed_model=model, executor=executor)
-        assert found.to_json() == evaluate(data, columns(), plan=plan, embed_model=model).to_json()
+        report = evaluate(data, columns(), plan=plan, embed_model=model, executor=executor)
+        assert report.to_json() == evaluate(data, columns(), plan=plan, embed_model=model).to_json()
         assert executor.units == []
-        [said] = [
+        [sentence] = [
             record.message for record in caplog.records if "in this process" in record.message
         ]
-        assert said.startswith("all rows are measured in this process: ")
+        assert sentence.startswith("all rows are measured in this process: ")
 
 
 def test_keys_are_in_no_plain_data(dataset: Dataset, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -221,11 +221,11 @@ def test_keys_are_in_no_plain_data(dataset: Dataset, monkeypatch: pytest.MonkeyP
     parser = SemanticNodeParser(embed_model=model)
     with pytest.raises(EngineError, match="seen enough"):
         evaluate(dataset, {"one": parser}, plan=BARE, embed_model=model, executor=InProcess(3))
-    made = unpickled(pickled(recipes[0]))
+    copied = unpickled(pickled(recipes[0]))
     assert CANARY not in repr(recipes[0])
     assert keys_in(recipes[0]) == (CANARY,)
-    assert keys_of(made.models.embedding) == keys_of(model)
-    assert made.dataset == dataset
+    assert keys_of(copied.models.embedding) == keys_of(model)
+    assert copied.dataset == dataset
 
 
 def test_the_amount_decides_where_nobody_says_how_many(

@@ -69,29 +69,31 @@ def test_gold_of_other_questions_is_not_found(dataset: Dataset, report: Evaluati
     for question in dataset.questions:
         topic, number = question.id.split("-")
         mixed.append(replace(question, gold=golds[f"{turned[topic]}-{number}"]))
-    found = evaluate(replace(dataset, questions=tuple(mixed)), columns(), plan=BARE)
+    mismatched = evaluate(replace(dataset, questions=tuple(mixed)), columns(), plan=BARE)
     assert report.row("small").means["recall@30"] > 0.8
-    assert found.row("small").means["recall@30"] < 0.05
-    assert found.row("small").means["mrr"] < report.row("small").means["mrr"] / 3
+    assert mismatched.row("small").means["recall@30"] < 0.05
+    assert mismatched.row("small").means["mrr"] < report.row("small").means["mrr"] / 3
 
 
 def test_a_column_that_retrieves_everything_has_no_advantage(dataset: Dataset) -> None:
     everything = get_parser("fixed", unit="tokens", chunk_size=100_000, chunk_overlap=0)
-    found = evaluate(dataset, {"everything": everything, "small": columns()["small"]}, plan=BARE)
-    all_of_it, small = found.row("everything"), found.row("small")
+    with_everything = evaluate(
+        dataset, {"everything": everything, "small": columns()["small"]}, plan=BARE
+    )
+    all_of_it, small = with_everything.row("everything"), with_everything.row("small")
     assert all_of_it.means["recall@k1"] == 1.0
     assert all_of_it.means["tokens@60"] <= 60
     for measure in ("recall@60", "precision@60", "precision@k1", "iou@k1", "omega"):
         assert all_of_it.means[measure] < small.means[measure]
-    assert found.contrasts[0].left == "small"
+    assert with_everything.contrasts[0].left == "small"
 
 
 def test_the_order_of_columns_changes_no_number(dataset: Dataset, report: EvaluationReport) -> None:
     """Neither the order of columns, nor that of questions."""
     turned = replace(dataset, questions=dataset.questions[::-1])
-    found = evaluate(turned, dict(reversed(columns().items())), plan=BARE)
-    for row in found.rows:
+    reversed_report = evaluate(turned, dict(reversed(columns().items())), plan=BARE)
+    for row in reversed_report.rows:
         assert row.means == pytest.approx(report.row(row.name).means)
     gaps = [{frozenset((pair.left, pair.right)): pair.these.mean for pair in run.contrasts
-             if pair.role == "own"} for run in (report, found)]  # fmt: skip
+             if pair.role == "own"} for run in (report, reversed_report)]  # fmt: skip
     assert gaps[0] == pytest.approx(gaps[1])

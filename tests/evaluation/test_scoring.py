@@ -69,38 +69,38 @@ WORTH: dict[str, tuple[Question, list[int], dict[str, float]]] = {
 @pytest.mark.parametrize("what", WORTH)
 def test_metrics_of_a_ranking(what: str) -> None:
     asked, ranking, expected = WORTH[what]
-    found = scores_of(asked, *ranking)
-    assert {name: found[name] for name in expected} == pytest.approx(expected)
+    scores = scores_of(asked, *ranking)
+    assert {name: scores[name] for name in expected} == pytest.approx(expected)
 
 
 def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
     short = Ranked("d", Span(0, 17), Span(0, 17).of(TEXT))
     chunks = ChunkMap.of([("d", short.span)])
-    found = scored(question((SENTENCES[0],)), [short], chunks, (100,), (1,))
-    assert found["recall@100"] == pytest.approx(17 / 18)
+    scores = scored(question((SENTENCES[0],)), [short], chunks, (100,), (1,))
+    assert scores["recall@100"] == pytest.approx(17 / 18)
 
 
 def test_text_on_both_sides_of_read_text_counts() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0], SENTENCES[3]))
-    found = scored(asked, [*ranked(1), around], chunks, (100,), (1,))
-    assert found["recall@100"] == 1.0
+    scores = scored(asked, [*ranked(1), around], chunks, (100,), (1,))
+    assert scores["recall@100"] == 1.0
 
 
 def test_a_budget_is_filled_exactly_and_no_more_is_read() -> None:
     budget = count_tokens(SENTENCES[0].of(TEXT)) + 2
-    found = scores_of(question((SENTENCES[1],)), 0, 1, budgets=(budget,))
-    assert 0 < found[f"recall@{budget}"] < 1
-    assert found[f"tokens@{budget}"] <= budget
+    scores = scores_of(question((SENTENCES[1],)), 0, 1, budgets=(budget,))
+    assert 0 < scores[f"recall@{budget}"] < 1
+    assert scores[f"tokens@{budget}"] <= budget
 
 
 def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_found() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0],))
-    found = scored(asked, [around, around], chunks, (100,), (2,))
-    assert found["ndcg@k2"] == 1.0
+    scores = scored(asked, [around, around], chunks, (100,), (2,))
+    assert scores["ndcg@k2"] == 1.0
 
 
 def test_a_long_chunk_that_begins_far_before_an_answer_is_found() -> None:
@@ -132,8 +132,8 @@ GOLD = [at(100, 200)]
 def test_passages_are_scored_by_characters_and_repeats_are_paid_for(
     retrieved: list[Passage], shares: tuple[float, float, float]
 ) -> None:
-    found = [measure(retrieved, GOLD) for measure in (recall, precision, iou)]
-    assert found == pytest.approx(shares)
+    measured_shares = [measure(retrieved, GOLD) for measure in (recall, precision, iou)]
+    assert measured_shares == pytest.approx(shares)
 
 
 def test_gold_passages_that_overlap_count_once_and_without_gold_there_is_nothing_to_miss() -> None:

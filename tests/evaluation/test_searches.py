@@ -81,9 +81,9 @@ def test_the_report_says_what_another_search_makes_and_that_a_lexical_model_know
     assert effect.over == "sparse search"
     assert effect.gap.mean == pytest.approx(second - first)
     assert effect.words in report.said
-    said = "Dense and hybrid search compared words here, as the offline lexical model"
-    assert said in " ".join(report.said)
-    assert said not in " ".join(searched({"sparse": SPARSE}).said)
+    warning = "Dense and hybrid search compared words here, as the offline lexical model"
+    assert warning in " ".join(report.said)
+    assert warning not in " ".join(searched({"sparse": SPARSE}).said)
 
 
 def test_the_default_is_the_preset_in_the_default_search_whatever_is_named_first() -> None:

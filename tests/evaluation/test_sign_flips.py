@@ -91,13 +91,13 @@ def test_a_case_has_its_numbers(name: str) -> None:
     flips, critical_value, differences = CASES[name]
     assert flips.critical_value == pytest.approx(critical_value, abs=0.0005)
     for at, (*ends, error, needed) in enumerate(differences):
-        found = flips.intervals[at]
-        points = [100 * value for value in (found.mean, found.low, found.high)]
+        interval = flips.intervals[at]
+        points = [100 * value for value in (interval.mean, interval.low, interval.high)]
         assert points == pytest.approx(ends, abs=0.05)
         if error is not None:
             assert 100 * flips.errors[at] == pytest.approx(error, abs=0.005)
         if needed is not None:
-            assert flips.needed(flips.errors[at], found.mean) == needed
+            assert flips.needed(flips.errors[at], interval.mean) == needed
 
 
 @pytest.mark.parametrize(
@@ -122,8 +122,8 @@ def test_significance_agrees_with_an_exact_sign_test(
 def test_a_document_without_a_difference_that_has_most_questions_hides_what_others_show() -> None:
     values = np.zeros((240, 2))
     values[200:, 0] = 1
-    found = SignFlips(values, TWO, OF_GIANT)
-    assert (found.can_show, found.intervals[0].is_significant) == (False, False)
+    flips = SignFlips(values, TWO, OF_GIANT)
+    assert (flips.can_show, flips.intervals[0].is_significant) == (False, False)
 
 
 def exact(wins: int, losses: int) -> float:
@@ -140,8 +140,8 @@ def test_questions_on_which_both_tie_change_nothing_about_what_is_shown(
     count = wins + losses + ties
     if not count or 0.04 < exact(wins, losses) < 0.06:
         return
-    (found,) = SignFlips(won(wins, losses, count), TWO).intervals
-    assert found.is_significant == (exact(wins, losses) <= 0.05)
+    (interval,) = SignFlips(won(wins, losses, count), TWO).intervals
+    assert interval.is_significant == (exact(wins, losses) <= 0.05)
 
 
 def scored(values: list[float], columns: int) -> st.SearchStrategy[np.ndarray]:
@@ -183,9 +183,9 @@ def test_columns_in_another_order_have_the_same_leads_with_the_sign_turned(
 @given(tables)
 def test_equal_columns_are_never_shown_to_differ(values: np.ndarray) -> None:
     twice = np.concatenate([values, values[:, :1]], axis=1)
-    found = SignFlips(twice, [(0, values.shape[1]), *pairs_of(values)], draws=500).intervals[0]
-    assert found.low < 0 < found.high
-    assert found.low == pytest.approx(-found.high)
+    interval = SignFlips(twice, [(0, values.shape[1]), *pairs_of(values)], draws=500).intervals[0]
+    assert interval.low < 0 < interval.high
+    assert interval.low == pytest.approx(-interval.high)
 
 
 @given(tables)
@@ -201,10 +201,10 @@ def test_the_critical_value_grows_with_the_number_of_columns(values: np.ndarray)
 def test_a_larger_lead_without_losses_is_shown_where_a_smaller_one_is(values: np.ndarray) -> None:
     pairs = pairs_of(values)
     pairs += [(right, left) for left, right in pairs]
-    found = SignFlips(values, pairs, draws=500).intervals
+    intervals = SignFlips(values, pairs, draws=500).intervals
     gaps = [values[:, left] - values[:, right] for left, right in pairs]
-    shown = [interval.mean for interval in found if interval.low > 0]
-    for interval, gap in zip(found, gaps, strict=True):
+    shown = [interval.mean for interval in intervals if interval.low > 0]
+    for interval, gap in zip(intervals, gaps, strict=True):
         if gap.min() >= 0 and shown and interval.mean >= min(shown):
             assert interval.low > 0
 
@@ -236,8 +236,8 @@ def test_eight_equal_columns_rarely_have_a_winner() -> None:
     for seed in range(150):
         ease = np.repeat(generator.beta(4, 2, 20), 3)
         values = (generator.random((60, 8)) < ease[:, None]).astype(float)
-        found = SignFlips(values, pairs, draws=400, seed=seed).intervals
-        named += any(value.is_significant for value in found)
+        intervals = SignFlips(values, pairs, draws=400, seed=seed).intervals
+        named += any(value.is_significant for value in intervals)
     assert named <= 15
 
 
@@ -247,24 +247,24 @@ def test_a_true_gap_is_shown_and_held_by_its_interval() -> None:
     for seed in range(100):
         first = (generator.random(200) < 0.7).astype(float)
         second = first * (generator.random(200) >= 0.15 / 0.7)
-        (found,) = SignFlips(np.stack([first, second], 1), TWO, draws=400, seed=seed).intervals
-        shown += found.low > 0
-        held += found.low <= 0.15 <= found.high
+        (interval,) = SignFlips(np.stack([first, second], 1), TWO, draws=400, seed=seed).intervals
+        shown += interval.low > 0
+        held += interval.low <= 0.15 <= interval.high
     assert shown >= 95
     assert held >= 90
 
 
 @pytest.mark.parametrize(
-    ("found", "count", "low", "high"),
+    ("hits", "count", "low", "high"),
     [(6, 6, 0.5, 1.0), (0, 20, 0.0, 0.2), (30, 60, 0.37, 0.63), (200, 200, 0.976, 1.0)],
 )
 def test_a_mean_of_one_column_is_never_certain(
-    found: int, count: int, low: float, high: float
+    hits: int, count: int, low: float, high: float
 ) -> None:
     values = np.zeros(count)
-    values[:found] = 1
+    values[:hits] = 1
     interval = own_mean(values)
-    assert interval.mean == found / count
+    assert interval.mean == hits / count
     assert interval.low == pytest.approx(low, abs=0.03)
     assert interval.high == pytest.approx(high, abs=0.03)
 

@@ -30,11 +30,11 @@ SIZED = [name for name in PRESETS if name != "sentence-window"]
 
 @pytest.mark.parametrize("name", SIZED)
 def test_chunks_of_every_preset_have_about_the_mean_size_that_is_asked_for(name: str) -> None:
-    found = matched(get_parser(name), DOCUMENTS, 100)
-    nodes = found.parser(DOCUMENTS)
-    assert found.mean == mean_size(nodes)
-    assert found.reached is (abs(found.mean / 100 - 1) <= TOLERANCE)
-    assert abs(found.mean / 100 - 1) < 0.1
+    sized = matched(get_parser(name), DOCUMENTS, 100)
+    nodes = sized.parser(DOCUMENTS)
+    assert sized.mean == mean_size(nodes)
+    assert sized.reached is (abs(sized.mean / 100 - 1) <= TOLERANCE)
+    assert abs(sized.mean / 100 - 1) < 0.1
     assert max(token_counts(resized(get_parser(name), 60)(DOCUMENTS))) <= 60
 
 
@@ -45,8 +45,8 @@ def test_overlap_keeps_its_share_of_the_size() -> None:
 
 def test_a_splitter_of_llama_index_is_resized_too_and_the_given_one_stays_as_it_is() -> None:
     splitter = SentenceSplitter(chunk_size=512, chunk_overlap=64)
-    found = matched(as_parser(splitter), DOCUMENTS, 90)
-    assert found.reached
+    smaller = matched(as_parser(splitter), DOCUMENTS, 90)
+    assert smaller.reached
     assert splitter.chunk_size == 512
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=1024, chunk_overlap=20)"
     sized = resized(ForeignNodeParser(path=path), 90)  # keeps a path that makes it again
@@ -64,9 +64,9 @@ def test_single_sentences_have_no_size_to_change_and_it_says_so() -> None:
 
 def test_a_size_that_cannot_be_reached_is_missed_as_little_as_can_be_and_said() -> None:
     short = [Document(text="One short line.", id_=f"s{number}") for number in range(3)]
-    found = matched(get_parser("recursive"), short, 300)
-    assert not found.reached
-    assert found.mean == mean_size(found.parser(short))
+    sized = matched(get_parser("recursive"), short, 300)
+    assert not sized.reached
+    assert sized.mean == mean_size(sized.parser(short))
 
 
 def test_sizes_are_counted_in_the_encoding_of_budgets_whatever_the_parser_counts_in() -> None:
@@ -88,8 +88,8 @@ class SteppedNodeParser(RecursiveNodeParser):
 
 @pytest.mark.parametrize(("target", "nearest"), [(90, 50), (110, 150)])
 def test_the_nearest_size_is_taken(target: int, nearest: int) -> None:
-    found = matched(SteppedNodeParser(), DOCUMENTS, target)
-    assert (found.mean, found.reached) == (nearest, False)
+    sized = matched(SteppedNodeParser(), DOCUMENTS, target)
+    assert (sized.mean, sized.reached) == (nearest, False)
 
 
 class Plain:

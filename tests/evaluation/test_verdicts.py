@@ -24,7 +24,7 @@ def row(name: str, values: np.ndarray, role: str = "own") -> Row:
     return Row(name, column, role, {}, None, "", chunks, cost, {}, own_mean(values), {}, ())
 
 
-def found(count: int) -> np.ndarray:
+def scores_with(count: int) -> np.ndarray:
     """A column that finds so many of the questions, spread over all documents; others find more."""
     return np.array([float((7 * n) % COUNT < count) for n in range(COUNT)])
 
@@ -37,9 +37,9 @@ def judged(
     return rows, judge.contrasts({collection.name: collection for collection in rows})
 
 
-def said(*counts: int) -> str:
+def verdict_of(*counts: int) -> str:
     """What is said of columns that each find a number of the questions, the same ones first."""
-    values = {name: found(count) for name, count in zip("ABCD", counts, strict=False)}
+    values = {name: scores_with(count) for name, count in zip("ABCD", counts, strict=False)}
     rows, contrasts = judged(values)
     return best_of(rows, contrasts)
 
@@ -104,29 +104,31 @@ def test_a_lead_that_these_documents_alone_show_says_what_is_missing(
 
 
 def test_a_winner_is_better_than_every_other_with_the_next_by_its_own_name() -> None:
-    assert said(60, 12, 30).startswith(
+    assert verdict_of(60, 12, 30).startswith(
         "A is the best in these documents, and in documents like these; next is C, by 50.0 ("
     )
 
 
 def test_those_that_may_be_the_best_are_named_and_those_behind() -> None:
-    assert said(30, 30, 0) == (
+    assert verdict_of(30, 30, 0) == (
         "A and B are too close to call; C is clearly worse in these documents, "
         "and in documents like these. These questions tell A from a setting that is at least 4.6 "
         "points behind."
     )
-    assert "A and B are too close to call; C and D are clearly worse in" in said(60, 58, 20, 10)
+    assert "A and B are too close to call; C and D are clearly worse in" in verdict_of(
+        60, 58, 20, 10
+    )
 
 
 def test_without_significance_the_leader_is_named_and_no_winner() -> None:
-    assert said(33, 30, 31) == (
+    assert verdict_of(33, 30, 31) == (
         "No significant difference between 3 strategies; A is ahead with 55.0."
     )
-    assert said(30, 30, 29).endswith("A and B are ahead with 50.0.")
+    assert verdict_of(30, 30, 29).endswith("A and B are ahead with 50.0.")
 
 
 def test_a_single_column_is_said_in_percent() -> None:
-    (sentence,) = beside([row("A", found(30))], [], [])
+    (sentence,) = beside([row("A", scores_with(30))], [], [])
     assert sentence == "A finds 50.0 (37.4 to 62.6) % of the answers."
 
 
@@ -144,9 +146,9 @@ def test_the_report_counts_questions_and_omitted_drafts(drafts: int, words: list
 
 
 def test_significantly_worse_rows_are_named_beside_the_decision() -> None:
-    rows, contrasts = judged({"A": found(30), "B": found(30), "C": found(0)})
+    rows, contrasts = judged({"A": scores_with(30), "B": scores_with(30), "C": scores_with(0)})
     assert list(beside(rows, [], contrasts)) == [best_of(rows, contrasts)]
-    rows, contrasts = judged({"A": found(50), "B": found(30), "C": found(0)})
+    rows, contrasts = judged({"A": scores_with(50), "B": scores_with(30), "C": scores_with(0)})
     assert not list(beside(rows, [], contrasts))
 
 
@@ -176,7 +178,11 @@ def test_the_share_of_size_in_a_difference(
     own: tuple[int, int], equal: tuple[int, int], words: str
 ) -> None:
     values = dict(
-        zip(("A", "B", "A at equal size", "B at equal size"), map(found, own + equal), strict=True)
+        zip(
+            ("A", "B", "A at equal size", "B at equal size"),
+            map(scores_with, own + equal),
+            strict=True,
+        )
     )
     rows = [row("A", values["A"]), row("B", values["B"])]
     matched = {name: f"{name} at equal size" for name in "AB"}
@@ -213,7 +219,7 @@ def test_an_interval_that_leaves_everything_open_is_said_to_rest_on_too_few() ->
 
 
 def test_columns_that_find_nothing_do_not_lead() -> None:
-    assert said(0, 0, 0) == "None of the 3 strategies finds any of the answers."
+    assert verdict_of(0, 0, 0) == "None of the 3 strategies finds any of the answers."
 
 
 @pytest.mark.parametrize(

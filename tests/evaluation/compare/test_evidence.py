@@ -14,18 +14,18 @@ def hit(rank: int, start: int | None, end: int | None, document: str = "doc") ->
 
 
 def test_text_that_another_parser_mostly_found_too_is_shared() -> None:
-    found = found_also_by({"a": [hit(1, 0, 100)], "b": [hit(2, 40, 60), hit(3, 60, 100)]})
-    assert found == {("a", 1): ("b",), ("b", 2): ("a",), ("b", 3): ("a",)}
+    finders = found_also_by({"a": [hit(1, 0, 100)], "b": [hit(2, 40, 60), hit(3, 60, 100)]})
+    assert finders == {("a", 1): ("b",), ("b", 2): ("a",), ("b", 3): ("a",)}
 
 
 def test_overlapping_hits_of_one_parser_count_their_text_once() -> None:
-    found = found_also_by({"a": [hit(1, 0, 100)], "b": [hit(2, 0, 30), hit(3, 0, 40)]})
-    assert found["a", 1] == ()
+    finders = found_also_by({"a": [hit(1, 0, 100)], "b": [hit(2, 0, 30), hit(3, 0, 40)]})
+    assert finders["a", 1] == ()
 
 
 def test_the_same_place_in_another_document_is_other_text() -> None:
-    found = found_also_by({"a": [hit(1, 0, 9)], "b": [hit(2, 0, 9, document="other")]})
-    assert found == {("a", 1): (), ("b", 2): ()}
+    finders = found_also_by({"a": [hit(1, 0, 9)], "b": [hit(2, 0, 9, document="other")]})
+    assert finders == {("a", 1): (), ("b", 2): ()}
 
 
 def test_a_hit_without_a_place_is_left_out() -> None:

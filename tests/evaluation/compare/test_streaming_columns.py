@@ -30,7 +30,7 @@ from rag_nodes.readers import read
 KEY = "sk-canary-77aa"
 
 
-def made(models: Models, manual: Path, *names: str) -> Comparison:
+def comparison_of(models: Models, manual: Path, *names: str) -> Comparison:
     parsers = {name: get_parser(name) for name in names}
     hybrid = QueryOptions(mode="hybrid")
     return Comparison(parsers, documents=read(manual), models=models, options=hybrid)
@@ -38,7 +38,7 @@ def made(models: Models, manual: Path, *names: str) -> Comparison:
 
 @pytest.fixture
 def offline(models: Models, manual: Path) -> Iterator[Comparison]:
-    with made(models, manual, *COMPARED) as comparison:
+    with comparison_of(models, manual, *COMPARED) as comparison:
         yield comparison
 
 
@@ -46,7 +46,7 @@ def offline(models: Models, manual: Path) -> Iterator[Comparison]:
 def served(manual: Path, openai_server: OpenAIServer, no_configuration: Path) -> Comparison:
     """Two parsers whose answers come from the loopback server; `no_configuration` for settings."""
     assert no_configuration
-    return made(served_models(openai_server, KEY), manual, "fixed", "heading")
+    return comparison_of(served_models(openai_server, KEY), manual, "fixed", "heading")
 
 
 def by_column(stream: ComparisonStream) -> dict[str, list[Event]]:

@@ -76,8 +76,8 @@ def test_a_document_that_holds_its_text_twice_gives_the_same_questions_with_two_
 
 def test_ambiguous_drafts_are_left_out() -> None:
     other = HANDBOOK.replace("lowered from the bridge", "lowered from the quay")
-    found = draft_questions([Document(text=HANDBOOK, id_="a"), Document(text=other, id_="b")])
-    assert {question.text for question in found.questions} == {*TEXTS} - {
+    drafts = draft_questions([Document(text=HANDBOOK, id_="a"), Document(text=other, id_="b")])
+    assert {question.text for question in drafts.questions} == {*TEXTS} - {
         "How is the ramp lowered?"
     }
 
@@ -87,15 +87,15 @@ def test_a_question_whose_words_stand_in_three_documents_is_not_asked() -> None:
         Document(text=f"The ramp of ferry {number} is lowered by hand.", id_=str(number))
         for number in range(2)
     ]
-    found = draft_questions([Document(text=HANDBOOK, id_="a"), *others])
-    assert "How is the ramp lowered?" not in {question.text for question in found.questions}
+    drafts = draft_questions([Document(text=HANDBOOK, id_="a"), *others])
+    assert "How is the ramp lowered?" not in {question.text for question in drafts.questions}
 
 
 def test_the_order_of_documents_changes_nothing() -> None:
     other = "# Who opens the gate?\n\nThe gate is opened by whoever comes first in the morning."
     documents = [Document(text=HANDBOOK, id_="a"), Document(text=other, id_="b")]
-    one, reverse = draft_questions(documents), draft_questions(documents[::-1])
-    assert {each.id for each in one.questions} == {each.id for each in reverse.questions}
+    drafts, reverse = draft_questions(documents), draft_questions(documents[::-1])
+    assert {each.id for each in drafts.questions} == {each.id for each in reverse.questions}
 
 
 def test_few_are_the_same_again_and_another_seed_takes_others() -> None:

@@ -47,12 +47,12 @@ def reader(prompt: str) -> str:
             number for number, text in shown.items() if any(words_ in text for words_ in wanted)
         ]
         return json.dumps({"answers": nests})
-    found = re.search(r"The (\w+) nests on [^.]*\.", shown[1])
-    if not found:
+    match = re.search(r"The (\w+) nests on [^.]*\.", shown[1])
+    if not match:
         return '{"quote": "", "question": ""}'
-    bird = found[1]
+    bird = match[1]
     return json.dumps({
-        "quote": found[0],
+        "quote": match[0],
         "question": f"On which shelf of the cliff is the {bird} nest?",
     })  # fmt: skip
 

@@ -68,13 +68,13 @@ def answered(column: Column) -> Answer:
 
 
 def test_all_that_finds_is_a_column_beside_a_parser_and_cites_the_document() -> None:
-    made = index()
+    stock_index = index()
     report = ask(
         {
-            "retriever": made.as_retriever(similarity_top_k=3),
-            "index": made,
+            "retriever": stock_index.as_retriever(similarity_top_k=3),
+            "index": stock_index,
             "store": stock_store(),
-            "engine": made.as_query_engine(llm=MockLLM()),
+            "engine": stock_index.as_query_engine(llm=MockLLM()),
             "ours": "retrieval",
             "splitter": SentenceSplitter(chunk_size=40, chunk_overlap=0),
         },
@@ -121,8 +121,8 @@ def test_a_vector_store_of_ours_nodes_names_the_parser_that_split_them() -> None
 def test_a_collection_is_a_column_as_it_stands() -> None:
     own = [Document(text=document.text, metadata=document.metadata) for document in documents()]
     with open_store() as store:
-        made = ingest_documents(own, {"heading": get_parser("heading")}, store)
-        column = StoredCollection(store, made.columns[0].collection)
+        ingested = ingest_documents(own, {"heading": get_parser("heading")}, store)
+        column = StoredCollection(store, ingested.columns[0].collection)
         (report,) = ask({"stored": column}).columns
     answer = answered(report)
     assert answer.citations[0].quote == BATTERY
@@ -133,9 +133,9 @@ def test_a_collection_is_a_column_as_it_stands() -> None:
 class Made(BaseRetriever):
     """Finds what it was given."""
 
-    def __init__(self, *found: NodeWithScore) -> None:
+    def __init__(self, *nodes: NodeWithScore) -> None:
         super().__init__()
-        self.found = list(found)
+        self.found = list(nodes)
 
     def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:  # noqa: ARG002
         return self.found
@@ -146,8 +146,8 @@ def scored(text: str, score: float | None = None) -> NodeWithScore:
 
 
 def test_chunks_without_a_place_are_shown_and_counted() -> None:
-    found = Made(scored("The battery is said to be spare."), scored(BATTERY))
-    (column,) = ask({"mine": found}, options=QueryOptions(retrieval_only=True)).columns
+    retriever = Made(scored("The battery is said to be spare."), scored(BATTERY))
+    (column,) = ask({"mine": retriever}, options=QueryOptions(retrieval_only=True)).columns
     lost, placed = answered(column).hits
     assert (lost.node.text, lost.node.start_char_idx) == ("The battery is said to be spare.", None)
     assert placed.node.start_char_idx == MANUAL.index(BATTERY)
@@ -163,10 +163,10 @@ def test_chunks_without_a_place_are_shown_and_counted() -> None:
 def test_scores_are_from_0_to_1_in_the_order_of_whoever_found(
     scores: tuple[float | None, ...], expected: tuple[float, ...]
 ) -> None:
-    found = Made(
+    retriever = Made(
         *(scored(text, score) for text, score in zip((BATTERY, LIONS), scores, strict=True))
     )
-    (column,) = ask({"mine": found}, options=QueryOptions(retrieval_only=True)).columns
+    (column,) = ask({"mine": retriever}, options=QueryOptions(retrieval_only=True)).columns
     assert tuple(hit.score for hit in answered(column).hits) == expected
     logits = Made(scored(BATTERY, 7.5), scored(LIONS, -3.0))
     (column,) = ask({"mine": logits}, options=QueryOptions(retrieval_only=True)).columns
@@ -210,13 +210,13 @@ def test_an_engine_answers_itself_and_its_marks_become_citations() -> None:
 
 
 def test_the_numbers_of_llama_indexs_citation_engine_are_ours() -> None:
-    made = CitationQueryEngine.from_args(index(), llm=MockLLM(), similarity_top_k=2)
-    rewritten = TransformQueryEngine(made, IdentityQueryTransform())
-    (column, other) = ask({"mine": made, "rewritten": rewritten}).columns
+    engine = CitationQueryEngine.from_args(index(), llm=MockLLM(), similarity_top_k=2)
+    rewritten = TransformQueryEngine(engine, IdentityQueryTransform())
+    (column, other) = ask({"mine": engine, "rewritten": rewritten}).columns
     answer = answered(column)
     assert answer.answer_model == answered(other).answer_model == "MockLLM"
     assert [hit.rerank_score for hit in answer.hits] == [
-        node.score for node in made.retrieve(QueryBundle(QUESTION))
+        node.score for node in engine.retrieve(QueryBundle(QUESTION))
     ]
     numbered = {citation.number: citation for citation in answer.citations}
     for hit in answer.hits:
@@ -286,11 +286,11 @@ def test_a_question_is_embedded_only_for_columns_that_are_asked_by_it(
     def fail(*_: object) -> list[float]:
         raise ModelConnectionError("the server cannot be reached")
 
-    found, store = Made(scored(BATTERY)), stock_store()
+    retriever, store = Made(scored(BATTERY)), stock_store()
     monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", fail)
-    (column,) = ask({"mine": found}).columns
+    (column,) = ask({"mine": retriever}).columns
     assert answered(column).citations[0].quote == BATTERY
-    report = ask({"mine": found, "theirs": store})
+    report = ask({"mine": retriever, "theirs": store})
     assert [column.error for column in report.columns] == [None, "the server cannot be reached"]
     with pytest.raises(ModelConnectionError):
         ask({"theirs": store})

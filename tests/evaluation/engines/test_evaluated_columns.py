@@ -85,9 +85,9 @@ def test_an_index_a_splitter_and_the_same_index_as_it_stands_score_alike() -> No
 
 
 def test_a_retriever_is_asked_each_question_once_and_scored_by_what_has_a_place() -> None:
-    found = Counted(BATTERY, *LINES[:8], REWRITTEN)
-    row = rows({"mine": found})["mine"]
-    assert sorted(found.asked) == sorted(question.text for question in dataset().questions)
+    retriever = Counted(BATTERY, *LINES[:8], REWRITTEN)
+    row = rows({"mine": retriever})["mine"]
+    assert sorted(retriever.asked) == sorted(question.text for question in dataset().questions)
     assert row.cost.recovery == 0.9
     assert row.chunks.chunks == 10
     assert [outcome.scores["recall@40"] for outcome in row.outcomes] == [1.0, 0.0]
@@ -103,8 +103,8 @@ def shown_on(report: EvaluationReport) -> tuple[str, str, str]:
 
 
 def test_every_surface_says_how_many_chunks_cannot_be_located() -> None:
-    found = Counted(BATTERY, *LINES[:8], REWRITTEN)
-    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=PLAN)
+    retriever = Counted(BATTERY, *LINES[:8], REWRITTEN)
+    report = evaluate(dataset(), {"mine": retriever, "ours": "sentence"}, plan=PLAN)
     words = "mine cannot be located: 1 of 10 chunks; they are read and score nothing."
     for shown in shown_on(report):
         assert shown.count(words) == 1
@@ -137,9 +137,9 @@ def test_every_surface_says_that_an_engine_differs_in_more_than_chunking() -> No
 
 
 def test_a_missing_location_is_not_measurable_and_never_zero() -> None:
-    found = Counted(BATTERY, *LINES[:7], REWRITTEN, REWRITTEN.upper())
+    retriever = Counted(BATTERY, *LINES[:7], REWRITTEN, REWRITTEN.upper())
     plan = replace(PLAN, sizes=(24,))
-    report = evaluate(dataset(), {"mine": found, "ours": "sentence"}, plan=plan)
+    report = evaluate(dataset(), {"mine": retriever, "ours": "sentence"}, plan=plan)
     mine = report.row("mine")
     assert mine.error == "not measurable (cannot be located: 2 of 10 chunks)"
     assert (mine.interval, mine.means, mine.outcomes, mine.reasons) == (None, {}, (), {})
@@ -163,8 +163,8 @@ def test_columns_of_any_name_have_numbers_of_their_own_on_a_terminal() -> None:
     """Also those that are named as headings of the tables are, or are equal on one line."""
     both = dataset()
     kinds = tuple(replace(question, kind=question.text[:4]) for question in both.questions)
-    found = Counted(BATTERY)
-    named = dict.fromkeys(("questions", "Kind", "Missed because", "a b", "a  b"), found)
+    retriever = Counted(BATTERY)
+    named = dict.fromkeys(("questions", "Kind", "Missed because", "a b", "a  b"), retriever)
     report = evaluate(replace(both, questions=kinds), named, plan=PLAN)
     terminal = Console(width=200, record=True, file=StringIO())
     terminal.print(*evaluation_view(report))
@@ -186,21 +186,21 @@ def test_the_size_of_a_foreign_index_is_unknown_on_every_page() -> None:
 
 def test_an_engine_is_measured_by_what_it_reads_and_a_preset_by_its_name() -> None:
     engine = index().as_query_engine(llm=MockLLM(), similarity_top_k=2)
-    found = rows({"mine": engine, "ours": "sentence"})
-    assert found["mine"].error is None
-    assert found["mine"].means["recall@40"] > 0
-    assert found["ours"].parser["class"] == get_parser("sentence").class_name()
+    rows_by_name = rows({"mine": engine, "ours": "sentence"})
+    assert rows_by_name["mine"].error is None
+    assert rows_by_name["mine"].means["recall@40"] > 0
+    assert rows_by_name["ours"].parser["class"] == get_parser("sentence").class_name()
 
 
 def test_a_collection_of_documents_under_other_ids_is_located() -> None:
     with open_store() as store:
         parsers = {"s": get_parser("sentence")}
-        made = ingest_documents([Document(text=MANUAL, id_="elsewhere")], parsers, store)
-        column = StoredCollection(store, made.columns[0].collection)
-        found = rows({"stored": column, "ours": "sentence"})
-    assert found["stored"].cost.recovery == 1.0
-    assert found["stored"].cost.chunks == found["ours"].cost.chunks
-    assert found["stored"].means == found["ours"].means
+        report = ingest_documents([Document(text=MANUAL, id_="elsewhere")], parsers, store)
+        column = StoredCollection(store, report.columns[0].collection)
+        rows_by_name = rows({"stored": column, "ours": "sentence"})
+    assert rows_by_name["stored"].cost.recovery == 1.0
+    assert rows_by_name["stored"].cost.chunks == rows_by_name["ours"].cost.chunks
+    assert rows_by_name["stored"].means == rows_by_name["ours"].means
 
 
 def test_a_column_that_fails_is_a_row_that_says_why() -> None:
@@ -208,21 +208,21 @@ def test_a_column_that_fails_is_a_row_that_says_why() -> None:
         def _retrieve(self, query_bundle: QueryBundle) -> list[NodeWithScore]:
             raise ZeroDivisionError(query_bundle.query_str)
 
-    found = rows({"mine": Broken(), "ours": "sentence"})
-    assert "Broken failed: ZeroDivisionError" in str(found["mine"].error)
-    assert found["ours"].error is None
+    rows_by_name = rows({"mine": Broken(), "ours": "sentence"})
+    assert "Broken failed: ZeroDivisionError" in str(rows_by_name["mine"].error)
+    assert rows_by_name["ours"].error is None
 
 
 def test_moved_documents_of_a_collection_are_located() -> None:
     parsers, other = {"s": get_parser("sentence")}, "The mill stands by the river. It grinds rye."
     stays = Document(text=other, id_="mill")
     with open_store() as store:
-        made = ingest_documents([stays, Document(text=MANUAL, id_="elsewhere")], parsers, store)
-        stored = StoredCollection(store, made.columns[0].collection)
+        report = ingest_documents([stays, Document(text=MANUAL, id_="elsewhere")], parsers, store)
+        stored = StoredCollection(store, report.columns[0].collection)
         both = replace(dataset(), documents=(stays, DOCUMENT))
-        found, ours = evaluate(both, {"stored": stored, "ours": "sentence"}, plan=PLAN).rows
-    assert found.means == ours.means
-    assert found.cost.recovery == 1.0
+        stored_row, ours = evaluate(both, {"stored": stored, "ours": "sentence"}, plan=PLAN).rows
+    assert stored_row.means == ours.means
+    assert stored_row.cost.recovery == 1.0
 
 
 def test_differing_searches_of_columns_are_named() -> None:

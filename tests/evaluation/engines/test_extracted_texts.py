@@ -31,8 +31,8 @@ def test_chunks_of_another_extraction_are_located_on_their_own_page(
     pages: list[str], size: int
 ) -> None:
     ours = read(FERRY)
-    known = PageMap.of(ours.metadata)
-    assert known is not None
+    page_map = PageMap.of(ours.metadata)
+    assert page_map is not None
     placing, splitter = Placing([ours]), SentenceSplitter(chunk_size=size, chunk_overlap=size // 8)
     located = chunks = 0
     for number, text in enumerate(pages, start=1):
@@ -66,8 +66,8 @@ def test_nearly_equal_forms_are_located_by_their_order(tmp_path: Path) -> None:
         pdf.save(path)
         pages = [page.get_text() for page in pdf]
     ours = read(path)
-    known = PageMap.of(ours.metadata)
-    assert known is not None
+    page_map = PageMap.of(ours.metadata)
+    assert page_map is not None
     documents = [
         Document(text=text, metadata={"page_label": str(number), "file_path": str(path)})
         for number, text in enumerate(pages, start=1)
@@ -77,5 +77,5 @@ def test_nearly_equal_forms_are_located_by_their_order(tmp_path: Path) -> None:
     assert sum(placing.place(node) is not None for node in nodes) < len(nodes)
     placing = Placing([ours])
     placing.learn(nodes)
-    found = [placing.placed(node).metadata.get("page_start") for node in nodes]
-    assert found == list(range(1, 13))
+    page_starts = [placing.placed(node).metadata.get("page_start") for node in nodes]
+    assert page_starts == list(range(1, 13))

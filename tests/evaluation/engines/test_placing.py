@@ -27,8 +27,8 @@ def manual(**metadata: object) -> Document:
     return Document(text=MANUAL, id_="manual", metadata=metadata)
 
 
-def cut(text: str, *, of: str = "", start: int | None = None, **metadata: object) -> TextNode:
-    relationships = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=of)} if of else {}
+def cut(text: str, *, source: str = "", start: int | None = None, **metadata: object) -> TextNode:
+    relationships = {NodeRelationship.SOURCE: RelatedNodeInfo(node_id=source)} if source else {}
     end = None if start is None else start + len(text)
     return TextNode(
         text=text,
@@ -50,11 +50,11 @@ def slice_of(node: BaseNode) -> tuple[int | None, int | None]:
 @pytest.mark.parametrize(
     "node",
     [
-        cut(BATTERY, of="manual", start=AT),
-        cut(BATTERY, of="manual", start=3),
-        cut(BATTERY, of="manual"),
-        cut(BATTERY, of="an id of theirs", start=0),
-        cut(BATTERY.replace(" ", "\n"), of="manual"),
+        cut(BATTERY, source="manual", start=AT),
+        cut(BATTERY, source="manual", start=3),
+        cut(BATTERY, source="manual"),
+        cut(BATTERY, source="an id of theirs", start=0),
+        cut(BATTERY.replace(" ", "\n"), source="manual"),
         cut(f"Source 3:\n{BATTERY}\n"),
     ],
     ids=["right offsets", "wrong offsets", "none", "other id", "other blanks", "numbered"],
@@ -66,10 +66,10 @@ def test_a_node_has_the_place_at_which_its_text_stands_once(node: TextNode) -> N
 @pytest.mark.parametrize(
     "node",
     [
-        cut("The pump", of="manual"),
+        cut("The pump", source="manual"),
         cut("the grid"),
-        cut("A spare battery starts the engine.", of="manual", start=AT),
-        cut("", of="manual"),
+        cut("A spare battery starts the engine.", source="manual", start=AT),
+        cut("", source="manual"),
         cut("A battery that nobody wrote of, in no document of these."),
     ],
     ids=["stands twice", "short, of nowhere", "not in it", "empty", "elsewhere"],
@@ -83,7 +83,7 @@ def test_a_node_without_a_certain_place_has_none_and_keeps_its_text(node: TextNo
 
 def test_offsets_decide_between_two_places_of_a_text_where_they_are_right() -> None:
     second = MANUAL.rindex("The pump")
-    assert slice_of(cut("The pump", of="manual", start=second)) == (second, second + 8)
+    assert slice_of(cut("The pump", source="manual", start=second)) == (second, second + 8)
 
 
 def test_equal_text_at_equal_offsets_of_two_documents_has_no_certain_place() -> None:
@@ -91,7 +91,7 @@ def test_equal_text_at_equal_offsets_of_two_documents_has_no_certain_place() -> 
         Document(text=f"{BATTERY} {page}", id_=page, metadata={"file_path": "plant.pdf"})
         for page in ("first page", "second page")
     ]
-    copied, alone = cut(BATTERY, start=0, file_path="plant.pdf"), cut(BATTERY, of="second page")
+    copied, alone = cut(BATTERY, start=0, file_path="plant.pdf"), cut(BATTERY, source="second page")
     assert Placing(pages).place(copied) is None
     place = Placing(pages).place(alone)
     assert place is not None
@@ -126,7 +126,7 @@ def test_a_page_of_a_crawl_is_known_by_any_of_its_addresses() -> None:
 def test_a_located_node_is_the_documents_own_text_with_its_pages() -> None:
     page_two = MANUAL.index("# Power")
     document = manual(source="/m.pdf", file_name="m.pdf", page_starts=[0, page_two], total_pages=2)
-    node = cut(BATTERY.replace(" ", "  "), of="manual", page_label="7", file_name="tmp1.pdf")
+    node = cut(BATTERY.replace(" ", "  "), source="manual", page_label="7", file_name="tmp1.pdf")
     placed = Placing([document]).placed(node)
     assert placed.text == BATTERY == MANUAL[placed.start_char_idx : placed.end_char_idx]
     assert placed.metadata["page_start"] == placed.metadata["page_end"] == 2
@@ -144,7 +144,7 @@ def test_what_a_document_adds_to_a_node_is_no_part_of_what_was_embedded() -> Non
 
 
 def test_without_documents_a_node_is_as_its_finder_says() -> None:
-    node = cut(BATTERY, of="theirs", start=5)
+    node = cut(BATTERY, source="theirs", start=5)
     placed = Placing().placed(node)
     assert (placed.start_char_idx, placed.ref_doc_id, placed.text) == (5, "theirs", BATTERY)
 
@@ -187,7 +187,7 @@ def pieces_of(text: str, **metadata: object) -> list[TextNode]:
     starts = [text.index(piece) for piece in pieces]
     starts[3] = text.rindex(BELL)
     return [
-        cut(piece, of="theirs", start=start, **metadata)
+        cut(piece, source="theirs", start=start, **metadata)
         for piece, start in zip(pieces, starts, strict=True)
     ]
 
@@ -211,7 +211,7 @@ def test_pages_of_one_file_are_neighbours() -> None:
     pages = [
         cut(
             piece.text,
-            of=f"page {number}",
+            source=f"page {number}",
             start=0,
             page_label=str(number),
             file_path="/town.pdf",
@@ -239,11 +239,11 @@ def test_parents_and_children_with_offsets_in_their_parents_keep_their_own_place
     document = Document(text=f"A preface.\n\n{TOWN}", id_="town")
     first, last = TOWN[:60], TOWN[60:]
     nodes = [
-        cut(first, of="theirs", start=0),
-        cut(last, of="theirs", start=60),
-        cut("Middle paragraph of it.", of="theirs", start=last.index("Middle")),
+        cut(first, source="theirs", start=0),
+        cut(last, source="theirs", start=60),
+        cut("Middle paragraph of it.", source="theirs", start=last.index("Middle")),
     ]
-    twice = cut(BELL, of="theirs", start=0)
+    twice = cut(BELL, source="theirs", start=0)
     placing = Placing([document])
     placing.learn([*nodes, twice])
     assert placing.place(twice) is None
@@ -254,7 +254,7 @@ def test_parents_and_children_with_offsets_in_their_parents_keep_their_own_place
 
 
 def test_a_page_label_of_any_length_is_no_error() -> None:
-    node = cut(BATTERY, of="theirs", start=0, page_label="9" * 5_000, file_path="/manual.md")
+    node = cut(BATTERY, source="theirs", start=0, page_label="9" * 5_000, file_path="/manual.md")
     placing = Placing([manual()])
     placing.learn([node])
     place = placing.place(node)
