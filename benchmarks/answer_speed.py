@@ -153,7 +153,7 @@ def compared(comparison: Comparison, store: Store, mode: str) -> dict[str, tuple
     def retrieve_ours(question: str) -> object:
         vector = comparison.question_vector(question).vector
         with ThreadPoolExecutor(len(own)) as pool:
-            return list(pool.map(lambda one: one.retriever.hits(question, vector), own))
+            return list(pool.map(lambda column: column.retriever.hits(question, vector), own))
 
     def first_tokens_stock(question: str) -> object:
         answers: list[Any] = [engine.query(question) for engine in engines]

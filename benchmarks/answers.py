@@ -67,14 +67,16 @@ class Found(NamedTuple):
 
 def questions(folder: Path = QUESTIONS) -> list[Asked]:
     """All questions, document by document."""
-    found = []
+    questions = []
     for path in sorted(folder.glob("*.json")):
         data = json.loads(path.read_text(encoding="utf-8"))
-        found += [
-            Asked(one["question"], data["file"], frozenset(one["pages"]), one["answer"])
-            for one in data["questions"]
+        questions += [
+            Asked(
+                question["question"], data["file"], frozenset(question["pages"]), question["answer"]
+            )
+            for question in data["questions"]
         ]
-    return found
+    return questions
 
 
 def check_pages(documents: Path, folder: Path = QUESTIONS) -> list[str]:
@@ -87,10 +89,10 @@ def check_pages(documents: Path, folder: Path = QUESTIONS) -> list[str]:
         with pymupdf.open(documents / data["file"]) as pdf:  # type: ignore[no-untyped-call]
             texts = {number: _plain(page.get_text()) for number, page in enumerate(pdf, start=1)}
         wrong += [
-            f"{data['file']}, p. {page}: {one['on_page']!r} is not there"
-            for one in data["questions"]
-            for page in one["pages"]
-            if _plain(one["on_page"]) not in texts[page]
+            f"{data['file']}, p. {page}: {question['on_page']!r} is not there"
+            for question in data["questions"]
+            for page in question["pages"]
+            if _plain(question["on_page"]) not in texts[page]
         ]
     return wrong
 
@@ -158,12 +160,12 @@ def measure(documents: Path, strategies: Iterable[str], wanted: QueryOptions) ->
     models = offline()
     parsers = {name: get_parser(name) for name in strategies}
     with open_store() as store:
-        paths = sorted({documents / one.file for one in asked})
+        paths = sorted({documents / question.file for question in asked})
         report = ingest(paths, parsers, store, models=models)
         if report.failed:
             raise SystemExit("\n".join(str(file.error) for file in report.failed))
-        collections = {one.parser: one.collection for one in report.columns}
-        found = []
+        collections = {column.parser: column.collection for column in report.columns}
+        judgements = []
         for name in parsers:
             engine = RagNodesQueryEngine(
                 store=store,
@@ -171,12 +173,12 @@ def measure(documents: Path, strategies: Iterable[str], wanted: QueryOptions) ->
                 models=models,
                 options=wanted,
             )
-            for one in asked:
-                vector = engine.retriever.question_vector(one.question).vector
-                ranked = engine.retriever.hits(one.question, vector)
-                answer = engine.answer(one.question, question_vector=vector)
-                found.append(judged(one, name, answer, ranked))
-    return found
+            for question in asked:
+                vector = engine.retriever.question_vector(question.question).vector
+                ranked = engine.retriever.hits(question.question, vector)
+                answer = engine.answer(question.question, question_vector=vector)
+                judgements.append(judged(question, name, answer, ranked))
+    return judgements
 
 
 def offline() -> Models:
@@ -184,27 +186,31 @@ def offline() -> Models:
     return choose_models(Settings(embedding="lexical", llm="extractive"))
 
 
-def table(found: Sequence[Found]) -> str:
+def table(judgements: Sequence[Found]) -> str:
     """Share of questions whose page is cited, per document and strategy; bold below the goal."""
-    files = list(dict.fromkeys(one.asked.file for one in found))
+    files = list(dict.fromkeys(judgement.asked.file for judgement in judgements))
     rows = []
-    for strategy in dict.fromkeys(one.strategy for one in found):
-        own = [one for one in found if one.strategy == strategy]
-        parts = [[one for one in own if one.asked.file == file] for file in files]
-        first = f"{sum(one.first for one in own)} of {len(own)}"
+    for strategy in dict.fromkeys(judgement.strategy for judgement in judgements):
+        own = [judgement for judgement in judgements if judgement.strategy == strategy]
+        parts = [[judgement for judgement in own if judgement.asked.file == file] for file in files]
+        first = f"{sum(judgement.first for judgement in own)} of {len(own)}"
         rows.append([PRESETS[strategy].title, *map(_share, parts), _share(own, goal=GOAL), first])
     return markdown_table(["strategy", *files, "all", "cited first"], rows)
 
 
-def _share(found: Sequence[Found], goal: float = 0.0) -> str:
-    good = sum(not one.reason for one in found)
-    text = f"{good} of {len(found)}"
-    return text if good >= goal * len(found) else f"**{text}**"
+def _share(judgements: Sequence[Found], goal: float = 0.0) -> str:
+    good = sum(not judgement.reason for judgement in judgements)
+    text = f"{good} of {len(judgements)}"
+    return text if good >= goal * len(judgements) else f"**{text}**"
 
 
-def misses(found: Sequence[Found]) -> str:
+def misses(judgements: Sequence[Found]) -> str:
     """What was missed and why, one line per question and reason."""
-    rows = [[_where(one.asked), one.strategy, one.reason] for one in found if one.reason]
+    rows = [
+        [_where(judgement.asked), judgement.strategy, judgement.reason]
+        for judgement in judgements
+        if judgement.reason
+    ]
     return markdown_table(["question", "strategy", "reason"], rows)
 
 
@@ -236,12 +242,15 @@ def main(arguments: list[str] | None = None) -> int:
     if chosen.check:
         return 0
     wanted = QueryOptions(budget=chosen.budget, mode=chosen.mode, granularity=chosen.granularity)
-    found = measure(chosen.documents, chosen.parser or COMPARED, wanted)
-    print(table(found))
-    print(f"\n{misses(found)}")
+    judgements = measure(chosen.documents, chosen.parser or COMPARED, wanted)
+    print(table(judgements))
+    print(f"\n{misses(judgements)}")
     rows = [
-        {**one._asdict(), "asked": {**one.asked._asdict(), "pages": sorted(one.asked.pages)}}
-        for one in found
+        {
+            **judgement._asdict(),
+            "asked": {**judgement.asked._asdict(), "pages": sorted(judgement.asked.pages)},
+        }
+        for judgement in judgements
     ]
     print(f"\nraw numbers: {save('answers', rows)}")
     return 0

@@ -37,7 +37,7 @@ def main() -> None:
     for name in options.sets:
         dataset = labelled_set(name, options.data, options.pages)
         auto = AutoNodeParser()
-        chosen = Counter(auto.explain(one).chosen for one in dataset.documents)
+        chosen = Counter(auto.explain(document).chosen for document in dataset.documents)
         counted = f"{len(dataset.documents)} documents, {len(dataset.questions)} questions"
         print(f"{name}: {counted}, chosen {dict(chosen)}", flush=True)
         for system in Measurement(dataset, None).systems(columns()):

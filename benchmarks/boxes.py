@@ -92,7 +92,7 @@ def sentences_of(path: Path, chance: random.Random) -> tuple[list[Sentence], lis
         if len(letters_of(text[start:end])) > 2  # noqa: PLR2004 - not a number of a list
     ]
     drawn = chance.sample(sentences, min(PER_DOCUMENT, len(sentences)))
-    return sorted(drawn, key=lambda one: (one.page, one.start)), pages
+    return sorted(drawn, key=lambda sentence: (sentence.page, sentence.start)), pages
 
 
 def letters(text: str) -> str:
@@ -116,11 +116,11 @@ def likeness(sentence: Sentence, glyphs: Any) -> float:
     return 2 * (wanted & under).total() / max(1, wanted.total() + under.total())
 
 
-def agrees(boxes: Sequence[PlacedBox], found: Sequence[Any]) -> bool:
+def agrees(boxes: Sequence[PlacedBox], rectangles: Sequence[Any]) -> bool:
     """Return True if boxes and the rectangles of a search cover each other, but for a tenth."""
     mine = [(box.left, box.top, box.right, box.bottom) for box in boxes]
-    theirs = [tuple(rectangle) for rectangle in found]
-    return all(covered(one, other) >= COVERED for one, other in ((mine, theirs), (theirs, mine)))
+    theirs = [tuple(rectangle) for rectangle in rectangles]
+    return all(covered(box, other) >= COVERED for box, other in ((mine, theirs), (theirs, mine)))
 
 
 def covered(boxes: Sequence[Any], others: Sequence[Any]) -> float:
@@ -212,13 +212,13 @@ def judge(figures: Figures, sentence: Sentence, page: Any) -> None:
 
 def search(figures: Figures, sentence: Sentence, page: Any, text: str) -> None:
     """Compare boxes with what PyMuPDF's search finds, if the page has the sentence once."""
-    found = [rectangle * page.rotation_matrix for rectangle in page.search_for(sentence.quote)]
-    if found and sentence.is_row:
+    rectangles = [rectangle * page.rotation_matrix for rectangle in page.search_for(sentence.quote)]
+    if rectangles and sentence.is_row:
         figures.rows += 1
-        figures.rows_agreed += agrees(sentence.boxes, found)
-    elif found and letters(text).count(letters(sentence.quote)) == 1:
+        figures.rows_agreed += agrees(sentence.boxes, rectangles)
+    elif rectangles and letters(text).count(letters(sentence.quote)) == 1:
         figures.searched += 1
-        if agrees(sentence.boxes, found):
+        if agrees(sentence.boxes, rectangles):
             figures.agreed += 1
         else:
             figures.disagreeing.append(sentence)
@@ -283,13 +283,13 @@ def sheet(sentences: Sequence[Sentence], target: Path) -> None:
 def tell(name: str, figures: Figures) -> None:
     """Print the sentences to look at."""
     lines = [
-        *(("no boxes", one) for one in figures.sentences if not one.boxes),
-        *((f"likeness {alike:.2f}", one) for alike, one in figures.unlike),
-        *(("search disagrees", one) for one in figures.disagreeing),
-        *((f"boxes on page {number}", one) for one, number in figures.strays),
+        *(("no boxes", sentence) for sentence in figures.sentences if not sentence.boxes),
+        *((f"likeness {alike:.2f}", sentence) for alike, sentence in figures.unlike),
+        *(("search disagrees", sentence) for sentence in figures.disagreeing),
+        *((f"boxes on page {number}", sentence) for sentence, number in figures.strays),
     ]
-    for what, one in lines:
-        print(f"{what}: {name}, p. {one.page}: {one.quote[:150]!r}")
+    for what, sentence in lines:
+        print(f"{what}: {name}, p. {sentence.page}: {sentence.quote[:150]!r}")
 
 
 def main() -> None:
@@ -308,7 +308,7 @@ def main() -> None:
             continue
         timed(figures)
         everything += figures.sentences
-        placed = sum(bool(one.boxes) for one in figures.sentences)
+        placed = sum(bool(sentence.boxes) for sentence in figures.sentences)
         counts = {
             "sentences": len(figures.sentences),
             "placed": placed,
@@ -339,7 +339,7 @@ def _row(counts: Any) -> tuple[str, ...]:
     return (
         f"{counts['sentences']:,}",
         f"{counts['placed'] / counts['sentences']:.2%}",
-        " / ".join(f"{counts[one] / counts['sentences']:.1%}" for one in ("exact", "nearly")),
+        " / ".join(f"{counts[count] / counts['sentences']:.1%}" for count in ("exact", "nearly")),
         f"{counts['agreed']} of {counts['searched']}",
         f"{counts['rows_agreed']} of {counts['rows']}",
         f"{counts['strays']} of {counts['asked']:,}",

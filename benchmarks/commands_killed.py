@@ -37,11 +37,11 @@ class End(NamedTuple):
 
     Attributes:
         points: of the copy and of the folder beside it.
-        said: by `list` and `doctor`.
+        outputs: of `list` and `doctor`.
     """
 
     points: Points
-    said: list[Any]
+    outputs: list[Any]
 
 
 class Trial:
@@ -86,8 +86,8 @@ class Trial:
 
     def compared(self, wanted: End) -> tuple[Difference, bool]:
         """How the copy differs from what it should be, and whether `list` and `doctor` agree."""
-        found = self._end()
-        return Difference.of(found.points, wanted.points), found.said == wanted.said
+        end = self._end()
+        return Difference.between(end.points, wanted.points), end.outputs == wanted.outputs
 
     def _copied(self) -> None:
         for place in (self._copy, self._beside):
@@ -110,9 +110,10 @@ class Trial:
         points: Points = {}
         for place in (self._copy, self._beside):
             if place.is_dir():
-                found = forks.points_of(place, self._folder / "points.json")
+                points_of_place = forks.points_of(place, self._folder / "points.json")
                 points |= {
-                    (f"{place.name}/{name}", one): rest for (name, one), rest in found.items()
+                    (f"{place.name}/{name}", node_id): rest
+                    for (name, node_id), rest in points_of_place.items()
                 }
         return End(points, [self._told("list"), self._told("doctor")])
 
@@ -121,11 +122,11 @@ class Trial:
         return _without(json.loads(self._output.read_text()))
 
 
-def _without(said: Any) -> Any:
+def _without(output: Any) -> Any:
     """What is the same of two stores that hold the same."""
-    if isinstance(said, dict):
-        return {key: _without(value) for key, value in said.items() if key not in CHANGING}
-    return list(map(_without, said)) if isinstance(said, list) else said
+    if isinstance(output, dict):
+        return {key: _without(value) for key, value in output.items() if key not in CHANGING}
+    return list(map(_without, output)) if isinstance(output, list) else output
 
 
 def main() -> None:

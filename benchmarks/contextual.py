@@ -47,14 +47,14 @@ class Embedding(NamedTuple):
 
 def variants(llm: LLM | None, answers: KeptAnswers | None) -> dict[str, Embedding]:
     """What is embedded, by row; that with a model where there is one."""
-    found = {
+    embeddings = {
         HEADINGS: Embedding("heading"),
         TEXT_ALONE: Embedding("plain"),
         EXTRACT: Embedding("summary"),
     }
     if llm is not None:
-        found[SUMMARY] = Embedding("summary", SectionSummary(llm=llm, kept=answers))
-    return found
+        embeddings[SUMMARY] = Embedding("summary", SectionSummary(llm=llm, kept=answers))
+    return embeddings
 
 
 def columns(
@@ -81,18 +81,18 @@ def measure(dataset: Dataset, llm: LLM | None, answers: KeptAnswers | None) -> K
     """All rows, with each embedding and way of searching."""
     kept = Kept(
         "contextual",
-        [one.id for one in dataset.questions],
-        [dataset.names[one.document] for one in dataset.questions],
+        [question.id for question in dataset.questions],
+        [dataset.names[question.document] for question in dataset.questions],
     )
     rows = variants(llm, answers)
     for embedding, model in (("lexical", "lexical"), ("MiniLM", MiniLM())):
         models = Models.of(embed_model=model, llm="extractive")
         with open_store() as store:
-            found = dict(columns(dataset, store, models, rows))
+            variant_columns = dict(columns(dataset, store, models, rows))
             for mode in MODES:
                 options = QueryOptions(mode=mode)  # type: ignore[arg-type] # one of two
                 measurement = Measurement(dataset, None, models=models, options=options)
-                for system in measurement.systems(found):
+                for system in measurement.systems(variant_columns):
                     kept.put(step_of(embedding, mode), system)
                 print(step_of(embedding, mode), flush=True)
     return kept

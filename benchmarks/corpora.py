@@ -127,8 +127,8 @@ def endless(kind: str, source: Path | None, picked: random.Random) -> Iterator[s
     if source is None:
         paragraphs = text_of(kind, _BLOCK).split("\n\n")
     else:
-        found = [path for end in ("*.txt", "*.md") for path in sorted(source.rglob(end))]
-        texts = [path.read_text(encoding="utf-8", errors="replace") for path in found]
+        paths = [path for end in ("*.txt", "*.md") for path in sorted(source.rglob(end))]
+        texts = [path.read_text(encoding="utf-8", errors="replace") for path in paths]
         paragraphs = [part for text in texts for part in text.split("\n\n") if part.strip()]
     while True:
         yield picked.choice(paragraphs)

@@ -81,23 +81,25 @@ def measured(name: str, options: Namespace) -> Measured:
         budget = 200 if name in LANGUAGES else 1000
         search = QueryOptions(mode="sparse", granularity="chunks", top_k=None, budget=budget)
         plan = EvaluationPlan(budgets=(budget,), ks=(1,), sizes=(), target=None, options=search)
-        columns = {**{one: one for one in PRESETS}, "SentenceSplitter": SentenceSplitter()}
+        columns = {**{name: name for name in PRESETS}, "SentenceSplitter": SentenceSplitter()}
         report = evaluate(labelled_set(name, options.data, options.pages), columns, plan=plan)
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(report.to_json(), encoding="utf-8")
-    values = {row.name: np.array([one.scores[report.measure] for one in row.outcomes])
+    values = {row.name: np.array([outcome.scores[report.measure] for outcome in row.outcomes])
               for row in report.rows}  # fmt: skip
     return Measured(report.rows, values)
 
 
-def loss_of(rule: Rule, found: Measured, questions: int, samples: int, seed: int) -> float:
+def loss_of(rule: Rule, measured_set: Measured, questions: int, samples: int, seed: int) -> float:
     """Return the mean loss in points of reports with so many questions."""
     generator = np.random.default_rng(seed)
-    truth = {name: float(each.mean()) for name, each in found.values.items()}
+    truth = {name: float(each.mean()) for name, each in measured_set.values.items()}
     losses = []
     for _ in range(samples):
-        asked = generator.integers(len(next(iter(found.values.values()))), size=questions)
-        chosen = rule(found.rows, {name: each[asked] for name, each in found.values.items()})
+        asked = generator.integers(len(next(iter(measured_set.values.values()))), size=questions)
+        chosen = rule(
+            measured_set.rows, {name: each[asked] for name, each in measured_set.values.items()}
+        )
         losses.append(max(truth.values()) - truth[chosen])
     return 100 * float(np.mean(losses))
 
@@ -121,16 +123,16 @@ def main() -> None:
     for rule_name, rule in {**RULES, **WITHOUT_DEFAULT}.items():
         cells, details, without = [], "", rule_name in WITHOUT_DEFAULT
         for questions, (most, worst) in zip(QUESTIONS, GOALS, strict=True):
-            losses = {name: loss_of(rule, found.without_default() if without else found,
+            losses = {name: loss_of(rule, scores.without_default() if without else scores,
                                     questions, options.samples, options.seed)
-                      for name, found in sets.items()}  # fmt: skip
+                      for name, scores in sets.items()}  # fmt: skip
             mean, largest = mean_of(losses), max(losses.values())
             cells.append(f"{mean:.1f}, worst {largest:.1f}")
             if questions == QUESTIONS[1]:
                 details = ", ".join(f"{each:.1f}" for each in losses.values())
             is_good &= rule is not decision or without or (mean <= most and largest <= worst)
         lines.append([rule_name, *cells, details])
-    heads = ["rule", *(f"{one} questions" for one in QUESTIONS), f"at 50: {', '.join(sets)}"]
+    heads = ["rule", *(f"{number} questions" for number in QUESTIONS), f"at 50: {', '.join(sets)}"]
     print(markdown_table(heads, lines))
     raise SystemExit(not is_good)
 

@@ -83,8 +83,8 @@ def omega(dataset: Dataset, parser: SpanNodeParser) -> tuple[float, float]:
 
 
 def _near(chunks: Sequence[Passage], answer: Sequence[Passage]) -> list[Passage]:
-    documents = {one.document for one in answer}
-    return [one for one in chunks if one.document in documents]
+    documents = {passage.document for passage in answer}
+    return [chunk for chunk in chunks if chunk.document in documents]
 
 
 def recalls(dataset: Dataset, cache: Path | None) -> Iterator[list[str]]:
@@ -106,7 +106,7 @@ def recalls(dataset: Dataset, cache: Path | None) -> Iterator[list[str]]:
     for row, (*_, published) in zip(report.of_role("own"), RECALLS, strict=True):
         if row.interval is None:
             raise SystemExit(f"{row.name}: {row.error}")
-        mean, low, high = (100 * one for one in astuple(row.interval))
+        mean, low, high = (100 * bound for bound in astuple(row.interval))
         yield [row.name, f"{published:.1f}", f"{mean:.1f} ({low:.1f} to {high:.1f})"]
 
 

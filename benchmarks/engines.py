@@ -60,7 +60,7 @@ def timed() -> Iterator[Took]:
 
 def _cpu() -> float:
     both = map(resource.getrusage, (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-    return sum(one.ru_utime + one.ru_stime for one in both)
+    return sum(usage.ru_utime + usage.ru_stime for usage in both)
 
 
 def ingested(docs: Path, place: Path, executor: Executor | None) -> tuple[Took, dict[str, object]]:
@@ -87,8 +87,8 @@ def compare(megabytes: float, engines: Mapping[str, Executor | None], runs: int)
         for run in range(runs):
             for name, executor in engines.items():
                 took, stored = ingested(docs, Path(folder) / f"{name}-{run}", executor)
-                known = best.setdefault(name, took)
-                best[name] = Took(min(known.wall, took.wall), min(known.cpu, took.cpu))
+                fastest = best.setdefault(name, took)
+                best[name] = Took(min(fastest.wall, took.wall), min(fastest.cpu, took.cpu))
                 expected = expected or stored
                 if stored != expected:
                     raise RuntimeError(f"{name} stored something else")
@@ -111,18 +111,18 @@ def main() -> int:
         f"{given.workers} processes": Pool(given.workers),
     }
     load = os.getloadavg()[0]
-    found = {size: compare(size, engines, given.runs) for size in given.megabytes}
+    times = {size: compare(size, engines, given.runs) for size in given.megabytes}
     rows = [
         [
             f"{size:g} MB",
             *(_cell(took, row["one process"]) for took in row.values()),
         ]
-        for size, row in found.items()
+        for size, row in times.items()
     ]
     print(markdown_table(["Text", *engines], rows))
     print(f"\nload {load:.1f} before, {os.getloadavg()[0]:.1f} after, {os.cpu_count()} cores")
     plain = {
-        size: {name: asdict(took) for name, took in row.items()} for size, row in found.items()
+        size: {name: asdict(took) for name, took in row.items()} for size, row in times.items()
     }
     save("engines", plain)
     return 0

@@ -70,9 +70,9 @@ class Trial:
         return len({(point.payload or {})["doc_id"] for point in points}), len(points)
 
 
-def documents(of: str = "old") -> list[Document]:
+def documents(state: str = "old") -> list[Document]:
     """Return twenty documents of two chunks each."""
-    sentence = f"The {of} pump of house {{}} starts when the soil is dry and then stops. "
+    sentence = f"The {state} pump of house {{}} starts when the soil is dry and then stops. "
     return [Document(text=sentence.format(i) * 6, id_=f"{i}.txt") for i in range(20)]
 
 

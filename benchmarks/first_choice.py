@@ -79,7 +79,9 @@ class Part(NamedTuple):
     @property
     def nearest(self) -> str:
         """The length that is nearest to people's answers, as a ratio."""
-        return min(CHARACTERS, key=lambda one: abs(np.log(CHARACTERS[one] / self.gold)))
+        return min(
+            CHARACTERS, key=lambda characters: abs(np.log(CHARACTERS[characters] / self.gold))
+        )
 
     def loss(self, values: Floats) -> float:
         """How far the setting that some questions put first is behind the best, in points."""
@@ -94,11 +96,11 @@ class Part(NamedTuple):
 def parts_of(name: str, dataset: Dataset) -> Iterator[tuple[str, Dataset]]:
     """A set, or its two halves of documents, with the documents that are asked about."""
     for half in (0, 1) if name in HALVED else (None,):
-        questions = tuple(one for one in dataset.questions
-                          if half in (None, half_of(dataset.names[one.document])))  # fmt: skip
-        about = {one.document for one in questions}
-        documents = tuple(one for one in dataset.documents
-                          if name not in OWN_DOCUMENT or one.id_ in about)  # fmt: skip
+        questions = tuple(question for question in dataset.questions
+                          if half in (None, half_of(dataset.names[question.document])))  # fmt: skip
+        about = {question.document for question in questions}
+        documents = tuple(document for document in dataset.documents
+                          if name not in OWN_DOCUMENT or document.id_ in about)  # fmt: skip
         title = TITLES[name] + ("" if half is None else f", half {half + 1}")
         yield title, replace(dataset, documents=documents, questions=questions, not_located=())
 
@@ -108,23 +110,26 @@ class Words:
 
     def __init__(self, nodes: list[TextNode]) -> None:
         self.passages = [
-            Passage(one.ref_doc_id or "", Span(one.start_char_idx or 0, one.end_char_idx or 0))
-            for one in nodes
+            Passage(node.ref_doc_id or "", Span(node.start_char_idx or 0, node.end_char_idx or 0))
+            for node in nodes
         ]
         self.tokens = [max(1, count_tokens(node.text)) for node in nodes]
         self.numbers: dict[str, int] = {}
         self.documents = np.array(
-            [self.numbers.setdefault(one.document, len(self.numbers)) for one in self.passages]
+            [
+                self.numbers.setdefault(passage.document, len(self.numbers))
+                for passage in self.passages
+            ]
         )
-        said = [Counter(words(node.text)) for node in nodes]
-        lengths = np.array([sum(one.values()) for one in said])
+        counters = [Counter(words(node.text)) for node in nodes]
+        lengths = np.array([sum(counter.values()) for counter in counters])
         holders: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for number, counts in enumerate(said):
+        for number, counts in enumerate(counters):
             for word, times in counts.items():
                 holders[word].append((number, times))
         self.weights: dict[str, tuple[NDArray[np.int64], Floats]] = {}
-        for word, found in holders.items():
-            at, times = np.array(found).T
+        for word, postings in holders.items():
+            at, times = np.array(postings).T
             rarity = np.log(1 + (len(nodes) - len(at) + 0.5) / (len(at) + 0.5))
             norm = 1.2 * (0.25 + 0.75 * lengths[at] / lengths.mean())
             self.weights[word] = at, rarity * times * 2.2 / (times + norm)
@@ -136,11 +141,13 @@ class Words:
             at, weights = self.weights[word]
             scores[at] += weights
         if question.within is not None:
-            own = [self.numbers[one] for one in question.within if one in self.numbers]
+            own = [
+                self.numbers[document] for document in question.within if document in self.numbers
+            ]
             scores[~np.isin(self.documents, own)] = 0
         left, read = budget, list[Passage]()
-        found = np.flatnonzero(scores > 0)
-        for number in found[np.argsort(-scores[found], kind="stable")]:
+        matches = np.flatnonzero(scores > 0)
+        for number in matches[np.argsort(-scores[matches], kind="stable")]:
             if left <= 0:
                 break
             (document, span), tokens = self.passages[number], self.tokens[number]
@@ -151,123 +158,129 @@ class Words:
 
 
 def _share(answer: Answer, read: list[Passage]) -> float:
-    found = 0
+    covered_characters = 0
     for document, span in answer:
         inside = np.zeros(span.length, bool)
         for other, part in read:
             if other == document:
                 low = max(part.start - span.start, 0)
                 inside[low : max(part.end - span.start, low)] = True
-        found += int(inside.sum())
-    return found / sum(span.length for _, span in answer)
+        covered_characters += int(inside.sum())
+    return covered_characters / sum(span.length for _, span in answer)
 
 
 def measured(name: str, title: str, people: Dataset) -> Part:
     """All settings by people's questions and by probes."""
     asked = {"people": people}
     for seed in SEEDS:
-        made = probes(people.documents, CHARACTERS["sentence"], seed=seed)
+        probe_set = probes(people.documents, CHARACTERS["sentence"], seed=seed)
         for length, characters in CHARACTERS.items():
-            own = replace(made, questions=made.beside.get(characters, made.questions))
+            own = replace(
+                probe_set, questions=probe_set.beside.get(characters, probe_set.questions)
+            )
             asked[f"{length} {seed}"] = own.narrowed() if name in OWN_DOCUMENT else own
     judged = EvaluationPlan(budgets=(SHORT_BUDGET if name in SHORT else BUDGET,))
     at = {"people": judged.budget}
     at |= {length: judged.probed_at(size) for length, size in CHARACTERS.items()}
     plan = EvaluationPlan(sizes=SIZES, target=None)
     parsers = {column: get_parser(column) for column in COLUMNS}
-    settings = [one for one in variants_of(parsers, plan)[0] if one.role == "size"]
-    found: dict[str, list[list[float]]] = defaultdict(list)
+    settings = [variant for variant in variants_of(parsers, plan)[0] if variant.role == "size"]
+    recalls: dict[str, list[list[float]]] = defaultdict(list)
     for setting in settings:
         assert isinstance(setting.parser, SpanNodeParser)  # noqa: S101 -- all of these are
         nodes = setting.parser.get_nodes_from_documents(list(people.documents))
-        chunks = Words([one for one in nodes if isinstance(one, TextNode)])
+        chunks = Words([node for node in nodes if isinstance(node, TextNode)])
         for source, dataset in asked.items():
             budget = at[source.partition(" ")[0]]
-            found[source].append([chunks.recall(one, budget) for one in dataset.questions])
-    values = {source: np.array(each).T for source, each in found.items()}
-    gold = median(sum(one.span.length for one in question.gold[0]) for question in people.questions)
-    return Part(title, gold, [one.name for one in settings], values["people"],
+            recalls[source].append(
+                [chunks.recall(question, budget) for question in dataset.questions]
+            )
+    values = {source: np.array(each).T for source, each in recalls.items()}
+    gold = median(
+        sum(passage.span.length for passage in question.gold[0]) for question in people.questions
+    )
+    return Part(title, gold, [variant.name for variant in settings], values["people"],
                 {length: [values[f"{length} {seed}"] for seed in SEEDS]
                  for length in CHARACTERS})  # fmt: skip
 
 
 def tau(left: Floats, right: Floats) -> float:
     """Kendall's tau-b: 1 for the same order, 0 for none, -1 for the opposite."""
-    one, other = (
+    first_signs, second_signs = (
         np.array([np.sign(a - b) for a, b in combinations(values, 2)]) for values in (left, right)
     )
-    ties = np.sqrt(float((one != 0).sum()) * float((other != 0).sum()))
-    return float((one * other).sum() / ties) if ties else 0.0
+    ties = np.sqrt(float((first_signs != 0).sum()) * float((second_signs != 0).sum()))
+    return float((first_signs * second_signs).sum() / ties) if ties else 0.0
 
 
 def halves(people: Floats, rng: np.random.Generator) -> float:
     """Mean tau of one half of people's questions with the other."""
-    found = []
+    correlations = []
     for _ in range(HALVES):
         order, middle = rng.permutation(len(people)), len(people) // 2
         first, second = people[order[:middle]], people[order[middle:]]
-        found.append(tau(first.mean(axis=0), second.mean(axis=0)))
-    return float(np.mean(found))
+        correlations.append(tau(first.mean(axis=0), second.mean(axis=0)))
+    return float(np.mean(correlations))
 
 
 def twenty(people: Floats, rng: np.random.Generator) -> float:
     """Mean loss of what twenty of people's questions put first, judged by the rest, in points."""
-    found = []
+    losses = []
     for _ in range(TWENTIES):
         order = rng.permutation(len(people))
         own, rest = people[order[:TWENTY]].mean(axis=0), people[order[TWENTY:]].mean(axis=0)
-        found.append(rest.max() - rest[int(own.argmax())])
-    return 100 * float(np.mean(found))
+        losses.append(rest.max() - rest[int(own.argmax())])
+    return 100 * float(np.mean(losses))
 
 
-def told(parts: list[Part]) -> None:
+def print_tables(parts: list[Part]) -> None:
     """The table of losses, and that of agreement."""
     rng = np.random.default_rng(0)
     losses, agreed = [], []
     for part in parts:
         truth = part.people.mean(axis=0)
-        by_length = {length: float(np.mean([part.loss(one) for one in each]))
+        by_length = {length: float(np.mean([part.loss(draw) for draw in each]))
                      for length, each in part.probes.items()}  # fmt: skip
         losses.append([
             by_length[part.nearest], *by_length.values(),
             100 * float(truth.max() - truth.mean()),
-            *(100 * float(truth.max() - truth[part.settings.index(one)])
-              for one in (STANDARD, BY_LENGTH[part.nearest])),
+            *(100 * float(truth.max() - truth[part.settings.index(choice)])
+              for choice in (STANDARD, BY_LENGTH[part.nearest])),
             twenty(part.people, rng),
         ])  # fmt: skip
         agreed.append([
-            float(np.mean([part.tau(one) for one in part.probes[part.nearest]])),
-            *(float(np.mean([part.tau(one) for one in each])) for each in part.probes.values()),
+            float(np.mean([part.tau(draw) for draw in part.probes[part.nearest]])),
+            *(float(np.mean([part.tau(draw) for draw in each])) for each in part.probes.values()),
             halves(part.people, rng),
         ])  # fmt: skip
     names = [f"{part.name} ({len(part.people)}; {part.gold:,.0f})" for part in parts]
     print("\nLoss, points behind the best of twelve; in brackets questions and median answer:\n")
     heads = ["part", "right length", *CHARACTERS, "random", STANDARD, "by length alone",
              "twenty of people's"]  # fmt: skip
-    rows = [*losses, [float(one) for one in np.mean(losses, axis=0)]]
+    rows = [*losses, [float(loss) for loss in np.mean(losses, axis=0)]]
     shown = zip([*names, "mean"], rows, strict=True)
-    print(markdown_table(heads, [[name, *(f"{one:.1f}" for one in row)] for name, row in shown]))
+    print(markdown_table(heads, [[name, *(f"{loss:.1f}" for loss in row)] for name, row in shown]))
     print("\nKendall's tau with people's ranking:\n")
     heads = ["part", "right length", *CHARACTERS, "people, half with half"]
-    print(markdown_table(heads, [[name, *(f"{one:+.2f}" for one in row)]
+    print(markdown_table(heads, [[name, *(f"{correlation:+.2f}" for correlation in row)]
                                  for name, row in zip(names, agreed, strict=True)]))  # fmt: skip
-    worst = [max(part.loss(one) for one in part.probes[part.nearest]) for part in parts]
-    print("\nworst draw of the right length, a part:", *(f"{one:.1f}" for one in worst))
+    worst = [max(part.loss(draw) for draw in part.probes[part.nearest]) for part in parts]
+    print("\nworst draw of the right length, a part:", *(f"{loss:.1f}" for loss in worst))
 
 
 def kept(path: Path) -> list[Part]:
     """Parts that were measured before."""
     plain = json.loads(path.read_text("utf-8")) if path.exists() else []
-    return [Part(one["name"], one["gold"], one["settings"], np.array(one["people"]),
+    return [Part(fields["name"], fields["gold"], fields["settings"], np.array(fields["people"]),
                  {length: [np.array(values) for values in each]
-                  for length, each in one["probes"].items()}) for one in plain]  # fmt: skip
+                  for length, each in fields["probes"].items()}) for fields in plain]  # fmt: skip
 
 
 def keep(path: Path, parts: list[Part]) -> None:
     """Write what was measured, so that a run that was ended goes on."""
-    plain = [{**one._asdict(), "people": one.people.tolist(),
+    plain = [{**part._asdict(), "people": part.people.tolist(),
               "probes": {length: [values.tolist() for values in each]
-                         for length, each in one.probes.items()}} for one in parts]  # fmt: skip
+                         for length, each in part.probes.items()}} for part in parts]  # fmt: skip
     path.write_text(json.dumps(plain), "utf-8")
 
 
@@ -279,11 +292,11 @@ def main() -> None:
     parts = kept(given.kept)
     for name in given.sets:
         for title, people in parts_of(name, labelled_set(name, given.data, given.pages)):
-            if title not in {one.name for one in parts}:
+            if title not in {part.name for part in parts}:
                 parts.append(measured(name, title, people))
                 keep(given.kept, parts)
                 print(title, "measured", flush=True)
-    told(parts)
+    print_tables(parts)
 
 
 if __name__ == "__main__":

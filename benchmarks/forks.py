@@ -30,13 +30,13 @@ class Difference(NamedTuple):
     changed: int
 
     @classmethod
-    def of(cls, found: Points, wanted: Points) -> Difference:
+    def between(cls, points: Points, wanted: Points) -> Difference:
         """Between two stores."""
-        both = found.keys() & wanted.keys()
+        both = points.keys() & wanted.keys()
         return cls(
-            lost=len(wanted.keys() - found.keys()),
-            extra=len(found.keys() - wanted.keys()),
-            changed=sum(found[key] != wanted[key] for key in both),
+            lost=len(wanted.keys() - points.keys()),
+            extra=len(points.keys() - wanted.keys()),
+            changed=sum(points[key] != wanted[key] for key in both),
         )
 
 
@@ -54,7 +54,7 @@ def started(
     sys.stdout.flush()  # or the child would say it again, in its report
     child = os.fork()
     if child:
-        return relatives.Process.of(child)
+        return relatives.Process.read(child)
     code = 1
     try:
         with output.open("w") as stdout, errors.open("w") as stderr:
@@ -119,7 +119,7 @@ def points_of(folder: Path, target: Path) -> Points:
             os._exit(code)
     if os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]):
         raise SystemExit(f"{folder} cannot be read")
-    return {(one, two): value for one, two, value in json.loads(target.read_text())}
+    return {(name, two): value for name, two, value in json.loads(target.read_text())}
 
 
 def _read(folder: Path) -> Iterator[tuple[tuple[str, str], str]]:

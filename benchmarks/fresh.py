@@ -32,7 +32,7 @@ def fresh_set(folder: Path) -> Dataset:
         SystemExit: a document cannot be placed, or an answer stands nowhere in it.
     """
     place(folder)
-    documents = [one.document for one in read_all([folder]) if one.document is not None]
+    documents = [result.document for result in read_all([folder]) if result.document is not None]
     dataset = replace(load_dataset(QUESTIONS, documents), name="fresh")
     if dataset.not_located:
         raise SystemExit(f"answers without a place: {dataset.not_located}")
@@ -41,8 +41,8 @@ def fresh_set(folder: Path) -> Dataset:
 
 def columns() -> dict[str, object]:
     """Other packages' splitters and ours, without presets, which are these at other sizes."""
-    found = {**peers(), **ours()}
-    return {name: one for name, one in found.items() if not name.startswith("preset ")}
+    candidates = {**peers(), **ours()}
+    return {name: column for name, column in candidates.items() if not name.startswith("preset ")}
 
 
 def main() -> None:
@@ -53,9 +53,9 @@ def main() -> None:
     options = parser.parse_args()
     dataset = fresh_set(options.folder)
     kept = kept_of(dataset)
-    one = Measurement(dataset, options.cache)
-    for name, column in {LADDER: one.ladder(), **columns()}.items():
-        for system in one.systems({name: column}):
+    measurement = Measurement(dataset, options.cache)
+    for name, column in {LADDER: measurement.ladder(), **columns()}.items():
+        for system in measurement.systems({name: column}):
             kept.put("ladder" if name == LADDER else "plain", system)
             kept.save()
         print(name, flush=True)

@@ -123,9 +123,9 @@ def _unpacked(document: Packaged) -> bytes:
             _run("dpkg-deb", "--extract", str(package), where, folder=where)
         except (OSError, subprocess.CalledProcessError) as error:
             raise SystemExit(f"{document.package} cannot be had here: {error}") from error
-        found = Path(where) / document.path
-        content = found.read_bytes()
-        return gzip.decompress(content) if found.suffix == ".gz" else content
+        path = Path(where) / document.path
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == ".gz" else content
 
 
 def _run(*command: str, folder: str) -> None:

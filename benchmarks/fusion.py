@@ -62,7 +62,10 @@ def labelled(folder: Path) -> list[Labelled]:
         Labelled(
             row["corpus"],
             row["question"],
-            [Passage(row["corpus"], Span(one["start"], one["end"])) for one in row["references"]],
+            [
+                Passage(row["corpus"], Span(reference["start"], reference["end"]))
+                for reference in row["references"]
+            ],
         )
         for row in rows
     ]
@@ -73,25 +76,27 @@ def recalls(
 ) -> dict[str, list[float]]:
     """Recall of every question by ranking, each the mean over the strategies."""
     asked = labelled(folder)
-    texts = {corpus: _text(folder, corpus) for corpus in {one.corpus for one in asked}}
-    vectors = [models.embedding.get_query_embedding(one.question) for one in asked]
+    texts = {corpus: _text(folder, corpus) for corpus in {question.corpus for question in asked}}
+    vectors = [models.embedding.get_query_embedding(question.question) for question in asked]
     sums = {name: np.zeros(len(asked)) for name in RANKINGS}
     names = list(strategies)
     for strategy in names:
         with open_store() as store:
-            collections = _ingested(folder, {one.corpus for one in asked}, strategy, store, models)
-            for number, (one, vector) in enumerate(zip(asked, vectors, strict=True)):
+            collections = _ingested(
+                folder, {question.corpus for question in asked}, strategy, store, models
+            )
+            for number, (question, vector) in enumerate(zip(asked, vectors, strict=True)):
                 for name, options in RANKINGS.items():
                     hits = store.search(
-                        collections[one.corpus],
+                        collections[question.corpus],
                         Query(
                             vector=vector,
-                            text=one.question,
+                            text=question.question,
                             limit=DEPTH,
                             **options,
                         ),
                     )
-                    sums[name][number] += _recall(one, hits, budget, texts)
+                    sums[name][number] += _recall(question, hits, budget, texts)
     return {name: (values / len(names)).tolist() for name, values in sums.items()}
 
 
@@ -119,37 +124,41 @@ def _text(folder: Path, corpus: str) -> str:
 
 
 def _recall(asked: Labelled, hits: Sequence[Hit], budget: int, texts: Mapping[str, str]) -> float:
-    found = []
+    passages = []
     for hit in hits:
         start, end = hit.node.start_char_idx, hit.node.end_char_idx
         if start is None or end is None:
             raise SystemExit(f"{hit.node.node_id}: a chunk without offsets cannot be judged")
         span = Span(start, end)
-        found.append(Ranked(asked.corpus, span, span.of(texts[asked.corpus])))
-    return recall(ContextRead.of(found, budget).passages, asked.gold)
+        passages.append(Ranked(asked.corpus, span, span.of(texts[asked.corpus])))
+    return recall(ContextRead.of(passages, budget).passages, asked.gold)
 
 
 def interval(values: Sequence[float]) -> tuple[float, float]:
     """Bootstrap interval of a mean over questions, at 95 %."""
-    found = np.asarray(values)
+    recall_values = np.asarray(values)
     rng = np.random.default_rng(_SEED)
-    means = found[rng.integers(0, len(found), (_RESAMPLES, len(found)))].mean(axis=1)
+    means = recall_values[
+        rng.integers(0, len(recall_values), (_RESAMPLES, len(recall_values)))
+    ].mean(axis=1)
     low, high = np.percentile(means, _LEVELS)
     return float(low), float(high)
 
 
-def table(found: Mapping[str, Sequence[float]], corpora: Sequence[str]) -> str:
+def table(recalls_by_ranking: Mapping[str, Sequence[float]], corpora: Sequence[str]) -> str:
     """Recall per corpus and over all questions in percent, and what each loses to the default."""
     names = sorted(set(corpora))
     rows = []
-    for ranking, values in found.items():
+    for ranking, values in recalls_by_ranking.items():
         cells = [
             _percent(np.mean([v for v, corpus in zip(values, corpora, strict=True) if corpus == c]))
             for c in names
         ]
         low, high = interval(values)
         whole = f"{_percent(np.mean(values))} ({_percent(low)} to {_percent(high)})"
-        rows.append([ranking, *cells, whole, _difference(values, found[DEFAULT], ranking)])
+        rows.append(
+            [ranking, *cells, whole, _difference(values, recalls_by_ranking[DEFAULT], ranking)]
+        )
     header = [
         "ranking",
         *(_readable(name) for name in names),
@@ -186,11 +195,11 @@ def main(arguments: list[str] | None = None) -> int:
     chosen = options.parse_args(arguments)
     models = choose_models(Settings(embedding=chosen.embedding, llm="extractive"))
     strategies = chosen.parser or COMPARED
-    found = recalls(chosen.data, strategies, models, chosen.budget)
-    corpora = [one.corpus for one in labelled(chosen.data)]
+    recalls_by_ranking = recalls(chosen.data, strategies, models, chosen.budget)
+    corpora = [question.corpus for question in labelled(chosen.data)]
     print(f"{len(corpora)} questions, {models.embedding_name}, {', '.join(strategies)}\n")
-    print(table(found, corpora))
-    print(f"\nraw numbers: {save('fusion', {'corpora': corpora, 'recall': found})}")
+    print(table(recalls_by_ranking, corpora))
+    print(f"\nraw numbers: {save('fusion', {'corpora': corpora, 'recall': recalls_by_ranking})}")
     return 0
 
 

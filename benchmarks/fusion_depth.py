@@ -74,12 +74,12 @@ class AtDepth(Store):
         with ExitStack() as patched:
             patched.enter_context(patch.object(searching, "depth_of", self._rule))
             if not self.sampled:
-                none = lambda *found: scores_in(*found)._replace(rest=None)  # noqa: E731
+                none = lambda *results: scores_in(*results)._replace(rest=None)  # noqa: E731
                 patched.enter_context(patch.object(searching, "scores_in", none))
             started = time.process_time()
-            found = super().search(collection, query)
+            hits = super().search(collection, query)
         self.seconds.append(time.process_time() - started)
-        return found
+        return hits
 
     def _rule(self, limit: int, every: int) -> int:
         return max(limit, min(self.depth, every))
@@ -115,11 +115,11 @@ def measured(
     stores = {
         name: AtDepth(store, depth, sampled=sampled) for name, (depth, sampled) in CUTS.items()
     }
-    found: dict[str, dict[str, list[float]]] = {"ms": {}}
+    measured_values: dict[str, dict[str, list[float]]] = {"ms": {}}
     for way, options in WAYS.items():
         columns = {
-            name: Searched(StoredCollection(one, collection), options)
-            for name, one in stores.items()
+            name: Searched(StoredCollection(opened, collection), options)
+            for name, opened in stores.items()
         }
         plan = EvaluationPlan(budgets=BUDGETS, ks=(), sizes=(), target=None, draws=100)
         report = evaluate(dataset, columns, plan=plan, models=models)
@@ -127,16 +127,20 @@ def measured(
             if row.error:
                 raise SystemExit(f"{dataset.name}, {row.name}: {row.error}")
             for budget in BUDGETS:
-                scores = [one.scores[f"recall@{budget}"] for one in row.outcomes]
-                found.setdefault(f"{way}@{budget}", {})[row.name] = scores
-        found["ms"] = {name: [1000 * s for s in one.seconds] for name, one in stores.items()}
-    return found
+                scores = [outcome.scores[f"recall@{budget}"] for outcome in row.outcomes]
+                measured_values.setdefault(f"{way}@{budget}", {})[row.name] = scores
+        measured_values["ms"] = {
+            name: [1000 * s for s in opened.seconds] for name, opened in stores.items()
+        }
+    return measured_values
 
 
-def table(found: Mapping[str, Mapping[str, Sequence[float]]], documents: Sequence[str]) -> str:
+def table(
+    values_by_row: Mapping[str, Mapping[str, Sequence[float]]], documents: Sequence[str]
+) -> str:
     """Recall of complete rankings in percent, and what each depth gains or loses."""
     rows = []
-    for name, by_cut in found.items():
+    for name, by_cut in values_by_row.items():
         if name == "ms":
             cells = [f"{median(values):.1f}" for values in by_cut.values()]
             rows.append(["CPU ms of a search", cells[-1], *cells[:-1]])  # complete comes last
@@ -150,7 +154,7 @@ def table(found: Mapping[str, Mapping[str, Sequence[float]]], documents: Sequenc
             gap = SignFlips(table, [(0, 1)], documents).intervals[0]
             cells.append(f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})")
         rows.append([name.replace("@", ", "), *cells])
-    return markdown_table(["read, tokens", ALL, *(one for one in CUTS if one != ALL)], rows)
+    return markdown_table(["read, tokens", ALL, *(cut for cut in CUTS if cut != ALL)], rows)
 
 
 def joined(
@@ -158,7 +162,7 @@ def joined(
 ) -> dict[str, dict[str, list[float]]]:
     """The questions of all sets, one after the other."""
     return {
-        name: {cut: [one for part in parts for one in part[name][cut]] for cut in by_cut}
+        name: {cut: [value for part in parts for value in part[name][cut]] for cut in by_cut}
         for name, by_cut in parts[0].items()
     }
 
@@ -171,27 +175,31 @@ def main() -> None:
     parser.add_argument("--folder", help="where the store is made; the system's choice if none")
     options = parser.parse_args()
     sets = [labelled_set(name, options.data, options.pages) for name in options.sets]
-    sets = [_anywhere(one) for one in sets]
+    sets = [_anywhere(dataset) for dataset in sets]
     models = Models.of(embed_model=_embedding(options.embedding), llm="extractive")
-    asked = [one.names[question.document] for one in sets for question in one.questions]
+    asked = [dataset.names[question.document] for dataset in sets for question in dataset.questions]
     kept = {}
     with tempfile.TemporaryDirectory(dir=options.folder) as folder, open_store(folder) as store:
-        documents = [document for one in sets for document in one.documents]
+        documents = [document for dataset in sets for document in dataset.documents]
         for count, collection in grown(store, models, documents, sorted(options.chunks)):
-            found = {one.name: measured(one, store, collection, models) for one in sets}
-            kept[count] = found
+            measured_values = {
+                dataset.name: measured(dataset, store, collection, models) for dataset in sets
+            }
+            kept[count] = measured_values
             print(f"\n{count:,} chunks, {len(asked)} questions, {models.embedding_name}\n")
-            print(table(joined(list(found.values())), asked))
-            for one in sets:
-                print(f"\n{one.name}, {len(one.questions)} questions\n")
-                names = [one.names[question.document] for question in one.questions]
-                print(table(found[one.name], names), flush=True)
+            print(table(joined(list(measured_values.values())), asked))
+            for dataset in sets:
+                print(f"\n{dataset.name}, {len(dataset.questions)} questions\n")
+                names = [dataset.names[question.document] for question in dataset.questions]
+                print(table(measured_values[dataset.name], names), flush=True)
     print(f"\nraw numbers: {save(f'fusion-depth-{options.embedding}', kept)}")
 
 
 def _anywhere(dataset: Dataset) -> Dataset:
     """The set with its questions asked of all documents."""
-    return replace(dataset, questions=tuple(replace(one, within=None) for one in dataset.questions))
+    return replace(
+        dataset, questions=tuple(replace(question, within=None) for question in dataset.questions)
+    )
 
 
 def _embedding(name: str) -> object:

@@ -66,8 +66,8 @@ def kernel_documentation(characters: int) -> str:
 def _unpacked() -> Path:
     """The folder with the files, downloaded where it is not there yet."""
     folder = ARTEFACTS / PACKAGE
-    found = folder / "done"
-    if not found.exists():
+    marker = folder / "done"
+    if not marker.exists():
         folder.mkdir(parents=True, exist_ok=True)
         depends = _run("apt-cache", "depends", "--important", PACKAGE, cwd=folder)
         package = next(
@@ -76,7 +76,7 @@ def _unpacked() -> Path:
         _run("apt-get", "download", package, cwd=folder)
         for archive in folder.glob("*.deb"):
             _run("dpkg-deb", "-x", str(archive), str(folder / "files"), cwd=folder)
-        found.touch()
+        marker.touch()
     return next((folder / "files").glob("usr/share/doc/*/Documentation"))
 
 
@@ -137,13 +137,13 @@ def of_kernel(preset: str, sizes: Sequence[int], read_as: str | None) -> dict[st
 def of_files(preset: str, documents: Sequence[Document]) -> dict[str, Any]:
     """One preset on what the readers made of files."""
     parser = preset_parser(preset)
-    found = [facts(parser, document) for document in documents]
+    rows = [facts(parser, document) for document in documents]
     return {
         "preset": preset,
         "ceiling": ceiling(parser),
         "files": len(documents),
-        **{name: sum(int(one[name]) for one in found) for name in ("nodes", "over", "oversized")},
-        "largest": max(int(one["largest"]) for one in found),
+        **{name: sum(int(row[name]) for row in rows) for name in ("nodes", "over", "oversized")},
+        "largest": max(int(row["largest"]) for row in rows),
     }
 
 
@@ -173,7 +173,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     options.add_argument("--sizes", type=int, nargs="*", default=[1, 10], help="megabytes")
     options.add_argument("--presets", nargs="+", choices=list(PRESETS), default=list(PRESETS))
-    options.add_argument("--read-as", choices=[str(one) for one in Format])
+    options.add_argument("--read-as", choices=[str(file_format) for file_format in Format])
     options.add_argument("--files", nargs="*", default=[], help="files and folders to read")
     chosen = options.parse_args(arguments)
     presets = chosen.presets if chosen.sizes else []

@@ -124,7 +124,7 @@ class Trial:
     def run(self, kills: int) -> tuple[Suffered, list[Difference]]:
         """Until there were so many kills: how many of what, and what each end left."""
         clean = self._undisturbed()
-        found: list[Difference] = []
+        differences: list[Difference] = []
         all_suffered: Suffered = Counter()
         while (left := kills - _kills(all_suffered)) > 0:
             for place in ("store", "copy"):
@@ -134,11 +134,11 @@ class Trial:
                 suffered = self._killed(version, left, clean[version])
                 all_suffered += suffered
                 left -= _kills(suffered)
-                found.append(Difference.of(self._points("store"), clean[version].points))
-                self._say(f"{version}: {dict(suffered)}, {found[-1]}, {left} kills left")
+                differences.append(Difference.between(self._points("store"), clean[version].points))
+                self._say(f"{version}: {dict(suffered)}, {differences[-1]}, {left} kills left")
                 shutil.rmtree(self._folder / "copy", ignore_errors=True)
                 shutil.copytree(self._folder / "store", self._folder / "copy")
-        return all_suffered, found
+        return all_suffered, differences
 
     def _undisturbed(self) -> dict[str, Clean]:
         """What comes of every version."""
@@ -147,7 +147,7 @@ class Trial:
         again = self._clean("renamed")
         seconds = min(clean["first"].seconds, again.seconds)  # another's disk was cold
         clean["first"] = clean["first"]._replace(seconds=seconds)
-        fresh = Difference.of(again.points, clean["renamed"].points)
+        fresh = Difference.between(again.points, clean["renamed"].points)
         first, *_, changed = clean.values()
         clean["other model"] = self._clean("other model")
         self._say(
@@ -205,14 +205,18 @@ class Trial:
         """Run `rag-nodes ingest` and kill; of which files not all is stored, None if it died."""
         run = self._start("store", ledger)
         while _kills(suffered) < most and not self._ends_first(run, latest):
-            found = self._workers_of(run)
-            victim = self._rng.choice([run, *found])
+            workers = self._workers_of(run)
+            victim = self._rng.choice([run, *workers])
             if victim != run:
                 relatives.kill(victim)
                 suffered["workers"] += 1
                 continue
             # Of Ray two agents, which hold nothing of ours, live on for a minute.
-            family = [one for one in relatives.of(run.pid) if "agent" not in one.command.lower()]
+            family = [
+                process
+                for process in relatives.descendants(run.pid)
+                if "agent" not in process.command.lower()
+            ]
             relatives.kill(run)
             os.waitpid(run.pid, 0)
             relatives.await_end(family)
@@ -243,7 +247,11 @@ class Trial:
 
     def _workers_of(self, run: relatives.Process) -> list[relatives.Process]:
         mark = WORKERS[self._engine]
-        return [one for one in relatives.of(run.pid) if mark and mark in one.command]
+        return [
+            process
+            for process in relatives.descendants(run.pid)
+            if mark and mark in process.command
+        ]
 
     def _end(self, run: relatives.Process) -> frozenset[str]:
         """Wait for the end; of which files not all is stored."""
@@ -256,7 +264,9 @@ class Trial:
         if not report:
             raise SystemExit(f"ended with {code} and no report:\n{self._log.read_text()[-2000:]}")
         files = json.loads(report)["files"]
-        return frozenset(one["path"] for one in files if one["status"] in ("failed", "incomplete"))
+        return frozenset(
+            file["path"] for file in files if file["status"] in ("failed", "incomplete")
+        )
 
     def _points(self, store: str) -> Points:
         """Everything that is stored."""
@@ -315,9 +325,9 @@ def main() -> None:
         trial = Trial(
             place, sources, options, rng, asked.engine, part=asked.part, seals=asked.seals
         )
-        suffered, found = trial.run(asked.kills)
-    total = Difference(*map(sum, zip(*found, strict=True)))
-    print(f"{_kills(suffered)} kills, {len(found)} ends: {total}; {dict(suffered)}")
+        suffered, differences = trial.run(asked.kills)
+    total = Difference(*map(sum, zip(*differences, strict=True)))
+    print(f"{_kills(suffered)} kills, {len(differences)} ends: {total}; {dict(suffered)}")
     raise SystemExit(any(total))
 
 

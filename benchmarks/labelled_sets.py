@@ -42,10 +42,14 @@ def labelled_set(name: str, data: Path, pages: Path | None = None) -> Dataset:
         pages: the Firecrawl file of "headed".
     """
     questions, documents = _places(name, data, pages)
-    found = [one.document for one in read_all(documents) if one.document is not None]
-    dataset = replace(load_dataset(questions, found), name=name)
+    documents_read = [
+        result.document for result in read_all(documents) if result.document is not None
+    ]
+    dataset = replace(load_dataset(questions, documents_read), name=name)
     if name in LANGUAGES:
-        asked = tuple(one for one in dataset.questions if one.id.startswith(f"{name}-"))
+        asked = tuple(
+            question for question in dataset.questions if question.id.startswith(f"{name}-")
+        )
         dataset = replace(dataset, questions=asked, not_located=())
     return dataset.narrowed() if name in OWN_DOCUMENT else dataset
 
@@ -61,7 +65,8 @@ def part_of(dataset: Dataset) -> Dataset:
     ranked = sorted(dataset.documents, key=lambda document: _digest(document.metadata["source"]))
     part = {document.id_ for document in ranked[: PARTS[dataset.name]]}
     return replace(
-        dataset, questions=tuple(one for one in dataset.questions if one.document in part)
+        dataset,
+        questions=tuple(question for question in dataset.questions if question.document in part),
     )
 
 
@@ -78,19 +83,19 @@ def without_marks(dataset: Dataset) -> Dataset:
     """
     documents, places = [], {}
     for document in dataset.documents:
-        kept = [at for at, one in enumerate(document.text) if one not in SENTENCE_MARKS]
+        kept = [at for at, character in enumerate(document.text) if character not in SENTENCE_MARKS]
         text = "".join(document.text[at] for at in kept)
         documents.append(document.model_copy(update={"text_resource": MediaResource(text=text)}))
         places[document.id_] = kept
     questions = tuple(
         replace(
-            one,
+            question,
             gold=tuple(
                 tuple(_moved(passage, places[passage.document]) for passage in answer)
-                for answer in one.gold
+                for answer in question.gold
             ),
         )
-        for one in dataset.questions
+        for question in dataset.questions
     )
     return replace(dataset, documents=tuple(documents), questions=questions)
 

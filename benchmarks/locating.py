@@ -60,10 +60,10 @@ def count(ours: Document, texts: Sequence[str], size: int) -> Count:
     pages, splitter = PageMap.of(ours.metadata), SentenceSplitter(chunk_size=size)
     if pages is None:
         raise SystemExit("the document has no pages")
-    placing, found = Placing([ours]), Count(0, 0, 0)
-    known = {"file_path": ours.metadata["source"]}
+    placing, counted = Placing([ours]), Count(0, 0, 0)
+    metadata = {"file_path": ours.metadata["source"]}
     documents = [
-        Document(text=text, metadata={"page_label": str(number), **known})
+        Document(text=text, metadata={"page_label": str(number), **metadata})
         for number, text in enumerate(texts, start=1)
     ]
     nodes = splitter.get_nodes_from_documents(documents)
@@ -73,8 +73,10 @@ def count(ours: Document, texts: Sequence[str], size: int) -> Count:
         page = pages.span(number, number, len(ours.text)) or Span(0, 0)
         place = placing.place(node)
         is_wrong = place is not None and page.overlap(place.span) < ON_PAGE * place.span.length
-        found = Count(found.chunks + 1, found.located + (place is not None), found.wrong + is_wrong)
-    return found
+        counted = Count(
+            counted.chunks + 1, counted.located + (place is not None), counted.wrong + is_wrong
+        )
+    return counted
 
 
 def main() -> None:
@@ -89,12 +91,12 @@ def main() -> None:
         for library, texts in extracted(path):
             for size in SIZES:
                 started = time.perf_counter()
-                found = count(ours, texts, size)
+                counted = count(ours, texts, size)
                 seconds = time.perf_counter() - started
-                share = found.located / max(1, found.chunks)
+                share = counted.located / max(1, counted.chunks)
                 print(
-                    f"{path.name:32} {library:8} {size:6} {found.chunks:6} {share:8.1%} "
-                    f"{found.wrong:5} {seconds:6.1f}"
+                    f"{path.name:32} {library:8} {size:6} {counted.chunks:6} {share:8.1%} "
+                    f"{counted.wrong:5} {seconds:6.1f}"
                 )
 
 

@@ -133,8 +133,8 @@ def save(name: str, data: object) -> Path:
     """Write raw numbers where `report.py` finds them, with what they were measured on."""
     path = ARTEFACTS / f"benchmark-{name}.json"
     path.parent.mkdir(parents=True, exist_ok=True)
-    found = {"environment": environment(), "results": data}
-    path.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+    content = {"environment": environment(), "results": data}
+    path.write_text(json.dumps(content, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
     return path
 
 

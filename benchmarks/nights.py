@@ -90,10 +90,10 @@ class CountingEmbedding(BaseEmbedding):
 
     def _get_text_embeddings(self, texts: list[str]) -> list[list[float]]:
         self._texts += len(texts)
-        return [list(one) for one in self._inside.get_text_embedding_batch(texts)]
+        return [list(vector) for vector in self._inside.get_text_embedding_batch(texts)]
 
     def _get_query_embedding(self, query: str) -> list[float]:
-        return [float(one) for one in self._inside.get_query_embedding(query)]
+        return [float(number) for number in self._inside.get_query_embedding(query)]
 
     async def _aget_query_embedding(self, query: str) -> list[float]:
         return self._get_query_embedding(query)
@@ -138,7 +138,7 @@ def simulate(files: int, nights: int, share: float) -> list[Night]:
     """
     with tempfile.TemporaryDirectory() as place:
         root = Path(place)
-        corpus, model, found = Corpus(root / "docs", files), CountingEmbedding(), []
+        corpus, model, measured = Corpus(root / "docs", files), CountingEmbedding(), []
         opened = Opened(corpus.folder)
         with open_store(root / "store") as store:
             for number in range(nights + 1):
@@ -150,11 +150,11 @@ def simulate(files: int, nights: int, share: float) -> list[Night]:
                     column = _ingest(corpus.folder, store, model, ledger)
                 embedded = model.texts - before
                 done = len(opened.files), embedded, column.written
-                found.append(Night(number, changed, *done))
+                measured.append(Night(number, changed, *done))
             with open_store(root / "anew") as anew:
                 _ingest(corpus.folder, anew, model, None)
                 _check_equal(store, anew, column.collection)
-    return found
+    return measured
 
 
 def _ingest(folder: Path, store: Store, model: CountingEmbedding, ledger: Ledger | None) -> Any:
@@ -170,7 +170,7 @@ def _check_equal(store: Store, anew: Store, collection: str) -> None:
     documents = store.documents(collection)
     if documents != anew.documents(collection):
         raise RuntimeError("the store is not what one ingest of the last state makes")
-    ids = [one for nodes in documents.values() for one in nodes]
+    ids = [node for nodes in documents.values() for node in nodes]
     if store.vectors(collection, ids) != anew.vectors(collection, ids):
         raise RuntimeError("the vectors are not those of one ingest of the last state")
 

@@ -34,14 +34,14 @@ Parsed = list[tuple[Document, SourceText, list[ChunkSpan]]]
 
 def parsed(parser: SpanNodeParser, texts: list[str]) -> Parsed:
     """Documents with their spans; their tokens, blocks and headings are worked out already."""
-    found = []
+    parses = []
     for number, text in enumerate(texts):
         document = Document(text=text, id_=str(number), metadata={"source": "a/b.md"})
         source = SourceText(text, title="", encoding=parser.tokenizer, language=parser.language)
         cuts = list(parser.spans(source))
         source.packer.headings.path_at(0)
-        found.append((document, source, cuts))
-    return found
+        parses.append((document, source, cuts))
+    return parses
 
 
 def ours(documents: Parsed, name: str) -> list[Any]:

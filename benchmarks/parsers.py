@@ -84,18 +84,22 @@ def dense_column(chosen: list[Peer]) -> dict[str, Any]:
 
 def table(columns: list[dict[str, Any]]) -> str:
     """Kinds of text across, parsers down; "<" where a parser was stopped."""
-    names = dict.fromkeys(name for one in columns for name in one["seconds"])
+    names = dict.fromkeys(name for column in columns for name in column["seconds"])
     header = ["parser", *[f"{c['kind']}, {c['shape']}, {c['megabytes']} MB" for c in columns]]
-    speeds = [f"{one['megabytes'] / one['seconds'][REFERENCE]:.1f} MB/s" for one in columns]
-    rows = [[name, *[_cell(one, name) for one in columns]] for name in names if name != REFERENCE]
+    speeds = [
+        f"{column['megabytes'] / column['seconds'][REFERENCE]:.1f} MB/s" for column in columns
+    ]
+    rows = [
+        [name, *[_cell(column, name) for column in columns]] for name in names if name != REFERENCE
+    ]
     return markdown_table(header, [[REFERENCE, *speeds], *rows])
 
 
-def _cell(one: dict[str, Any], name: str) -> str:
-    if name not in one["seconds"]:
+def _cell(column: dict[str, Any], name: str) -> str:
+    if name not in column["seconds"]:
         return ratio(None)
-    bound = "< " if name in one.get("stopped", ()) else ""
-    return bound + ratio(one["seconds"][REFERENCE] / one["seconds"][name])
+    bound = "< " if name in column.get("stopped", ()) else ""
+    return bound + ratio(column["seconds"][REFERENCE] / column["seconds"][name])
 
 
 def main(arguments: list[str] | None = None) -> int:

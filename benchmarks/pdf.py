@@ -61,9 +61,9 @@ def row(path: Path) -> list[str]:
     chunked = read + time.process_time() - started
     pages = len(reading.page_starts or ())
     kinds = [block.kind for block in scan_blocks(reading.text)]
-    found = (kinds.count(Kind.HEADING), kinds.count(Kind.TABLE), len(LINK.findall(reading.text)))
+    counts = (kinds.count(Kind.HEADING), kinds.count(Kind.TABLE), len(LINK.findall(reading.text)))
     numbers = (str(pages), f"{pages / read:.1f}", f"{read:.2f}", f"{chunked:.2f}")
-    return [path.name, *numbers, *map(str, found)]
+    return [path.name, *numbers, *map(str, counts)]
 
 
 if __name__ == "__main__":

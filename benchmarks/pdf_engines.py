@@ -56,21 +56,21 @@ def main() -> None:
 
 def compared(path: Path) -> tuple[list[str], float]:
     """Return the cells of a file, and the ratio of CPU times in a warm process."""
-    one, other = (read_pdf(path, limits) for limits in ENGINES)
-    words = [Counter(reading.text.split()) for reading in (one, other)]
+    left, other = (read_pdf(path, limits) for limits in ENGINES)
+    words = [Counter(reading.text.split()) for reading in (left, other)]
     apart = [(words[0] - words[1]).total(), (words[1] - words[0]).total()]
-    headings = [Counter(lines(reading, "#")) for reading in (one, other)]
+    headings = [Counter(lines(reading, "#")) for reading in (left, other)]
     works = {limits.pdf_engine: partial(read_pdf, path, limits) for limits in ENGINES}
     warm = interleaved(works, RUNS)
     ratio = warm["pdfium"] / warm["pymupdf"]
     return [
         path.name,
-        f"{len(one.page_starts or ()):,}",
+        f"{len(left.page_starts or ()):,}",
         f"{words[0].total():,}",
-        "equal text" if one.text == other.text else pair(apart),
-        pair([found.total() for found in headings]),
+        "equal text" if left.text == other.text else pair(apart),
+        pair([counter.total() for counter in headings]),
         f"{(headings[0] & headings[1]).total():,}",
-        pair([len(lines(reading, "| ")) for reading in (one, other)]),
+        pair([len(lines(reading, "| ")) for reading in (left, other)]),
         f"{ratio:.1f}",
         f"{cold(path, 'pdfium') / cold(path, 'pymupdf'):.1f}",
     ], ratio

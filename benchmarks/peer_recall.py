@@ -39,10 +39,10 @@ OURS = "recursive"
 
 def peers() -> dict[str, object]:
     """Splitters of other packages at sizes that people use, and ours at one."""
-    found = {f"LangChain recursive {size}": langchain(size) for size in (100, 200, 400, 800)}
+    columns = {f"LangChain recursive {size}": langchain(size) for size in (100, 200, 400, 800)}
     return {
         OURS: get_parser("recursive", unit="tokens", chunk_size=200, chunk_overlap=0),
-        **found,
+        **columns,
         "LlamaIndex sentence 100": SentenceSplitter(chunk_size=100, chunk_overlap=0),
         "LlamaIndex sentence 512": SentenceSplitter(chunk_size=512),
         STOCK: SentenceSplitter(),
@@ -109,12 +109,14 @@ def each_alone(dataset: Dataset, rows: Rows, cache: Path | None) -> dict[str, st
     """Per column the recall over all questions, each document being a collection of its own."""
     values = defaultdict[str, list[float]](list)
     for document in dataset.documents:
-        asked = tuple(one for one in dataset.questions if one.document == document.id_)
+        asked = tuple(
+            question for question in dataset.questions if question.document == document.id_
+        )
         if not asked:
             continue
         report = measured(replace(dataset, documents=(document,), questions=asked), rows, cache)
         for row in report.of_role(_role(rows)):
-            values[row.name] += [one.scores[report.measure] for one in row.outcomes]
+            values[row.name] += [outcome.scores[report.measure] for outcome in row.outcomes]
     return {name: f"{100 * fmean(each):.1f}" for name, each in values.items()}
 
 
@@ -125,18 +127,21 @@ def _role(rows: Rows) -> str:
 def cells(report: EvaluationReport, role: str) -> dict[str, str]:
     """Per column the recall and the mean tokens of a chunk, and the difference to ours."""
     rows = {row.name: row for row in report.of_role(role) if not row.error}
-    found = {
+    recalls = {
         row.column: f"{100 * row.means[report.measure]:.1f}, {row.chunks.mean:.0f} tokens"
         for row in rows.values()
     }
     ours = next(row.name for row in rows.values() if row.column == OURS)
-    for one in report.contrasts:
-        if ours in (one.left, one.right) and {one.left, one.right} <= rows.keys():
-            sign, name = (1, one.left) if one.right == ours else (-1, one.right)
-            low, high = sorted((sign * one.these.low, sign * one.these.high))
-            gap = f"{100 * sign * one.these.mean:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"
-            found[rows[name].column] += f" ({gap})"
-    return found
+    for contrast in report.contrasts:
+        if (
+            ours in (contrast.left, contrast.right)
+            and {contrast.left, contrast.right} <= rows.keys()
+        ):
+            sign, name = (1, contrast.left) if contrast.right == ours else (-1, contrast.right)
+            low, high = sorted((sign * contrast.these.low, sign * contrast.these.high))
+            gap = f"{100 * sign * contrast.these.mean:+.1f}: {100 * low:+.1f} to {100 * high:+.1f}"
+            recalls[rows[name].column] += f" ({gap})"
+    return recalls
 
 
 def main() -> None:
@@ -146,16 +151,18 @@ def main() -> None:
     parser.add_argument("--alone", action="store_true", help="each document by itself")
     parser.add_argument("--rows", choices=TABLES, default="peers", help="what is compared")
     options = parser.parse_args()
-    found, table = {}, TABLES[options.rows]
+    recalls, table = {}, TABLES[options.rows]
     for name in options.sets:
         if options.alone:
-            found[name] = each_alone(labelled_set(name, options.data), table, options.cache)
+            recalls[name] = each_alone(labelled_set(name, options.data), table, options.cache)
             continue
         dataset = labelled_set(name, options.data, options.pages)
         report = measured(dataset, table, options.cache)
-        found[name] = cells(report, _role(table))
+        recalls[name] = cells(report, _role(table))
         print(name, report.dataset.questions, "questions;", *report.verdict, flush=True)
-    rows = [[column, *(found[name][column] for name in options.sets)] for column in table.columns()]
+    rows = [
+        [column, *(recalls[name][column] for name in options.sets)] for column in table.columns()
+    ]
     print(markdown_table(["splitter", *options.sets], rows))
 
 

@@ -42,39 +42,44 @@ class Peer(NamedTuple):
 
 def peers() -> list[Peer]:
     """Every peer that is installed (`make bench` installs all); without nodes unless it says so."""
-    found = [
+    splitters = [
         Peer(SENTENCE_SPLITTER, _llama_index("SentenceSplitter")),
         Peer("LlamaIndex TokenTextSplitter, nodes", _llama_index("TokenTextSplitter")),
         Peer(MARKDOWN_AND_SENTENCES, markdown_then_sentences),
         Peer(SEMANTIC_SPLITTER, _semantic_splitter),
     ]
     if find_spec("langchain_text_splitters"):
-        found += [
+        splitters += [
             Peer("LangChain RecursiveCharacter (tiktoken)", _langchain("RecursiveCharacter")),
             Peer("LangChain TokenTextSplitter", _langchain("Token")),
         ]
     if find_spec("chonkie"):
-        found += [
+        splitters += [
             Peer("chonkie RecursiveChunker, no overlap", _chonkie("RecursiveChunker")),
             Peer("chonkie SentenceChunker", _chonkie("SentenceChunker", chunk_overlap=OVERLAP)),
         ]
     if find_spec("semchunk"):
-        found.append(Peer("semchunk", _semchunk))
+        splitters.append(Peer("semchunk", _semchunk))
     if find_spec("semantic_text_splitter"):
-        found.append(Peer("semantic-text-splitter TextSplitter", _text_splitter("TextSplitter")))
-    return found
+        splitters.append(
+            Peer("semantic-text-splitter TextSplitter", _text_splitter("TextSplitter"))
+        )
+    return splitters
 
 
 def markdown_peers() -> list[Peer]:
     """Peers that cut Markdown at its headings."""
-    found = [Peer(MARKDOWN, markdown_alone), Peer(MARKDOWN_AND_SENTENCES, markdown_then_sentences)]
+    splitters = [
+        Peer(MARKDOWN, markdown_alone),
+        Peer(MARKDOWN_AND_SENTENCES, markdown_then_sentences),
+    ]
     if find_spec("langchain_text_splitters"):
-        found.append(Peer("LangChain MarkdownHeader, no size limit", _markdown_headers))
+        splitters.append(Peer("LangChain MarkdownHeader, no size limit", _markdown_headers))
     if find_spec("semantic_text_splitter"):
-        found.append(
+        splitters.append(
             Peer("semantic-text-splitter MarkdownSplitter", _text_splitter("MarkdownSplitter"))
         )
-    return found
+    return splitters
 
 
 def use_bundled_data() -> None:

@@ -62,9 +62,9 @@ def found_in(path: Path) -> Found:
             places = align(text, glyphs.text, glyphs.lines)
             seconds.append(time.process_time() - begun)
             letters = [
-                (one, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
-                for one, box in zip(glyphs.text, glyphs.boxes, strict=True)
-                if one.isalnum()
+                (glyph, (box[0] + box[2]) / 2, (box[1] + box[3]) / 2)
+                for glyph, box in zip(glyphs.text, glyphs.boxes, strict=True)
+                if glyph.isalnum()
             ]
             for start, end in _spans(text):
                 wanted = Counter(_plain(text[start + at]) for at in letters_of(text[start:end]))
@@ -72,7 +72,10 @@ def found_in(path: Path) -> Found:
                 both = (wanted & covered).total()
                 if wanted:
                     likeness.append(2 * both / (wanted.total() + covered.total()))
-    exact, nearly = sum(one == 1 for one in likeness), sum(one >= NEARLY for one in likeness)
+    exact, nearly = (
+        sum(share == 1 for share in likeness),
+        sum(share >= NEARLY for share in likeness),
+    )
     return Found(len(likeness), exact, nearly, seconds)
 
 
@@ -89,8 +92,8 @@ def _plain(letter: str) -> str:
 def _under(boxes: Iterable[Box], letters: Iterable[tuple[str, float, float]]) -> Counter[str]:
     areas = list(boxes)
     return Counter(
-        _plain(one)
-        for one, x, y in letters
+        _plain(letter)
+        for letter, x, y in letters
         if any(left <= x <= right and top <= y <= bottom for left, top, right, bottom in areas)
     )
 

@@ -107,7 +107,7 @@ class Measurement:
 
     def _system(self, row: Row) -> System:
         recall = {
-            budget: [one.scores[f"recall@{budget}"] for one in row.outcomes]
+            budget: [outcome.scores[f"recall@{budget}"] for outcome in row.outcomes]
             for budget in self._budgets
         }
         return System(row.column, row.chunks.mean, row.cost.chunks or 0, recall, row.note)
@@ -135,8 +135,8 @@ class Task(NamedTuple):
         systems = measurement.systems({LADDER: measurement.ladder()})
         if self.rows == "sentences":
             return systems
-        known, names = self._columns(ours(), peers), (LADDER_ON, PEER, STOCK)
-        few = {name: known[name] for name in names if name in known}
+        candidates, names = self._columns(ours(), peers), (LADDER_ON, PEER, STOCK)
+        few = {name: candidates[name] for name in names if name in candidates}
         return [*measurement.systems(few), *systems]
 
     def splitters(self) -> dict[str, object]:
@@ -188,11 +188,13 @@ def alone(task: Task) -> Iterable[System]:
     places: list[int] = []
     parts: list[list[System]] = []
     for document in dataset.documents:
-        asked = tuple(one for one in dataset.questions if one.document == document.id_)
+        asked = tuple(
+            question for question in dataset.questions if question.document == document.id_
+        )
         if asked:
             own = task._replace(dataset=replace(dataset, documents=(document,), questions=asked))
             parts.append([*plain(own), *ladder(own)])
-            places += [order[one.id] for one in asked]
+            places += [order[question.id] for question in asked]
     return [System.joined(systems, places) for systems in zip(*parts, strict=True)]
 
 
@@ -200,7 +202,7 @@ def together(task: Task) -> Iterable[System]:
     """Ask every question of all documents, also those about a single document."""
     if task.dataset.name not in OWN_DOCUMENT:
         return ()
-    anywhere = tuple(replace(one, within=None) for one in task.dataset.questions)
+    anywhere = tuple(replace(question, within=None) for question in task.dataset.questions)
     return task.few(replace(task.dataset, questions=anywhere))
 
 
@@ -208,11 +210,13 @@ def pairs(task: Task) -> Iterable[System]:
     """Join each question with one about another document: no rule may read too few documents."""
     asked, half = task.dataset.questions, len(task.dataset.questions) // 2
     joined = []
-    for number, one in enumerate(asked):
+    for number, question in enumerate(asked):
         others = (*asked[number + half :], *asked[: number + half])
-        other = next(two for two in others if two.document != one.document)
-        gold = tuple(first + second for first in one.gold for second in other.gold)
-        joined.append(replace(one, text=f"{one.text} {other.text}", gold=gold, within=None))
+        other = next(two for two in others if two.document != question.document)
+        gold = tuple(first + second for first in question.gold for second in other.gold)
+        joined.append(
+            replace(question, text=f"{question.text} {other.text}", gold=gold, within=None)
+        )
     return ladder(task._replace(dataset=replace(task.dataset, questions=tuple(joined))))
 
 
@@ -225,20 +229,20 @@ def minilm(task: Task) -> Iterable[System]:
 
 
 STEPS: dict[str, Callable[[Task], Iterable[System]]] = {
-    one.__name__: one for one in (ladder, plain, equal, unmarked, together, pairs, alone, minilm)
+    step.__name__: step for step in (ladder, plain, equal, unmarked, together, pairs, alone, minilm)
 }
 OFFLINE = [name for name in STEPS if name != "minilm"]
 
 
 def kept_of(dataset: Dataset, folder: Path = FOLDER) -> Kept:
     """Return what is kept of a set so far, or nothing if its questions have changed."""
-    questions = [one.id for one in dataset.questions]
-    documents = [dataset.names[one.document] for one in dataset.questions]
+    questions = [question.id for question in dataset.questions]
+    documents = [dataset.names[question.document] for question in dataset.questions]
     empty = Kept(dataset.name, questions, documents)
     if not (folder / f"{dataset.name}.json").exists():
         return empty
-    found = Kept.load(dataset.name, folder)
-    return found if (found.questions, found.documents) == (questions, documents) else empty
+    loaded = Kept.load(dataset.name, folder)
+    return loaded if (loaded.questions, loaded.documents) == (questions, documents) else empty
 
 
 def main() -> None:
@@ -263,10 +267,10 @@ def main() -> None:
             dataset = labelled_set(name, options.data, options.pages)
             dataset = part_of(dataset) if options.parts else dataset
             task = Task(dataset, options.cache, options.rows)
-            found = list(STEPS[step](task))
-            if found:
+            systems = list(STEPS[step](task))
+            if systems:
                 kept = kept_of(dataset, folder)
-                for system in found:
+                for system in systems:
                     kept.put(step, system)
                 kept.save(folder)
             print(step, name, f"{time.process_time() - started:.0f} s", flush=True)

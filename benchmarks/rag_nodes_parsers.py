@@ -44,8 +44,8 @@ def own() -> list[Peer]:
         "rag_nodes Sentence 512/64 tokens": SentenceNodeParser(**sizes, unit="tokens"),
         "rag_nodes Auto 512/64": AutoNodeParser(**sizes, whole_document_below=0),
     }
-    found = [Peer(name, nodes_of(parser)) for name, parser in configured.items()]
-    return [*found, Peer(FIXED_SPANS, _spans_of(FixedSizeNodeParser()))]
+    splitters = [Peer(name, nodes_of(parser)) for name, parser in configured.items()]
+    return [*splitters, Peer(FIXED_SPANS, _spans_of(FixedSizeNodeParser()))]
 
 
 def preset_parser(name: str) -> SpanNodeParser:

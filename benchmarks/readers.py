@@ -48,12 +48,14 @@ def row(path: Path) -> list[str]:
     results = list(read_all([path], isolate=False))
     seconds = time.process_time() - started
     documents = [result.document for result in results if result.document is not None]
-    blocks = Counter(str(block.kind) for one in documents for block in scan_blocks(one.text))
+    blocks = Counter(
+        str(block.kind) for document in documents for block in scan_blocks(document.text)
+    )
     return [
         path.name,
         str(len(documents)),
-        str(sum(one.metadata.get(keys.TOTAL_PAGES, 0) for one in documents) or "-"),
-        f"{sum(len(one.text) for one in documents):,}",
+        str(sum(document.metadata.get(keys.TOTAL_PAGES, 0) for document in documents) or "-"),
+        f"{sum(len(document.text) for document in documents):,}",
         *(str(blocks[kind]) for kind in ("heading", "table", "code")),
         f"{seconds:.2f}",
         notes(results),
@@ -62,13 +64,13 @@ def row(path: Path) -> list[str]:
 
 def notes(results: list[ReadResult]) -> str:
     """Warnings and errors, each once."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for result in results:
         if result.error is not None:
-            found[f"{type(result.error).__name__}: {result.error.reason}"] += 1
+            counts[f"{type(result.error).__name__}: {result.error.reason}"] += 1
         elif result.document is not None:
-            found.update(result.document.metadata.get(keys.READ_WARNINGS, ()))
-    return "; ".join(found).replace("|", "\\|")
+            counts.update(result.document.metadata.get(keys.READ_WARNINGS, ()))
+    return "; ".join(counts).replace("|", "\\|")
 
 
 if __name__ == "__main__":

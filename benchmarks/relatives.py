@@ -29,7 +29,7 @@ class Process(NamedTuple):
     command: str
 
     @classmethod
-    def of(cls, pid: int) -> Process:
+    def read(cls, pid: int) -> Process:
         """The one with this number.
 
         Raises:
@@ -46,26 +46,26 @@ class Process(NamedTuple):
     def is_alive(self) -> bool:
         """Whether it has not ended."""
         try:
-            return Process.of(self.pid).started == self.started
+            return Process.read(self.pid).started == self.started
         except OSError:
             return False
 
 
-def of(pid: int) -> list[Process]:
+def descendants(pid: int) -> list[Process]:
     """The descendants of a process, without itself."""
     running: dict[int, list[Process]] = {}
     for place in Path("/proc").glob("[0-9]*"):
         try:
-            one = Process.of(int(place.name))
+            process = Process.read(int(place.name))
         except OSError:  # it ended meanwhile, or is somebody else's
             continue
-        running.setdefault(one.parent, []).append(one)
-    found, waiting = [], [pid]
+        running.setdefault(process.parent, []).append(process)
+    descendants_read, waiting = [], [pid]
     while waiting:
         children = running.get(waiting.pop(), [])
-        found += children
-        waiting += [one.pid for one in children]
-    return found
+        descendants_read += children
+        waiting += [process.pid for process in children]
+    return descendants_read
 
 
 def kill(process: Process) -> None:
@@ -81,8 +81,8 @@ def await_end(processes: list[Process]) -> None:
         SystemExit: one has not; by whom is said.
     """
     end = time.monotonic() + PATIENCE
-    for one in processes:
-        while one.is_alive:
+    for process in processes:
+        while process.is_alive:
             if time.monotonic() > end:
-                raise SystemExit(f"{one.pid} was left and lives on: {one.command!r}")
+                raise SystemExit(f"{process.pid} was left and lives on: {process.command!r}")
             time.sleep(0.02)

@@ -50,19 +50,19 @@ def loaded(name: str) -> tuple[dict[str, str], list[dict[str, Any]]]:
     path = ARTEFACTS / f"benchmark-{name}.json"
     if not path.exists():
         return {}, []
-    found = json.loads(path.read_text(encoding="utf-8"))
-    return found["environment"], found["results"]
+    saved = json.loads(path.read_text(encoding="utf-8"))
+    return saved["environment"], saved["results"]
 
 
 def against(columns: Columns, ours: str, theirs: tuple[str, ...], *, dense: bool) -> list[float]:
     """How many times as fast as the fastest of them ours is, text by text."""
-    found = []
-    for one in columns:
-        seconds = one["seconds"]
+    ratios = []
+    for column in columns:
+        seconds = column["seconds"]
         others = [seconds[name] for name in theirs if name in seconds]
-        if (one["kind"] == DENSE) is dense and ours in seconds and others:
-            found.append(min(others) / seconds[ours])
-    return found
+        if (column["kind"] == DENSE) is dense and ours in seconds and others:
+            ratios.append(min(others) / seconds[ours])
+    return ratios
 
 
 def goals(columns: Columns) -> list[tuple[str, str, float, list[float]]]:
@@ -106,21 +106,21 @@ def goals(columns: Columns) -> list[tuple[str, str, float, list[float]]]:
 def speeds(columns: Columns, name: str) -> list[float]:
     """Megabytes per second on one document of each kind."""
     return [
-        one["megabytes"] / one["seconds"][name]
-        for one in columns
-        if one["shape"] == "one" and name in one["seconds"]
+        column["megabytes"] / column["seconds"][name]
+        for column in columns
+        if column["shape"] == "one" and name in column["seconds"]
     ]
 
 
 def goal_table(columns: Columns) -> str:
     """Each goal, and the least and most that was measured; bold where it was missed."""
     rows = []
-    for parser, other, goal, found in goals(columns):
-        if not found:
+    for parser, other, goal, ratios in goals(columns):
+        if not ratios:
             continue
-        least = ratio(min(found))
-        kept = least if min(found) >= goal else f"**{least}**"
-        rows.append([f"{parser} / {other}", f"{goal:g}", kept, ratio(max(found))])
+        least = ratio(min(ratios))
+        kept = least if min(ratios) >= goal else f"**{least}**"
+        rows.append([f"{parser} / {other}", f"{goal:g}", kept, ratio(max(ratios))])
     return markdown_table(["compared", "goal", "worst text", "best text"], rows)
 
 

@@ -131,11 +131,11 @@ def cpu(work: Callable[[], object], times: int = 1) -> float:
 
 def asked(vectors: Any, **options: Any) -> Callable[[], object]:
     """All questions, one after the other."""
-    known = {"similarity_top_k": 10, "sparse_top_k": 10, "hybrid_top_k": 10, **options}
+    top_k = {"similarity_top_k": 10, "sparse_top_k": 10, "hybrid_top_k": 10, **options}
 
     def ask() -> None:
         for vector, words in questions():
-            vectors.query(VectorStoreQuery(query_embedding=vector, query_str=words, **known))
+            vectors.query(VectorStoreQuery(query_embedding=vector, query_str=words, **top_k))
 
     return ask
 
@@ -151,24 +151,24 @@ def measured(side: str, folder: str, count: int) -> dict[str, float]:
 
     hybrid = {"mode": VectorStoreQueryMode.HYBRID}
     one_file = MetadataFilters(filters=[MetadataFilter(key=FILE_NAME, value="file3.pdf")])
-    found = {"write, per 1,000 chunks": cpu(write) * 1000 / count}
-    found["first question"] = cpu(asked(vectors, **hybrid)) / QUESTIONS
+    seconds = {"write, per 1,000 chunks": cpu(write) * 1000 / count}
+    seconds["first question"] = cpu(asked(vectors, **hybrid)) / QUESTIONS
     for name, options in {
         "dense": {},
         "hybrid": hybrid,
         "hybrid, one file": {**hybrid, "filters": one_file},
     }.items():
-        found[name] = cpu(asked(vectors, **options)) / QUESTIONS
+        seconds[name] = cpu(asked(vectors, **options)) / QUESTIONS
     after = 0.0
     for number, (vector, words) in enumerate(questions()[:WRITES]):
         vectors.add(every[10 * number : 10 * number + 10])
         query = VectorStoreQuery(
             query_embedding=vector, query_str=words, similarity_top_k=10, sparse_top_k=10, **hybrid
         )
-        after += cpu(lambda one=query: vectors.query(one))
-    found["first after a write"] = after / WRITES
+        after += cpu(lambda query_asked=query: vectors.query(query_asked))
+    seconds["first after a write"] = after / WRITES
     getattr(vectors, "close", vectors.client.close)()
-    return found
+    return seconds
 
 
 def reopened(side: str, folder: str) -> None:
@@ -181,8 +181,8 @@ def reopened(side: str, folder: str) -> None:
 def memory() -> dict[str, float]:
     """Megabytes of this process: its own, and of mapped files, which the system may take back."""
     lines = Path("/proc/self/status").read_text("ascii").splitlines()
-    found = dict(line.split(":", 1) for line in lines)
-    return {name: int(found[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile")}
+    fields = dict(line.split(":", 1) for line in lines)
+    return {name: int(fields[name].split()[0]) / 1024 for name in ("RssAnon", "RssFile")}
 
 
 def of_sessions(count: int) -> None:
@@ -231,16 +231,18 @@ def of_indexes(folder: Path, count: int) -> None:
         collection.USUAL, written, sealed = keys, 0.0, 0.0
         with open_store(folder / name) as store:
             every = nodes(count, **LONGER)
-            while some := list(islice(every, BATCH)):
-                written += cpu(lambda s=store, n=some: s.add("chunks", n))
+            while batch := list(islice(every, BATCH)):
+                written += cpu(lambda s=store, n=batch: s.add("chunks", n))
             rows.append([name, *(f"{each / 1000:.1f}" for each in (written, sealed))])
             if not keys:
                 find_by = store.engine.collection("chunks").find_by
-                made = [cpu(partial(find_by, {key: INDEXES[key]})) for key in (FILE_NAME, ALSO_AT)]
+                seconds = [
+                    cpu(partial(find_by, {key: INDEXES[key]})) for key in (FILE_NAME, ALSO_AT)
+                ]
         shutil.rmtree(folder / name)
     print(f"{count:,} chunks of {LONGER['dimension']:,} dimensions, seconds of CPU\n")
     print(markdown_table(["indexed keys", "to write", "of these, to seal"], rows))
-    later, of_none = (each / 1000 for each in made)
+    later, of_none = (each / 1000 for each in seconds)
     print(f"\nMade later: {later:.2f}; of a key that no chunk has: {of_none:.2f}")
 
 

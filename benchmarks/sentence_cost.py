@@ -60,15 +60,15 @@ def filled(store: Store, chunks: int) -> str:
 def cpu(engine: RagNodesQueryEngine, question: str, runs: int) -> tuple[float, float]:
     """Milliseconds of CPU that retrieval and the whole answer take, the least of some runs."""
     vector = engine.retriever.question_vector(question).vector
-    found, answered = [], []
+    written_seconds, answered = [], []
     for _ in range(runs):
         started = time.process_time()
         engine.retriever.hits(question, vector)
-        found.append(time.process_time() - started)
+        written_seconds.append(time.process_time() - started)
         started = time.process_time()
         engine.answer(question)
         answered.append(time.process_time() - started)
-    return 1000 * min(found), 1000 * min(answered)
+    return 1000 * min(written_seconds), 1000 * min(answered)
 
 
 def least(work: Callable[[], object], runs: int) -> float:
@@ -90,23 +90,25 @@ def kept(runs: int) -> None:
         return list(units_in(Packer(text, language="en")))
 
     def cut() -> list[list[str]]:
-        return [[span.of(one.text) for span in spans(one.text)] for one in chunks]
+        return [[span.of(chunk.text) for span in spans(chunk.text)] for chunk in chunks]
 
     def stems() -> list[list[list[int]]]:
         number = cache(lambda word: term_id(stemmed(word, "en")))
         return [[list(map(number, words(unit))) for unit in units] for units in sentences]
 
     sentences = cut()
-    bounds = [list(map(list, spans(one.text))) for one in chunks]
-    size = fmean(len(json.dumps(payload_of(one))) for one in chunks)
+    bounds = [list(map(list, spans(chunk.text))) for chunk in chunks]
+    size = fmean(len(json.dumps(payload_of(chunk))) for chunk in chunks)
     rows = []
     for name, values, saved in (("bounds", bounds, cut), ("stems", stems(), stems)):
-        texts = [json.dumps(one) for one in values]
+        texts = [json.dumps(value) for value in values]
         taken = fmean(map(len, texts))
         share = READ / len(chunks)
-        made = share * least(saved, runs)
-        loaded = share * least(lambda texts=texts: [json.loads(one) for one in texts], runs)
-        rows.append([name, f"{taken:.0f}", f"{taken / size:.0%}", f"{made:.1f}", f"{loaded:.1f}"])
+        made_ms = share * least(saved, runs)
+        loaded = share * least(lambda texts=texts: [json.loads(text) for text in texts], runs)
+        rows.append(
+            [name, f"{taken:.0f}", f"{taken / size:.0%}", f"{made_ms:.1f}", f"{loaded:.1f}"]
+        )
     print(f"{len(chunks)} chunks with payloads of {size:.0f} bytes, {READ} read for a question")
     heads = ["kept", "bytes per chunk", "of the payload", "ms to find", "ms to read"]
     print(markdown_table(heads, rows))

@@ -73,13 +73,17 @@ def part_of(dataset: Dataset, numbers: Mapping[str, int]) -> Dataset:
     """Return the part of a set that is embedded."""
     if dataset.name not in ("chroma", *numbers):
         return dataset
-    paths = {one.id_: _path(str(one.metadata["source"])) for one in dataset.documents}
+    paths = {
+        document.id_: _path(str(document.metadata["source"])) for document in dataset.documents
+    }
     if dataset.name == "chroma":
         kept = {document for document, path in paths.items() if path.endswith(SMALL_CORPORA)}
     else:
-        kept = set(sorted(paths, key=lambda one: _digest(paths[one]))[: numbers[dataset.name]])
-    documents = tuple(one for one in dataset.documents if one.id_ in kept)
-    questions = tuple(one for one in dataset.questions if one.document in kept)
+        kept = set(
+            sorted(paths, key=lambda path_id: _digest(paths[path_id]))[: numbers[dataset.name]]
+        )
+    documents = tuple(document for document in dataset.documents if document.id_ in kept)
+    questions = tuple(question for question in dataset.questions if question.document in kept)
     return replace(dataset, documents=documents, questions=questions)
 
 
@@ -105,18 +109,18 @@ def retrieved(dataset: Dataset, models: Models, cache: Path) -> dict[str, Row]:
     budget = _budget(dataset)
     plan = EvaluationPlan(budgets=(budget,), ks=(), sizes=(), target=None, draws=100)
     report = evaluate(dataset, columns, plan=plan, models=models, cache=cache)
-    documents = [dataset.names[one.document] for one in dataset.questions]
+    documents = [dataset.names[question.document] for question in dataset.questions]
     return {
-        row.column: Row([one.scores[f"recall@{budget}"] for one in row.outcomes], documents)
+        row.column: Row([outcome.scores[f"recall@{budget}"] for outcome in row.outcomes], documents)
         for row in report.of_role("own")
     }
 
 
 def postprocessed(dataset: Dataset, models: Models, cache: Path) -> dict[str, Row]:
     """Measure a stock dense index with and without `SentencePostprocessor`."""
-    found: dict[str, Row] = {}
+    rows: dict[str, Row] = {}
     names = [name for name in STOCK if name != "200" or dataset.name in AT_200]
-    documents = [dataset.names[one.document] for one in dataset.questions]
+    documents = [dataset.names[question.document] for question in dataset.questions]
     with VectorCache(cache) as vectors:
         model = vectors.of(models).embedding
         for name in names:
@@ -130,10 +134,10 @@ def postprocessed(dataset: Dataset, models: Models, cache: Path) -> dict[str, Ro
                 whole.append(_recall(dataset, question, _filled(ranked, _budget(dataset))))
                 sentences = SentencePostprocessor(_budget(dataset))
                 given = sentences.postprocess_nodes(ranked[:CANDIDATES], query_str=question.text)
-                read.append(_recall(dataset, question, [one.node for one in given]))
-            found[f"{name}, whole chunks"] = Row(whole, documents)
-            found[f"{name}, postprocessor"] = Row(read, documents)
-    return found
+                read.append(_recall(dataset, question, [node.node for node in given]))
+            rows[f"{name}, whole chunks"] = Row(whole, documents)
+            rows[f"{name}, postprocessor"] = Row(read, documents)
+    return rows
 
 
 def _ranked(
@@ -153,12 +157,13 @@ def _filled(ranked: Sequence[NodeWithScore], budget: int) -> list[BaseNode]:
     from rag_nodes.text.filling import Ranked, fill
 
     passages = [
-        Ranked(str(one.node.ref_doc_id), _span(one.node), one.node.get_content()) for one in ranked
+        Ranked(str(node.node.ref_doc_id), _span(node.node), node.node.get_content())
+        for node in ranked
     ]
     parts = fill(passages, budget, exact=True).parts
     return [
-        one.node.model_copy(update={"start_char_idx": part.start, "end_char_idx": part.end})
-        for one, own in zip(ranked, parts, strict=False)
+        node.node.model_copy(update={"start_char_idx": part.start, "end_char_idx": part.end})
+        for node, own in zip(ranked, parts, strict=False)
         for part in own
     ]
 
@@ -191,7 +196,7 @@ def cell(row: Row, before: Row | None) -> str:
 def _interval(gaps: np.ndarray, documents: Sequence[str]) -> tuple[float, float]:
     """Return the 95 % interval of a mean over documents drawn with replacement."""
     names = sorted(set(documents))
-    sums = np.array([gaps[[one == name for one in documents]].sum() for name in names])
+    sums = np.array([gaps[[document == name for document in documents]].sum() for name in names])
     counts = np.array([documents.count(name) for name in names])
     draws = np.random.default_rng(0).integers(0, len(names), (_DRAWS, len(names)))
     means = sums[draws].sum(1) / counts[draws].sum(1)
@@ -200,19 +205,20 @@ def _interval(gaps: np.ndarray, documents: Sequence[str]) -> tuple[float, float]
 
 
 def tables(
-    found: Mapping[str, Mapping[str, Row]], before: Mapping[str, Mapping[str, Row]]
+    rows_by_set: Mapping[str, Mapping[str, Row]], before: Mapping[str, Mapping[str, Row]]
 ) -> Iterator[str]:
     """Yield a table of each kind: ways of reading by set."""
     for kind in ("retriever", "postprocessor"):
-        sets = [name for name in found if name.startswith(kind)]
+        sets = [name for name in rows_by_set if name.startswith(kind)]
         if not sets:
             continue
-        rows = list(dict.fromkeys(row for name in sets for row in found[name]))
+        rows = list(dict.fromkeys(row for name in sets for row in rows_by_set[name]))
         yield markdown_table(
             [
                 kind,
                 *(
-                    f"{name.partition(' ')[2]} ({len(next(iter(found[name].values())).recall)})"
+                    f"{name.partition(' ')[2]} "
+                    f"({len(next(iter(rows_by_set[name].values())).recall)})"
                     for name in sets
                 ),
             ],
@@ -220,8 +226,8 @@ def tables(
                 [
                     row,
                     *(
-                        cell(found[name][row], before.get(name, {}).get(row))
-                        if row in found[name]
+                        cell(rows_by_set[name][row], before.get(name, {}).get(row))
+                        if row in rows_by_set[name]
                         else ""
                         for name in sets
                     ),
@@ -250,21 +256,21 @@ def main() -> None:
     parser.add_argument("--kinds", nargs="+", default=["retriever", "postprocessor"])
     options = parser.parse_args()
     models = Models.of(embed_model=MiniLM(), llm="extractive")
-    found = load(options.save)
+    rows_by_set = load(options.save)
     for kind in options.kinds:
         for name in options.sets:
             numbers = DOCUMENTS | (FEWER if kind == "postprocessor" else {})
             dataset = part_of(labelled_set(name, options.data, options.pages), numbers)
             measure = retrieved if kind == "retriever" else postprocessed
-            found[f"{kind} {name}"] = measure(dataset, models, options.cache)
-            options.save.write_text(json.dumps(found), encoding="utf-8")
+            rows_by_set[f"{kind} {name}"] = measure(dataset, models, options.cache)
+            options.save.write_text(json.dumps(rows_by_set), encoding="utf-8")
             print(
                 kind,
                 name,
-                {row: cell(value, None) for row, value in found[f"{kind} {name}"].items()},
+                {row: cell(value, None) for row, value in rows_by_set[f"{kind} {name}"].items()},
                 flush=True,
             )
-    for table in tables(found, load(options.before)):
+    for table in tables(rows_by_set, load(options.before)):
         print(f"\n{table}")
 
 

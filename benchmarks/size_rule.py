@@ -76,13 +76,13 @@ def measured(name: str, data: Path, pages: Path | None, folder: Path) -> Kept:
     dataset = labelled_set(name, data, pages)
     kept = Kept(
         name,
-        [one.id for one in dataset.questions],
-        [dataset.names[one.document] for one in dataset.questions],
+        [question.id for question in dataset.questions],
+        [dataset.names[question.document] for question in dataset.questions],
     )
     if (folder / f"{name}.json").exists():
         kept = Kept.load(name, folder)
-    known = kept.systems.get(_STEP, {})
-    missing = {one: column for one, column in columns() if one not in known}
+    measured_systems = kept.systems.get(_STEP, {})
+    missing = {name: column for name, column in columns() if name not in measured_systems}
     if missing:
         for system in Measurement(dataset, None).splitters(missing):
             kept.put(_STEP, system)
@@ -109,16 +109,16 @@ def chosen(summary: Summary, names: Iterable[str]) -> str:
     """The size and overlap with the best mean over some sets at the middle budget."""
     names = [*names]
     grid = [name_of(size, share) for size in SIZES for share in SHARES]
-    return max(grid, key=lambda one: mean_of(summary, one, names))
+    return max(grid, key=lambda system: mean_of(summary, system, names))
 
 
 def mean_of(summary: Summary, system: str, names: Iterable[str]) -> float:
     """The mean over some sets at the middle budget, in points."""
-    found = [summary.of_set((_STEP, system), name, LEVELS[1]) for name in names]
-    return sum(found) / len(found)
+    means = [summary.of_set((_STEP, system), name, LEVELS[1]) for name in names]
+    return sum(means) / len(means)
 
 
-def told(kept: dict[str, Kept]) -> None:
+def print_tables(kept: dict[str, Kept]) -> None:
     """Everything that `auto` rests on, in tables."""
     tuned, confirmed, whole = (Summary(kept, half) for half in (TUNED, CONFIRMED, None))
     written = [name for name in PARTS if name != TALK]
@@ -144,10 +144,10 @@ def told(kept: dict[str, Kept]) -> None:
     rows = []
     for name in whole.sets:
         now, before = (_STEP, AUTO), (_STEP, BEFORE.get(name, FLAT_BEFORE))
-        values = (f"{whole.of_set(one, name, LEVELS[1]):.1f}" for one in (before, now))
+        values = (f"{whole.of_set(system, name, LEVELS[1]):.1f}" for system in (before, now))
         gaps = (
-            words(one.gap(now, before, name, LEVELS[1])) if name in one.sets else ""
-            for one in (whole, tuned, confirmed)
+            words(summary.gap(now, before, name, LEVELS[1])) if name in summary.sets else ""
+            for summary in (whole, tuned, confirmed)
         )
         rows.append([TITLES[name], *values, *gaps])
     print(markdown_table(["", "before", "now", "difference", "tuned", "confirmed"], rows))
@@ -165,7 +165,7 @@ def main() -> None:
         name: measured(name, options.data, options.pages, options.kept) for name in options.sets
     }
     if set(SETS) <= set(kept):
-        told(kept)
+        print_tables(kept)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ class Semchunk:
         """The chunks of a text."""
         import semchunk
 
-        found: list[str] = semchunk.chunkerify(count_tokens, self.chunk_size)(text)  # type: ignore[attr-defined]
-        return found
+        pieces: list[str] = semchunk.chunkerify(count_tokens, self.chunk_size)(text)  # type: ignore[attr-defined]
+        return pieces
 
 
 def langchain(size: int) -> object:
@@ -60,17 +60,17 @@ def peers(*, markdown: bool = False) -> dict[str, object]:
     Args:
         markdown: with those for texts with headings.
     """
-    found: dict[str, object] = {
+    splitters: dict[str, object] = {
         f"LangChain recursive {size}": langchain(size) for size in (100, 150, 200, 400, 800)
     }
-    found["LlamaIndex sentence 100"] = SentenceSplitter(chunk_size=100, chunk_overlap=0)
-    found["LlamaIndex sentence 512"] = SentenceSplitter(chunk_size=512)
-    found[STOCK] = SentenceSplitter()
-    found["semchunk 200"] = Semchunk(200)
-    found["chonkie recursive 200"] = chonkie(200)
+    splitters["LlamaIndex sentence 100"] = SentenceSplitter(chunk_size=100, chunk_overlap=0)
+    splitters["LlamaIndex sentence 512"] = SentenceSplitter(chunk_size=512)
+    splitters[STOCK] = SentenceSplitter()
+    splitters["semchunk 200"] = Semchunk(200)
+    splitters["chonkie recursive 200"] = chonkie(200)
     if markdown:
-        found["LlamaIndex Markdown"] = MarkdownNodeParser()
-    return found
+        splitters["LlamaIndex Markdown"] = MarkdownNodeParser()
+    return splitters
 
 
 def ours() -> dict[str, object]:
@@ -79,7 +79,7 @@ def ours() -> dict[str, object]:
         f"recursive {size}": get_parser(
             "recursive", unit="tokens", chunk_size=size, chunk_overlap=0
         )
-        for size in (200, *(one for one in CURVE if one != 200))  # noqa: PLR2004 -- the one first
+        for size in (200, *(number for number in CURVE if number != 200))  # noqa: PLR2004 -- the one first
     }
     presets = ("recursive", "fixed", "token-overlap", "sentence", "heading", "semantic")
     return {
@@ -106,15 +106,15 @@ def peers_of_equal_size(*, markdown: bool) -> dict[str, object]:
     Args:
         markdown: with those for texts with headings.
     """
-    found: dict[str, object] = {
+    splitters: dict[str, object] = {
         "LangChain recursive": langchain(200),
         "LlamaIndex sentence": SentenceSplitter(chunk_size=200, chunk_overlap=0),
         "semchunk": Semchunk(200),
         "chonkie recursive": chonkie(200),
     }
     if markdown:
-        found["LlamaIndex Markdown, then sentence"] = MarkdownThenSentences(200)
-    return found
+        splitters["LlamaIndex Markdown, then sentence"] = MarkdownThenSentences(200)
+    return splitters
 
 
 class MarkdownThenSentences:

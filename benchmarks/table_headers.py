@@ -58,13 +58,13 @@ def labelled(folder: Path) -> tuple[dict[str, Document], list[Asked]]:
     for entry in json.loads(QUESTIONS.read_text(encoding="utf-8"))["documents"]:
         document = read(str(folder / entry["file"]))
         documents[document.id_] = document
-        for one in entry["questions"]:
-            row, answer = one["row"], one["answer"]
+        for question in entry["questions"]:
+            row, answer = question["row"], question["answer"]
             if document.text.count(row) != 1 or answer not in row:
                 raise SystemExit(f"{entry['file']}: {row!r} is not there once, with {answer!r}")
             start = document.text.index(row) + row.rindex(answer)
             cell = Passage(document.id_, Span(start, start + len(answer)))
-            asked.append(Asked(one["question"], one["part"], cell))
+            asked.append(Asked(question["question"], question["part"], cell))
     return documents, asked
 
 
@@ -82,14 +82,14 @@ def main() -> None:
     for granularity in GRANULARITIES:
         for name, value in measured(documents, asked, options, granularity):
             values[name].append(value)
-    for name in [one for one in values if one.endswith(PARTS[0])]:
+    for name in [name_of_part for name_of_part in values if name_of_part.endswith(PARTS[0])]:
         both = name.removesuffix(PARTS[0]) + "both"
         values[both] = values[name] + values[name.removesuffix(PARTS[0]) + PARTS[1]]
     if options.write:
         options.write.write_text(json.dumps(values))
     before = json.loads(options.before.read_text()) if options.before else {}
     rows = [
-        [name, str(sum(one is not None for one in own)), *_shown(own, before.get(name))]
+        [name, str(sum(value is not None for value in own)), *_shown(own, before.get(name))]
         for name, own in values.items()
     ]
     print(
@@ -117,10 +117,10 @@ def measured(
         options=QueryOptions(budget=BUDGET, **settings),
         embed_model=model,
     ) as comparison:
-        for one in asked:
+        for question in asked:
             recalls, shares = [], []
-            for column in comparison.ask(one.question).columns:
-                name = f"{column.name}, {granularity}, {one.part}"
+            for column in comparison.ask(question.question).columns:
+                name = f"{column.name}, {granularity}, {question.part}"
                 sources = column.answer.sources
                 read_by = [
                     Passage(each.hit.read.ref_doc_id, each.span)
@@ -128,12 +128,12 @@ def measured(
                     for each in source.excerpts
                 ]
                 headed = [share for source in sources for share in _headed(source, tables)]
-                recalls.append(best_recall(read_by, [(one.cell,)], texts))
+                recalls.append(best_recall(read_by, [(question.cell,)], texts))
                 shares += headed
                 yield f"recall: {name}", recalls[-1]
                 yield f"header: {name}", fmean(headed) if headed else None
-            yield f"recall: all, {granularity}, {one.part}", fmean(recalls)
-            yield f"header: all, {granularity}, {one.part}", fmean(shares) if shares else None
+            yield f"recall: all, {granularity}, {question.part}", fmean(recalls)
+            yield f"header: all, {granularity}, {question.part}", fmean(shares) if shares else None
 
 
 def _headed(source: Source, tables: dict[str, list[Block]]) -> Iterator[float]:
@@ -147,7 +147,7 @@ def _headed(source: Source, tables: dict[str, list[Block]]) -> Iterator[float]:
         for table in tables[each.hit.read.ref_doc_id]:
             if table.start < each.span.start < table.end:
                 before = source.excerpts[:number]
-                rows = any(one.span.start <= table.start < one.span.end for one in before)
+                rows = any(span.span.start <= table.start < span.span.end for span in before)
                 yield float(rows or "\nTable: " in f"\n{source.text}")
 
 

@@ -96,16 +96,16 @@ def namespaces() -> Iterator[None]:
 
 def processes_in(namespace: str) -> list[int]:
     """The ids of all processes of a namespace."""
-    return [int(one) for one in run("ip", "netns", "pids", namespace).split()]
+    return [int(pid) for pid in run("ip", "netns", "pids", namespace).split()]
 
 
 def kill_all_in(namespace: str) -> int:
     """Kill every process of a namespace, as a machine that loses its power does; how many."""
     killed = 0
-    while found := processes_in(namespace):
-        for one in found:
+    while pids := processes_in(namespace):
+        for pid in pids:
             try:
-                os.kill(one, signal.SIGKILL)
+                os.kill(pid, signal.SIGKILL)
                 killed += 1
             except ProcessLookupError:  # it ended with another one
                 continue
@@ -145,9 +145,9 @@ def cluster(folder: Path, environment: dict[str, str]) -> Iterator[None]:
 def wait_for_start(log: Path) -> None:
     """Return once a node of Ray says that it runs."""
     until = time.monotonic() + PATIENCE
-    while "Ray runtime started" not in (said := log.read_text(encoding="utf-8")):
+    while "Ray runtime started" not in (log_text := log.read_text(encoding="utf-8")):
         if time.monotonic() > until:
-            raise SystemExit(f"Ray does not start:\n{said}")
+            raise SystemExit(f"Ray does not start:\n{log_text}")
         time.sleep(0.2)
 
 
@@ -155,8 +155,8 @@ def points_of(store: Store, collection: str) -> dict[str, Any]:
     """Every point of a folder by its id: payload, vector and words."""
     engine: Any = store.engine
     with engine.step(collection):
-        found = engine.collection(collection).select(None, None, vectors=True)
-        return {one.node_id: (one.payload, one.vector, one.words) for one in found}
+        points = engine.collection(collection).select(None, None, vectors=True)
+        return {point.node_id: (point.payload, point.vector, point.words) for point in points}
 
 
 def ingested(store: Store, **options: Any) -> IngestReport:
@@ -170,7 +170,7 @@ def ingested(store: Store, **options: Any) -> IngestReport:
 
 def noted() -> Counter[str]:
     """How many documents were cut in each namespace."""
-    return Counter({one.name: one.stat().st_size for one in Path("done").iterdir()})
+    return Counter({path.name: path.stat().st_size for path in Path("done").iterdir()})
 
 
 def drive(files: int) -> None:
@@ -191,20 +191,20 @@ def drive(files: int) -> None:
         report = ingested(store, executor=executor, progress=follow)
         seen["seconds"] = round(time.perf_counter() - started, 1)
         seen["failed files"] = len(report.failed)
-        seen["read"] = sum(one.status == "read" for one in report.files)
+        seen["read"] = sum(file.status == "read" for file in report.files)
         cut = noted()
         seen["cut by the second node in all"] = cut.total() - cut[here]
         seen["cut by the first node in all"] = cut[here]
         expected = ingested(alone)
         seen["same files, as they were named"] = [
-            (one.path, one.columns) for one in report.files
-        ] == [(one.path, one.columns) for one in expected.files]
+            (file.path, file.columns) for file in report.files
+        ] == [(file.path, file.columns) for file in expected.files]
         seen["a path in the report"] = report.files[0].path
         for column in expected.columns:
-            there, wanted = (points_of(one, column.collection) for one in (store, alone))
-            same = sum(there.get(key) == point for key, point in wanted.items())
+            stored, wanted = (points_of(place, column.collection) for place in (store, alone))
+            same = sum(stored.get(key) == point for key, point in wanted.items())
             seen[f"equal points of {column.parser}"] = f"{same} of {len(wanted)}"
-            seen[f"other points of {column.parser}"] = len(there.keys() - wanted.keys())
+            seen[f"other points of {column.parser}"] = len(stored.keys() - wanted.keys())
     sys.stdout.write(json.dumps(seen, indent=1) + "\n")
 
 

@@ -57,7 +57,7 @@ class Sample(NamedTuple):
     documents: NDArray[np.str_]
     values: Floats
 
-    def of(self, name: str) -> Floats:
+    def values_of(self, name: str) -> Floats:
         """The questions about one document."""
         return self.values[self.documents == name]
 
@@ -81,15 +81,15 @@ class Share(NamedTuple):
 
     Attributes:
         first: of the reports asked for.
-        told: what is judged: `first`, or the share of the repetition where that was doubted.
+        judged: what is judged: `first`, or the share of the repetition where that was doubted.
     """
 
     first: float
-    told: float
+    judged: float
 
     def __str__(self) -> str:
-        again = f" (first {self.first:.1%})" if self.told != self.first else ""
-        return f"{self.told:.1%}{again}"
+        again = f" (first {self.first:.1%})" if self.judged != self.first else ""
+        return f"{self.judged:.1%}{again}"
 
 
 def share_of(count: Callable[[int, int], float], sets: int, seed: int) -> Share:
@@ -100,19 +100,23 @@ def share_of(count: Callable[[int, int], float], sets: int, seed: int) -> Share:
 
 def kept(name: str) -> Sample:
     """All systems that were measured on a set, with their recall."""
-    found = Kept.load(name)
-    systems = [one for step in ("plain", "ladder") for one in found.systems.get(step, {}).values()]
-    recalls = [one["recall"] for one in systems]
+    loaded = Kept.load(name)
+    systems = [
+        system for step in ("plain", "ladder") for system in loaded.systems.get(step, {}).values()
+    ]
+    recalls = [system["recall"] for system in systems]
     budget = BUDGET if BUDGET in recalls[0] else "200"
-    return Sample(np.array(found.documents), np.array([one[budget] for one in recalls]).T)
+    return Sample(np.array(loaded.documents), np.array([recall[budget] for recall in recalls]).T)
 
 
 def of_run(path: Path) -> Sample:
     """The columns of a run, at their own options and at all sizes."""
     report = EvaluationReport.load(path)
     rows = [row for role in ("own", "size") for row in report.of_role(role) if not row.error]
-    columns = [[one.scores[report.measure] for one in row.outcomes] for row in rows]
-    return Sample(np.array([one.document for one in report.questions]), np.array(columns).T)
+    columns = [[outcome.scores[report.measure] for outcome in row.outcomes] for row in rows]
+    return Sample(
+        np.array([question.document for question in report.questions]), np.array(columns).T
+    )
 
 
 def drawn(sample: Sample, layout: tuple[int, int], generator: np.random.Generator) -> Sample:
@@ -120,7 +124,7 @@ def drawn(sample: Sample, layout: tuple[int, int], generator: np.random.Generato
     documents, each = layout
     sizes = [each] * documents if each else [200, *[2] * (documents - 1)]
     names = generator.choice(np.unique(sample.documents), documents)
-    parts = [sample.of(name) for name in names]
+    parts = [sample.values_of(name) for name in names]
     parts = [part[generator.integers(len(part), size=size)]
              for part, size in zip(parts, sizes, strict=True)]  # fmt: skip
     numbers = np.repeat(np.arange(documents), sizes).astype(str)
@@ -144,11 +148,18 @@ def judged(
 ) -> Found:
     """What a report over all pairs of columns says, where the first leads by `truth`."""
     pairs = [*combinations(range(values.shape[1]), 2)]
-    found = SignFlips(values, pairs, documents, draws=draws, seed=seed).intervals
+    intervals = SignFlips(values, pairs, documents, draws=draws, seed=seed).intervals
     truths = [truth if left == 0 else 0.0 for left, _ in pairs]
-    held = all(one.low <= true <= one.high for one, true in zip(found, truths, strict=True))
-    leads = [one.low > 0 for one, (left, _) in zip(found, pairs, strict=True) if left == 0]
-    return Found(any(one.is_significant for one in found), held, float(np.mean(leads)))
+    held = all(
+        interval.low <= true <= interval.high
+        for interval, true in zip(intervals, truths, strict=True)
+    )
+    leads = [
+        interval.low > 0 for interval, (left, _) in zip(intervals, pairs, strict=True) if left == 0
+    ]
+    return Found(
+        any(interval.is_significant for interval in intervals), held, float(np.mean(leads))
+    )
 
 
 class Cell(NamedTuple):
@@ -185,7 +196,7 @@ class Cell(NamedTuple):
 
     def named(self, sets: int, seed: int) -> float:
         """Share of so many reports that name a winner where there is none."""
-        return float(np.mean([one.named for one in self.reports(sets, seed)]))
+        return float(np.mean([report.named for report in self.reports(sets, seed)]))
 
     @property
     def asked(self) -> list[str]:
@@ -201,17 +212,19 @@ def winners(samples: Sequence[Sample], options: argparse.Namespace) -> bool:
     """Print the shares of reports with a winner where there is none; whether none is too large."""
     rows, most = [], 0.0
     for whole, layouts in ((False, THESE), (True, LIKE_THESE)):
-        found = []
+        shares_by_layout = []
         for layout in (None,) if options.as_they_are else layouts:
-            cells = [Cell(samples, whole, layout, one, options.draws) for one in COLUMNS]
-            shares = [share_of(one.named, options.sets, options.seed) for one in cells]
+            cells = [Cell(samples, whole, layout, columns, options.draws) for columns in COLUMNS]
+            shares = [share_of(cell.named, options.sets, options.seed) for cell in cells]
             rows.append([*cells[0].asked, *map(str, shares)])
-            found.append([one.told for one in shares])
+            shares_by_layout.append([share.judged for share in shares])
         if not options.as_they_are:
-            means = [f"{one:.1%}" for one in np.mean(found, axis=0)]
+            means = [f"{mean:.1%}" for mean in np.mean(shares_by_layout, axis=0)]
             rows.append([f"**{cells[0].asked[0]}**", "**all**", *means])
-        most = max(most, float(np.max(found)))
-    print(markdown_table(["speaks of", "asked", *(f"{one} columns" for one in COLUMNS)], rows))
+        most = max(most, float(np.max(shares_by_layout)))
+    print(
+        markdown_table(["speaks of", "asked", *(f"{columns} columns" for columns in COLUMNS)], rows)
+    )
     return most <= MOST
 
 
@@ -221,8 +234,8 @@ def gaps(samples: Sequence[Sample], options: argparse.Namespace) -> None:
     for whole, layouts in ((False, ((1, 60), (3, 50))), (True, ((24, 3), (40, 5)))):
         for layout, columns in product(layouts, (2, 4)):
             cell = Cell(samples, whole, layout, columns, options.draws)
-            found = [*cell.reports(options.sets, options.seed, GAP)]
-            shown, held = (np.mean([one[at] for one in found]) for at in (2, 1))
+            reports = [*cell.reports(options.sets, options.seed, GAP)]
+            shown, held = (np.mean([report[at] for report in reports]) for at in (2, 1))
             rows.append([*cell.asked, str(columns), f"{shown:.0%}", f"{held:.1%}"])
     heads = ["speaks of", "asked", "columns", "gap of 10 points shown", "all intervals hold"]
     print(markdown_table(heads, rows))

@@ -76,8 +76,8 @@ def main() -> None:
             server.wait(30)
     print(f"{options.visitors} visitors, {options.minutes:g} minutes: {dict(count.outcomes)}")
     print("MB of anonymous memory: " + ", ".join(f"{name} {mb}" for name, mb in memory.items()))
-    for one in count.wrong:
-        print(f"wrong: {one}")
+    for wrong_reply in count.wrong:
+        print(f"wrong: {wrong_reply}")
     sys.exit(1 if count.outcomes["wrong"] else 0)
 
 
@@ -89,13 +89,14 @@ def _visited(
     count = Count()
     memory = {"at first": round(anonymous(server.pid))}
     with ThreadPoolExecutor(visitors) as pool:
-        list(pool.map(lambda one: _visit(address, one, 0, count), range(visitors)))
+        list(pool.map(lambda visitor: _visit(address, visitor, 0, count), range(visitors)))
         memory["after one visit each"] = round(anonymous(server.pid))
         visit = [1] * visitors
         for third in ("one third", "two thirds", "all"):
             end = time.monotonic() + seconds / 3
             turns = [
-                pool.submit(_come_again, address, one, end, visit, count) for one in range(visitors)
+                pool.submit(_come_again, address, visitor, end, visit, count)
+                for visitor in range(visitors)
             ]
             for turn in turns:
                 turn.result()
@@ -109,10 +110,10 @@ def _visited(
 
 def _address(server: subprocess.Popen[str]) -> str:
     for line in server.stdout or ():
-        if found := _ADDRESS.search(line):
+        if match := _ADDRESS.search(line):
             # What is written later has to go somewhere.
             threading.Thread(target=lambda: list(server.stdout or ()), daemon=True).start()
-            return found[1]
+            return match[1]
     raise SystemExit("the server did not start")
 
 
@@ -148,9 +149,9 @@ def _visit(address: str, visitor: int, visit: int, count: Count) -> None:
 
 def _ask(client: httpx.Client, route: str, body: dict[str, Any], word: str, count: Count) -> None:
     reply = client.post(f"/api/{route}", json=body)
-    said = set(re.findall(r"colour\d{3}", reply.text))
-    right = said == {word} or not reply.is_success
-    count.add(str(reply.status_code), "" if right else f"{route}: {sorted(said)} for {word}")
+    colours = set(re.findall(r"colour\d{3}", reply.text))
+    right = colours == {word} or not reply.is_success
+    count.add(str(reply.status_code), "" if right else f"{route}: {sorted(colours)} for {word}")
 
 
 if __name__ == "__main__":

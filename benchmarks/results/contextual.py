@@ -34,13 +34,13 @@ def contextual() -> str:
 
 
 def _cell(kept: Kept, step: str, name: str) -> str:
-    found = kept.systems[step]
-    if name not in found:
+    systems = kept.systems[step]
+    if name not in systems:
         return NOT_MEASURED
-    own = np.array(found[name]["recall"][str(BUDGET)], float)
+    own = np.array(systems[name]["recall"][str(BUDGET)], float)
     shown = f"{100 * own.mean():.1f}"
     if name == HEADINGS:
         return shown
-    usual = np.array(found[HEADINGS]["recall"][str(BUDGET)], float)
+    usual = np.array(systems[HEADINGS]["recall"][str(BUDGET)], float)
     gap = SignFlips(np.stack([own, usual], axis=1), [(0, 1)], kept.documents).intervals[0]
     return f"{shown}, {words(in_points(gap))}"

@@ -48,16 +48,16 @@ def dots(field: Field) -> str:
     ]
     for row, (name, title) in enumerate(names.items()):
         y = _TOP + row * _STEP + _STEP // 2
-        found = sorted(peer[name] for peer in peers)
-        low, high = _x(found[0], least), _x(found[-1], least)
+        values = sorted(peer[name] for peer in peers)
+        low, high = _x(values[0], least), _x(values[-1], least)
         parts += [
             _text(_LEFT - 12, y + 4, title, "mean" if name == "mean" else "", "end"),
             f'<line class="range" x1="{low:.1f}" y1="{y}" x2="{high:.1f}" y2="{y}"/>',
-            *(_dot(_x(value, least), y, "peer", 4.5) for value in found),
+            *(_dot(_x(value, least), y, "peer", 4.5) for value in values),
             _dot(_x(stock[name], least), y, "stock", 5),
             _dot(_x(ours[name], least), y, "ours", 7.5),
             _text(_COLUMNS["ours"], y + 4, f"{ours[name]:.1f}", "number"),
-            _text(_COLUMNS["best"], y + 4, f"{found[-1]:.1f}"),
+            _text(_COLUMNS["best"], y + 4, f"{values[-1]:.1f}"),
             _text(_COLUMNS["stock"], y + 4, f"{stock[name]:.1f}"),
         ]
     return "\n".join([*parts, "</svg>\n"])

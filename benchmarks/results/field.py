@@ -64,8 +64,8 @@ class Field(NamedTuple):
 
     def values(self, system: Named) -> dict[str, float]:
         """Return the percentage of the answers that a system reads: of each set, and the mean."""
-        found = {name: self.summary.of_set(system, name, LEVEL) for name in NAMES}
-        return {**found, "mean": self.summary.mean(system, LEVEL)}
+        means = {name: self.summary.of_set(system, name, LEVEL) for name in NAMES}
+        return {**means, "mean": self.summary.mean(system, LEVEL)}
 
     def gaps(self) -> list[Gap]:
         """Return the difference to every peer on every set."""

@@ -28,11 +28,11 @@ SHOWN: tuple[Named, ...] = (
 def fresh_order() -> str:
     """Recall on fresh questions, best first, the ladder's lead, and the mean of the five sets."""
     kept, summary = Kept.load("fresh"), Summary.load()
-    known = _systems(kept, summary)
-    own = {system: 100 * float(_recalls(kept, system).mean()) for system in known}
-    dev = {system: summary.mean(system, BUDGET) for system in known}
+    systems = _systems(kept, summary)
+    own = {system: 100 * float(_recalls(kept, system).mean()) for system in systems}
+    dev = {system: summary.mean(system, BUDGET) for system in systems}
     place = {system: rank for rank, system in enumerate(_ordered(dev), 1)}
-    leads = _leads(kept, known)
+    leads = _leads(kept, systems)
     rows = []
     for rank, system in enumerate(_ordered(own), 1):
         lead = "" if system == LADDER else words(leads[system])
@@ -54,8 +54,8 @@ def fresh_order() -> str:
         "mean of five sets",
         "place there",
     ]
-    said = f"Rank correlation of both orders (Spearman): {_agreement(own, dev):.2f}."
-    return f"{markdown_table(header, rows)}\n\n{said}"
+    agreement = f"Rank correlation of both orders (Spearman): {_agreement(own, dev):.2f}."
+    return f"{markdown_table(header, rows)}\n\n{agreement}"
 
 
 def fresh_languages() -> str:
@@ -77,13 +77,15 @@ def fresh_languages() -> str:
 
 def _systems(kept: Kept, summary: Summary) -> list[Named]:
     """What was measured here and on all five sets."""
-    found = [*summary.complete("plain"), *summary.complete("ladder")]
-    return [(step, name) for step, name in found if name in kept.systems.get(step, {})]
+    candidates = [*summary.complete("plain"), *summary.complete("ladder")]
+    return [(step, name) for step, name in candidates if name in kept.systems.get(step, {})]
 
 
 def _agreement(own: dict[Named, float], dev: dict[Named, float]) -> float:
     """Spearman's rank correlation of two orders of the same systems."""
-    left, right = (np.argsort(np.argsort([order[one] for one in own])) for order in (own, dev))
+    left, right = (
+        np.argsort(np.argsort([order[system] for system in own])) for order in (own, dev)
+    )
     return float(np.corrcoef(left, right)[0, 1])
 
 
@@ -101,5 +103,5 @@ def _leads(kept: Kept, systems: list[Named]) -> dict[Named, Interval]:
     table = np.stack([_recalls(kept, system) for system in systems], axis=1)
     ladder = systems.index(LADDER)
     pairs = [(ladder, at) for at in range(len(systems))]
-    found = SignFlips(table, pairs, kept.documents).intervals
-    return dict(zip(systems, map(in_points, found), strict=True))
+    intervals = SignFlips(table, pairs, kept.documents).intervals
+    return dict(zip(systems, map(in_points, intervals), strict=True))

@@ -46,11 +46,11 @@ class System(NamedTuple):
         """
         order = np.argsort(places)
         recall = {
-            budget: np.concatenate([one.recall[budget] for one in parts])[order].tolist()
+            budget: np.concatenate([part.recall[budget] for part in parts])[order].tolist()
             for budget in parts[0].recall
         }
-        chunks = sum(one.chunks for one in parts)
-        mean = sum(one.mean * one.chunks for one in parts) / chunks
+        chunks = sum(part.chunks for part in parts)
+        mean = sum(part.mean * part.chunks for part in parts) / chunks
         return cls(parts[0].name, mean, chunks, recall)
 
 
@@ -104,7 +104,7 @@ class Kept:
         if system.note:
             plain["note"] = system.note
         plain["recall"] = {
-            str(budget): [_short(one) for one in each] for budget, each in system.recall.items()
+            str(budget): [_short(value) for value in each] for budget, each in system.recall.items()
         }
         self.systems.setdefault(step, {})[system.name] = plain
 
@@ -112,7 +112,9 @@ class Kept:
         """Write it, one line per system."""
         lines = [
             f'  "{step}": {{\n'
-            + ",\n".join(f"   {json.dumps(name)}: {_line(one)}" for name, one in systems.items())
+            + ",\n".join(
+                f"   {json.dumps(name)}: {_line(system)}" for name, system in systems.items()
+            )
             + "\n  }"
             for step, systems in self.systems.items()
         ]

@@ -58,14 +58,14 @@ class Curves(NamedTuple):
 
 def curves(summary: Summary) -> Curves:
     """The curves of our `recursive` and the ladder on its chunks of 200 tokens."""
-    found = Curves({}, {}, {})
+    drawn = Curves({}, {}, {})
     for name in summary.sets:
         points = [summary.of_set(("plain", f"recursive {size}"), name, LEVEL) for size in CURVE]
         best = max(points)
-        found.sizes[name] = [one - best for one in points]
-        found.best[name] = CURVE[points.index(best)]
-        found.ladder[name] = summary.of_set(LADDER, name, LEVEL) - best
-    return found
+        drawn.sizes[name] = [value - best for value in points]
+        drawn.best[name] = CURVE[points.index(best)]
+        drawn.ladder[name] = summary.of_set(LADDER, name, LEVEL) - best
+    return drawn
 
 
 def picture(summary: Summary | None = None) -> str:
@@ -104,28 +104,30 @@ class _Frame(NamedTuple):
 
 
 def _grid(frame: _Frame) -> list[str]:
-    found = []
+    parts = []
     for points in range(int(frame.bottom), int(frame.top) + 1, _STEP):
         y = frame.y(points)
-        found.append(_line(_LEFT, y, _WIDTH - _RIGHT, y, "grid" if points else "axis"))
-        found.append(_text(_LEFT - 8, y + 4, f"{points:+d}" if points else "0", "tick", "end"))
+        parts.append(_line(_LEFT, y, _WIDTH - _RIGHT, y, "grid" if points else "axis"))
+        parts.append(_text(_LEFT - 8, y + 4, f"{points:+d}" if points else "0", "tick", "end"))
     below = _HEIGHT - _BOTTOM + 18
-    found += [_text(frame.x(size), below, f"{size}", "tick", "middle") for size in CURVE]
+    parts += [_text(frame.x(size), below, f"{size}", "tick", "middle") for size in CURVE]
     middle = (_LEFT + _WIDTH - _RIGHT) / 2
-    found.append(_text(middle, _HEIGHT - 8, "tokens a chunk may have", "tick", "middle"))
-    said = "points of recall, against the best chunk size of each set"
-    return [*found, _text(_LEFT - 30, 18, said, "tick")]
+    parts.append(_text(middle, _HEIGHT - 8, "tokens a chunk may have", "tick", "middle"))
+    axis_title = "points of recall, against the best chunk size of each set"
+    return [*parts, _text(_LEFT - 30, 18, axis_title, "tick")]
 
 
 def _curves(frame: _Frame, shown: Curves) -> list[str]:
-    found, ends = [], []
+    parts, ends = [], []
     for number, (name, points) in enumerate(shown.sizes.items()):
-        places = [(frame.x(size), frame.y(one)) for size, one in zip(CURVE, points, strict=True)]
+        places = [
+            (frame.x(size), frame.y(value)) for size, value in zip(CURVE, points, strict=True)
+        ]
         line = " ".join(f"{x:.1f},{y:.1f}" for x, y in places)
         dots = "".join(
             f'<circle class="dot" cx="{x:.1f}" cy="{y:.1f}" r="3.5"/>' for x, y in places
         )
-        found.append(
+        parts.append(
             f'<g class="c{number}" data-set="{name}"><polyline class="curve" points="{line}"/>'
             f"{dots}</g>"
         )
@@ -134,8 +136,8 @@ def _curves(frame: _Frame, shown: Curves) -> list[str]:
     for y, number, name in sorted(ends):
         at = max(y, free)
         free = at + _APART
-        found.append(_text(_WIDTH - _RIGHT + 8, at + 4, NAMES[name], f"name c{number}"))
-    return found
+        parts.append(_text(_WIDTH - _RIGHT + 8, at + 4, NAMES[name], f"name c{number}"))
+    return parts
 
 
 def _ladder(frame: _Frame, shown: Curves) -> list[str]:

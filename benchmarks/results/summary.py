@@ -99,13 +99,13 @@ class Summary:
     def complete(self, step: str) -> list[Named]:
         """The systems of a step that were measured on every part, in order."""
         names = self.kept[self.parts[0]].systems.get(step, {})
-        found = [(step, name) for name in names]
-        return [one for one in found if all(self.has(one, part) for part in self.parts)]
+        systems = [(step, name) for name in names]
+        return [system for system in systems if all(self.has(system, part) for part in self.parts)]
 
     def of_set(self, system: Named, name: str, level: int) -> float:
         """Mean recall of a set, in points."""
-        found = [100 * self.recalls(system, part, level).mean() for part in PARTS[name]]
-        return float(np.mean(found))
+        means = [100 * self.recalls(system, part, level).mean() for part in PARTS[name]]
+        return float(np.mean(means))
 
     def mean(self, system: Named, level: int) -> float:
         """Mean over the sets, in points."""
@@ -113,8 +113,8 @@ class Summary:
 
     def best(self, systems: Iterable[Named], part: str, level: int) -> float:
         """Recall of the best of some systems in a part, in points, known only in hindsight."""
-        known = [one for one in systems if self.has(one, part)]
-        return max(100 * float(self.recalls(one, part, level).mean()) for one in known)
+        measured = [system for system in systems if self.has(system, part)]
+        return max(100 * float(self.recalls(system, part, level).mean()) for system in measured)
 
     def regrets(self, system: Named, systems: Sequence[Named], level: int) -> dict[str, float]:
         """By part the points behind the best system there."""
@@ -144,9 +144,9 @@ class Summary:
 
     def mean_gap(self, left: Named, right: Named, level: int) -> Interval:
         """Left less right on average over the sets, in points; their errors are independent."""
-        found = [self._swaps(left, right, PARTS[name], level) for name in self.sets]
-        mean = float(np.mean([one.intervals[0].mean for one in found]))
-        margin = _REACH * sqrt(sum(one.errors[0] ** 2 for one in found)) / len(found)
+        swaps = [self._swaps(left, right, PARTS[name], level) for name in self.sets]
+        mean = float(np.mean([flips.intervals[0].mean for flips in swaps]))
+        margin = _REACH * sqrt(sum(flips.errors[0] ** 2 for flips in swaps)) / len(swaps)
         return in_points(Interval(mean, mean - margin, mean + margin))
 
     def _swaps(

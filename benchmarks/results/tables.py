@@ -43,8 +43,8 @@ def best_peer() -> Named:
 def by_set() -> str:
     """Recall at the main budget by set, mean and worst regret."""
     summary, rows = _summary(), []
-    known = systems()
-    for system in _ordered(known):
+    candidates = systems()
+    for system in _ordered(candidates):
         values = [
             f"{100 * summary.recalls(system, part, MAIN).mean():.1f}"
             if summary.has(system, part)
@@ -53,10 +53,10 @@ def by_set() -> str:
         ]
         total = "-", "-"
         if system in summary.complete(system[0]):
-            regret = max(summary.regrets(system, known, MAIN).values())
+            regret = max(summary.regrets(system, candidates, MAIN).values())
             total = f"{summary.mean(system, MAIN):.1f}", f"{regret:.1f}"
         rows.append([_title(system), *values, *total])
-    best = [f"{summary.best(known, part, MAIN):.1f}" for part in summary.parts]
+    best = [f"{summary.best(candidates, part, MAIN):.1f}" for part in summary.parts]
     rows.append(["best of each, known only in hindsight", *best, "", "0"])
     return markdown_table(["system", *_COLUMNS, "mean", "worst regret"], rows)
 
@@ -103,7 +103,7 @@ def by_half() -> str:
     rows = []
     for title, half in (("tuned on", TUNED), ("confirming", CONFIRMED)):
         summary, peer = _summary(half), best_peer()
-        known = [one for one in systems() if one in summary.complete(one[0])]
+        candidates = [system for system in systems() if system in summary.complete(system[0])]
         rows.append(
             [
                 f"{title} ({len(summary.sets)} sets)",
@@ -111,7 +111,7 @@ def by_half() -> str:
                 f"{summary.mean(COMES, MAIN):.1f}",
                 f"{summary.mean(peer, MAIN):.1f}",
                 words(summary.mean_gap(LADDER, peer, MAIN)),
-                f"{max(summary.regrets(LADDER, known, MAIN).values()):.1f}",
+                f"{max(summary.regrets(LADDER, candidates, MAIN).values()):.1f}",
             ]
         )
     header = [
@@ -146,16 +146,16 @@ def equal_size() -> str:
         name = system[1]
         ours = None if not is_peer(system) else ("equal", "heading" if "Markdown" in name else OURS)
         cells = []
-        for one in PARTS:
-            if not all(summary.has(system, part) for part in PARTS[one]):
+        for set_name in PARTS:
+            if not all(summary.has(system, part) for part in PARTS[set_name]):
                 cells.append("-")
                 continue
-            value = f"{summary.of_set(system, one, MAIN):.1f}"
+            value = f"{summary.of_set(system, set_name, MAIN):.1f}"
             if ours:
-                value += f"; {words(summary.gap(ours, system, one, MAIN))}"
+                value += f"; {words(summary.gap(ours, system, set_name, MAIN))}"
             cells.append(value)
         rows.append([_title(system), *cells])
-    return markdown_table(["splitter", *(TITLES[one] for one in PARTS)], rows)
+    return markdown_table(["splitter", *(TITLES[part] for part in PARTS)], rows)
 
 
 def heading() -> str:
@@ -189,13 +189,13 @@ def unmarked() -> str:
 def collections() -> str:
     """The same questions over the document alone, all documents at once, and one in all."""
     summary, rows = _summary(), []
-    for one in ("evidence_inference", "qmsum"):
-        for system, before in _with_plain("together", one):
+    for set_name in ("evidence_inference", "qmsum"):
+        for system, before in _with_plain("together", set_name):
             values = [
-                f"{summary.of_set(named, one, MAIN):.1f}"
+                f"{summary.of_set(named, set_name, MAIN):.1f}"
                 for named in (("alone", system[1]), before, system)
             ]
-            rows.append([TITLES[one], _title(before), *values])
+            rows.append([TITLES[set_name], _title(before), *values])
     where = ("a collection of its own", "its document in the collection of all", "all documents")
     return markdown_table(["set", "system", *where], rows)
 
@@ -234,7 +234,7 @@ def _with_plain(step: str, part: str) -> list[tuple[Named, Named]]:
 
 def _ordered(named: Iterable[Named]) -> Sequence[Named]:
     """Other packages first, then ours, the ladder last."""
-    return sorted(named, key=lambda one: (one[0] == "ladder", not is_peer(one)))
+    return sorted(named, key=lambda system: (system[0] == "ladder", not is_peer(system)))
 
 
 def _title(system: Named) -> str:
