@@ -100,12 +100,12 @@ def walked(name: str, folder: Path) -> None:
 
 def main() -> None:
     """Run every walk in its own process and print the numbers beside the goals."""
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         (folder / "ferry.md").write_text(TEXT, encoding="utf-8")
         (folder / "labels.csv").write_text(LABELS, encoding="utf-8")
         for name in ("ingest", "pasted text", "ask", "evaluate"):
-            command = [sys.executable, __file__, name, made]
+            command = [sys.executable, __file__, name, temporary]
             run = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
             last = (run.stderr.strip() or run.stdout.strip()).splitlines()[-1:]
             print(*last, f"(goal: {GOALS[name]} modules)")

@@ -38,36 +38,38 @@ class FieldOptions(Extension):
 
 
 def _classes(module: Any) -> list[Class]:
-    found = []
+    classes = []
     for member in module.members.values():
         if member.is_alias:
             continue
         if member.is_module:
-            found += _classes(member)
+            classes += _classes(member)
         elif member.is_class:
-            found.append(member)
-    return found
+            classes.append(member)
+    return classes
 
 
 def _has_fields(cls: Class) -> bool:
-    return any(_call(one.value) for one in cls.attributes.values())
+    return any(_call(attribute.value) for attribute in cls.attributes.values())
 
 
 def _takes_more(constructor: Any) -> bool:
-    return any(one.kind is ParameterKind.var_keyword for one in constructor.parameters)
+    return any(parameter.kind is ParameterKind.var_keyword for parameter in constructor.parameters)
 
 
 def _give_constructor(cls: Class) -> None:
     options = _of_llama_index() if cls.name.endswith("NodeParser") else {}
     for body in (*reversed(cls.mro()), cls):
         if _has_fields(body):
-            found = (_option(name, member) for name, member in body.members.items())
-            options |= {one.name: one for one in found if one}
+            named_options = (_option(name, member) for name, member in body.members.items())
+            options |= {option.name: option for option in named_options if option}
         if own := body.members.get("__init__"):
-            options |= {one.name: one for one in own.parameters if _is_named(one)}
+            options |= {
+                parameter.name: parameter for parameter in own.parameters if _is_named(parameter)
+            }
     this = Parameter("self", kind=ParameterKind.positional_or_keyword)
-    made = Function("__init__", parameters=Parameters(this, *options.values()))
-    cls.set_member("__init__", made)
+    init = Function("__init__", parameters=Parameters(this, *options.values()))
+    cls.set_member("__init__", init)
 
 
 def _of_llama_index() -> dict[str, Parameter]:
@@ -91,7 +93,11 @@ def _option(name: str, member: Any) -> Parameter | None:
         return None
     default: Any = member.value
     if call := _call(default):
-        given = {one.name: one.value for one in call.arguments if isinstance(one, ExprKeyword)}
+        given = {
+            argument.name: argument.value
+            for argument in call.arguments
+            if isinstance(argument, ExprKeyword)
+        }
         default = given.get("default", given.get("default_factory"))
     return Parameter(
         name,

@@ -28,7 +28,10 @@ def page() -> str:
     """The whole page."""
     root = command()
     parts = [_HEAD, "| command | |", "|---|---|"]
-    parts += [f"| [`{name}`](#{_anchor(name)}) | {one.summary} |" for name, one in COMMANDS.items()]
+    parts += [
+        f"| [`{name}`](#{_anchor(name)}) | {command.summary} |"
+        for name, command in COMMANDS.items()
+    ]
     shared: dict[str, dict[str, None]] = {}
     for name in COMMANDS:
         parts += _section(root, name, shared)
@@ -44,28 +47,28 @@ def _anchor(name: str) -> str:
 def _section(root: Any, name: str, shared: dict[str, dict[str, None]]) -> list[str]:
     """What one command takes; rows under headings that are shared are put beside the others'."""
     context = root.make_context("rag-nodes", [name])
-    _, found, _ = root.resolve_command(context, [name.split(maxsplit=1)[0]])
+    _, command, _ = root.resolve_command(context, [name.split(maxsplit=1)[0]])
     if name.split(maxsplit=1)[0] in GROUPS:
-        _, found, _ = found.resolve_command(context, name.split()[1:])
-    examples = "\n".join(f"rag-nodes {one}" for one in COMMANDS[name].examples)
-    made = ["", f"## rag-nodes {name}", ""]
-    made += [_plain(found.help or ""), "", "```sh", examples, "```"]
+        _, command, _ = command.resolve_command(context, name.split()[1:])
+    examples = "\n".join(f"rag-nodes {example}" for example in COMMANDS[name].examples)
+    lines = ["", f"## rag-nodes {name}", ""]
+    lines += [_plain(command.help or ""), "", "```sh", examples, "```"]
     panels: dict[str, list[str]] = {}
-    for one in found.params:
-        if not getattr(one, "hidden", False) and one.name != "help":
-            panel = getattr(one, "rich_help_panel", None) or (
-                "Arguments" if one.param_type_name == "argument" else "Common options"
+    for parameter in command.params:
+        if not getattr(parameter, "hidden", False) and parameter.name != "help":
+            panel = getattr(parameter, "rich_help_panel", None) or (
+                "Arguments" if parameter.param_type_name == "argument" else "Common options"
             )
-            panels.setdefault(panel, []).append(_row(one))
+            panels.setdefault(panel, []).append(_row(parameter))
     if "Arguments" in panels:
         panels = {"Arguments": panels.pop("Arguments"), **panels}
     also = [panel for panel in _SHARED if panel in panels]
     for panel in also:
         shared.setdefault(panel, {}).update(dict.fromkeys(panels.pop(panel)))
     for panel, rows in panels.items():
-        made += ["", f"| {panel} | |", "|---|---|", *rows]
+        lines += ["", f"| {panel} | |", "|---|---|", *rows]
     links = " · ".join(f"[{panel}](#{panel.lower()}-options)" for panel in also)
-    return [*made, "", f"Further options: {links}"]
+    return [*lines, "", f"Further options: {links}"]
 
 
 def _row(option: Any) -> str:
@@ -88,7 +91,7 @@ def _value(option: Any) -> str:
         return str(option.metavar)
     kind = option.type_descriptor.annotation
     while get_origin(kind) not in (None, Literal):
-        kind = next(one for one in get_args(kind) if one is not type(None))
+        kind = next(choice for choice in get_args(kind) if choice is not type(None))
     if choices := get_args(kind):
         return (
             "{" + ",".join(sorted(map(str, choices))) + "}"

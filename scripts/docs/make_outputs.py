@@ -111,20 +111,20 @@ class Terminal:
             return (ended.stdout or ended.stderr).strip("\n")
         self._child.stdin.write(json.dumps(shlex.split(ours)) + "\n")
         self._child.stdin.flush()
-        said: str = json.loads(self._child.stdout.readline())
-        return said.strip("\n")
+        output: str = json.loads(self._child.stdout.readline())
+        return output.strip("\n")
 
 
 def with_outputs(page: str, folder: Path) -> str:
     """The text of a page with all commands run anew in a folder, in their order."""
     with Terminal(folder) as terminal:
 
-        def again(found: re.Match[str]) -> str:
-            command = found["command"]
-            said = terminal.printed(command)
-            shown = found["shown"].strip("\n")
-            said = shown if _lasting(said) == _lasting(shown) else said
-            return f"$ {command}\n{said}\n" if said else f"$ {command}\n"
+        def again(block: re.Match[str]) -> str:
+            command = block["command"]
+            output = terminal.printed(command)
+            shown = block["shown"].strip("\n")
+            output = shown if _lasting(output) == _lasting(shown) else output
+            return f"$ {command}\n{output}\n" if output else f"$ {command}\n"
 
         return _BLOCK.sub(lambda block: _COMMAND.sub(again, block[0]), page)
 
@@ -138,9 +138,9 @@ def with_printed(page: str) -> str:
             exec(textwrap.dedent(block["code"]), names)  # noqa: S102 -- our own page
         if block["between"] is None:
             return block[0]
-        indent, said = block["indent"], printed.getvalue().strip("\n")
+        indent, printed_text = block["indent"], printed.getvalue().strip("\n")
         code = block[0].partition(f'{indent}```text title="Output"')[0]
-        output = textwrap.indent(f'```text title="Output"\n{said}\n```\n', indent)
+        output = textwrap.indent(f'```text title="Output"\n{printed_text}\n```\n', indent)
         return f"{code}{output}"
 
     return _PYTHON.sub(again, page)
@@ -172,12 +172,12 @@ def made_notebook(path: Path) -> str:
     return json.dumps(run, indent=1, ensure_ascii=False) + "\n"
 
 
-def _lasting(said: str) -> str:
+def _lasting(output: str) -> str:
     """What does not differ from run to run."""
-    return _PASSING.sub(" ", said).strip()
+    return _PASSING.sub(" ", output).strip()
 
 
-def made(path: Path) -> str:
+def updated(path: Path) -> str:
     """The text of a page, run in a copy of the example documents."""
     with tempfile.TemporaryDirectory() as folder:
         corpus = shutil.copytree(ROOT / "examples" / "corpus", Path(folder, "corpus"))
@@ -187,7 +187,7 @@ def made(path: Path) -> str:
 def main() -> None:
     """Write the outputs into the pages and notebooks that have them."""
     for path in PAGES:
-        path.write_text(made(path), encoding="utf-8")
+        path.write_text(updated(path), encoding="utf-8")
     for path in NOTEBOOKS:
         path.write_text(made_notebook(path), encoding="utf-8")
     with chdir(ROOT):

@@ -23,11 +23,13 @@ Written by `make format`. Other tests show the rest without naming it.
 
 def main() -> None:
     """Write the map."""
-    found: defaultdict[str, set[str]] = defaultdict(set)
+    files_by_case: defaultdict[str, set[str]] = defaultdict(set)
     for path in sorted(TESTS.rglob("*.py")):
         for group, number in _NUMBER.findall(path.read_text(encoding="utf-8").replace("_s", " s")):
-            found[f"S{group}-{number}"].add(f"`{path.relative_to(TESTS).as_posix()}`")
-    rows = (f"| {one} | {', '.join(sorted(files))} |" for one, files in sorted(found.items()))
+            files_by_case[f"S{group}-{number}"].add(f"`{path.relative_to(TESTS).as_posix()}`")
+    rows = (
+        f"| {case} | {', '.join(sorted(files))} |" for case, files in sorted(files_by_case.items())
+    )
     PAGE.write_text(_HEAD + "\n".join(rows) + "\n", encoding="utf-8")
 
 

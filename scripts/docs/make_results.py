@@ -41,7 +41,7 @@ def with_lead(page: str) -> str:
 
 def with_tables(page: str) -> str:
     """The text of the page with its tables made anew."""
-    return _TABLE.sub(lambda found: f"{found[1]}{found[2]}\n{TABLES[found[1]]()}\n\n", page)
+    return _TABLE.sub(lambda match: f"{match[1]}{match[2]}\n{TABLES[match[1]]()}\n\n", page)
 
 
 def main() -> None:

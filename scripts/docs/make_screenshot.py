@@ -32,9 +32,9 @@ def main(scheme: str = "light") -> None:
     """Serve the app, ask the question, save the pictures."""
     app = build_app(Settings(embedding="lexical", llm="extractive", api_key=None, api_base=None))
     app.launch(server_name="127.0.0.1", prevent_thread_lock=True, **launch_options())
-    found = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
+    chromium = os.environ.get("CHROMIUM_PATH") or shutil.which("chromium")
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=found, args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium, args=FLAGS)
         address = f"{app.local_url}?__theme={scheme}"
         IMAGES.mkdir(exist_ok=True)
         wide = _opened(browser, address, "wide")

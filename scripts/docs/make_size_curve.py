@@ -55,8 +55,8 @@ def decision() -> str:
     """Return the verdict of `make demo` as a quotation in lines of a hundred characters."""
     columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
     report = measured(EvaluationPlan(sizes=()), columns)
-    said = f"{report.decision.certainty} {report.decision.words}"
-    return textwrap.fill(said, 100, initial_indent="> ", subsequent_indent="> ")
+    text = f"{report.decision.certainty} {report.decision.words}"
+    return textwrap.fill(text, 100, initial_indent="> ", subsequent_indent="> ")
 
 
 def picture(report: EvaluationReport) -> str:
@@ -69,9 +69,9 @@ def picture(report: EvaluationReport) -> str:
     return f"{opening}>\n<style>\n{rules}\n</style>\n{background}\n{rest}\n"
 
 
-def with_decision(page: str, said: str) -> str:
+def with_decision(page: str, text: str) -> str:
     """The text of the README with the decision made anew."""
-    return _DECISION.sub(lambda _: f"{said}\n", page)
+    return _DECISION.sub(lambda _: f"{text}\n", page)
 
 
 def main() -> None:

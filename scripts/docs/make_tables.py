@@ -70,7 +70,10 @@ def parameters(class_name: str) -> str:
     docstring = Docstring(inspect.cleandoc(parser.__doc__ or ""))
     for section in docstring.parse("google", warnings=False):
         if section.kind is DocstringSectionKind.parameters:
-            described |= {one.name: " ".join(one.description.split()) for one in section.value}
+            described |= {
+                parameter.name: " ".join(parameter.description.split())
+                for parameter in section.value
+            }
     fields = {
         name: field
         for name, field in parser.model_fields.items()
@@ -90,7 +93,7 @@ def _type(parser: type[Any], name: str) -> str:
     annotation = str(next(own[name] for own in annotations if name in own))
     annotation = re.sub(r"InstanceOf\[(\w+)\]", r"\1", annotation)
     return re.sub(
-        r"Literal\[(.*?)\]", lambda found: " | ".join(found[1].split(", ")), annotation
+        r"Literal\[(.*?)\]", lambda match: " | ".join(match[1].split(", ")), annotation
     ).replace("'", '"')
 
 
@@ -108,16 +111,16 @@ def presets(class_name: str) -> str:
             options = ", ".join(f"`{option}={value!r}`" for option, value in preset.options.items())
             options = options.replace("'", '"')
             rows.append(f"- `{name}`: {preset.summary}" + (f" ({options})" if options else ""))
-    made = f'`get_parser("{rows[0].split("`")[1]}")` makes the parser'
-    return "\n".join([*rows, f"\n{made}, and keywords change its options."])
+    note = f'`get_parser("{rows[0].split("`")[1]}")` makes the parser'
+    return "\n".join([*rows, f"\n{note}, and keywords change its options."])
 
 
 def with_tables(page: str) -> str:
     """The text of a page with its tables made anew."""
     makers = {"parameters": parameters, "presets": presets}
     page = _OF_A_CLASS.sub(
-        lambda found: (
-            f"{found['list']}: {found['name']} -->\n{makers[found['list']](found['name'])}\n"
+        lambda match: (
+            f"{match['list']}: {match['name']} -->\n{makers[match['list']](match['name'])}\n"
         ),
         page,
     )

@@ -26,15 +26,15 @@ _SECONDS = 900
 
 def blocks_of(page: str) -> list[tuple[str, str]]:
     """Language and text of the blocks that are run, in their order."""
-    found = [(one[1], one[2]) for one in _BLOCK.finditer(page)]
-    return [(kind, text) for kind, text in found if not text.startswith("make ")]
+    blocks = [(match[1], match[2]) for match in _BLOCK.finditer(page)]
+    return [(kind, text) for kind, text in blocks if not text.startswith("make ")]
 
 
 def main() -> None:
     """Make the environment, then run one block after another until one fails."""
     blocks = blocks_of((ROOT / "README.md").read_text(encoding="utf-8"))
-    with tempfile.TemporaryDirectory() as made:
-        folder = Path(made)
+    with tempfile.TemporaryDirectory() as temporary:
+        folder = Path(temporary)
         shutil.copytree(ROOT / "examples", folder / "examples")
         venv.create(folder / "venv", with_pip=True)
         pins = folder / "constraints.txt"
