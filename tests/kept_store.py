@@ -15,7 +15,7 @@ def nodes_of(
     document: str, chunks: int, *, total: int | None = None, name: str = ""
 ) -> list[TextNode]:
     """Chunks of a document, of which it says there are `total`."""
-    made = []
+    nodes = []
     for number in range(chunks):
         node = TextNode(
             id_=str(uuid.uuid5(uuid.NAMESPACE_URL, f"{document}/{number}")),
@@ -32,5 +32,5 @@ def nodes_of(
         )
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
         node.embedding = [1.0, float(number)]
-        made.append(node)
-    return made
+        nodes.append(node)
+    return nodes

@@ -62,7 +62,7 @@ def fill(store: Store, collection: str, make_node: MakeNode) -> None:
     )
 
 
-def found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
+def names_found(store: Store, collection: str, wanted: Filter, **options: object) -> set[str]:
     """Names of the chunks that a search for all of them finds."""
     hits = store.search(
         collection, Query(vector=[1.0, 0.0, 0.5], text="pump", limit=10, filter=wanted, **options)

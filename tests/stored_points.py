@@ -10,8 +10,8 @@ def points_of(store: Store, collection: str) -> dict[str, Any]:
     """Every point of an embedded store by id: payload, vectors and words."""
     engine: Any = store.engine
     with engine.step(collection):
-        found = engine.collection(collection).select(None, None, vectors=True)
-        return {node.node_id: (node.payload, node.vector, node.words) for node in found}
+        points = engine.collection(collection).select(None, None, vectors=True)
+        return {node.node_id: (node.payload, node.vector, node.words) for node in points}
 
 
 def without_seconds(report: IngestReport) -> dict[str, Any]:

@@ -98,8 +98,8 @@ def shared_store() -> Iterator[Store]:
 @pytest.fixture
 def server_url(shared_store: Store) -> Iterator[str]:
     """That server; the collections that came to be during a test are dropped after it."""
-    there = shared_store.engine.names()
-    assert not there, f"{shared_store.location} is not empty: {', '.join(there)}"
+    names = shared_store.engine.names()
+    assert not names, f"{shared_store.location} is not empty: {', '.join(names)}"
     yield shared_store.location
     for name in shared_store.engine.names():
         shared_store.drop(name)

@@ -148,17 +148,20 @@ def _create(double: QdrantDouble, name: str, body: Any) -> Any:
     wanted = rest.CreateCollection.model_validate(body)
     if double.resolved(name) != name:
         raise ValueError(f"Can't create collection with name {name}. Alias already exists")
-    made = double.client.create_collection(
+    is_created = double.client.create_collection(
         name, vectors_config=wanted.vectors, sparse_vectors_config=wanted.sparse_vectors
     )
     double.wanted[name] = {k: v for k, v in body.items() if v is not None}
-    return made
+    return is_created
 
 
 def _change(double: QdrantDouble, name: str, body: Any) -> Any:
     rest.UpdateCollection.model_validate(body)
-    known = double.wanted[double.resolved(name)]
-    known["metadata"] = {**(known.get("metadata") or {}), **body["metadata"]}  # null removes a key
+    settings = double.wanted[double.resolved(name)]
+    settings["metadata"] = {
+        **(settings.get("metadata") or {}),
+        **body["metadata"],
+    }  # null removes a key
     return True
 
 
@@ -169,13 +172,13 @@ def _aliases(double: QdrantDouble, _name: str, _body: Any) -> Any:
 def _change_aliases(double: QdrantDouble, _name: str, body: Any) -> Any:
     actions = rest.ChangeAliasesOperation.model_validate(body).actions
     for action in actions:
-        made = getattr(action, "create_alias", None)
+        alias = getattr(action, "create_alias", None)
         if (
-            made
-            and double.client.collection_exists(made.alias_name)
-            and (double.resolved(made.alias_name) == made.alias_name)
+            alias
+            and double.client.collection_exists(alias.alias_name)
+            and (double.resolved(alias.alias_name) == alias.alias_name)
         ):
-            raise ValueError(f"Collection {made.alias_name} already exists")
+            raise ValueError(f"Collection {alias.alias_name} already exists")
     return double.client.update_collection_aliases(actions)
 
 

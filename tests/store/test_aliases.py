@@ -12,15 +12,15 @@ X = [1.0, 0.0, 0.0]
 ALIAS = "docs-of-tests"
 
 
-def found(store: Store, name: str) -> list[str]:
+def texts_of(store: Store, name: str) -> list[str]:
     return [hit.node.text for hit in store.search(name, Query(vector=X, text="zebra", limit=5))]
 
 
 def point(client: QdrantClient, collection: str) -> None:
     """Have the alias mean a collection, as another program does."""
     gone = rest.DeleteAliasOperation(delete_alias=rest.DeleteAlias(alias_name=ALIAS))
-    made = rest.CreateAlias(alias_name=ALIAS, collection_name=collection)
-    client.update_collection_aliases([gone, rest.CreateAliasOperation(create_alias=made)])
+    alias = rest.CreateAlias(alias_name=ALIAS, collection_name=collection)
+    client.update_collection_aliases([gone, rest.CreateAliasOperation(create_alias=alias)])
 
 
 def test_a_collection_on_a_server_is_read_by_its_alias(
@@ -34,7 +34,7 @@ def test_a_collection_on_a_server_is_read_by_its_alias(
         point(other, collection)
         assert store.resolved(ALIAS) == collection
         assert store.resolved(collection) == collection
-        assert found(store, ALIAS) == ["old zebra"]
+        assert texts_of(store, ALIAS) == ["old zebra"]
         point(other, newer)
         assert store.resolved(ALIAS) == newer
         [hit] = store.search(ALIAS, Query(vector=X[:2], text="zebra", limit=5))

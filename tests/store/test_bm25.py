@@ -125,22 +125,22 @@ INFLECTED = {
 @pytest.mark.parametrize("language", INFLECTED)
 def test_a_question_meets_another_form_of_its_word(language: str) -> None:
     form, other, question, text = INFLECTED[language]
-    ((asked,), _), ((found,), _) = query_vectors([question]), document_vectors([text])
-    (one,), (another,) = words(form), words(other)
-    stem = stem_id(stemmed(one, language))
-    assert one != another
+    ((asked,), _), ((text_terms,), _) = query_vectors([question]), document_vectors([text])
+    (first,), (another,) = words(form), words(other)
+    stem = stem_id(stemmed(first, language))
+    assert first != another
     assert stem in asked
-    assert stem in found
+    assert stem in text_terms
 
 
 @given(st.text(alphabet="abß 天气क्या ไทยéи.1\n"), st.text(alphabet="abß 天क्या ไéи1 "))
 def test_words_and_stems_never_share_a_number_and_equal_words_always_meet(
     text: str, question: str
 ) -> None:
-    ((asked,), _), ((found,), _) = query_vectors([question]), document_vectors([text])
-    assert words_among(found) == {term_id(word) for word in words(text)}
+    ((asked,), _), ((text_terms,), _) = query_vectors([question]), document_vectors([text])
+    assert words_among(text_terms) == {term_id(word) for word in words(text)}
     both = set(content_words(question)) & set(words(text))
-    assert {term_id(word) for word in both} <= set(asked) & set(found)
+    assert {term_id(word) for word in both} <= set(asked) & set(text_terms)
 
 
 def test_letters_of_scripts_without_spaces_have_no_stem_and_latin_words_among_them_do() -> None:

@@ -30,14 +30,14 @@ def nodes_of(make_node: MakeNode, count: int, **metadata: Any) -> list[TextNode]
     ]
 
 
-def of(store: Store, collection: str) -> Any:
-    found = store.engine.collection(collection)
-    assert found is not None
-    return found
+def collection_of(store: Store, collection: str) -> Any:
+    opened = store.engine.collection(collection)
+    assert opened is not None
+    return opened
 
 
 def content(store: Store, collection: str) -> list[Point]:
-    points = of(store, collection).select(None, None, vectors=True)
+    points = collection_of(store, collection).select(None, None, vectors=True)
     return sorted(points, key=lambda node: node.node_id)
 
 
@@ -91,11 +91,11 @@ def test_a_copy_holds_the_same_points_and_answers_alike(
     assert numbers(report) == (40, 40, 0, 0, 0)
     assert is_copy(folder, target, collection)
     asked: dict[str, Any] = {"vector": [0.3, 7.0, 2.0], "text": "number 7", "limit": 5}
-    found, same = (
+    copies, same = (
         [(hit.node.node_id, hit.node.text) for hit in store.search(collection, Query(**asked))]
         for store in (folder, target)
     )
-    assert found == same
+    assert copies == same
 
 
 def test_an_interrupted_copy_goes_on_where_it_ended(
@@ -141,7 +141,7 @@ def test_points_that_differ_in_the_target_are_sent_again(
 ) -> None:
     copy_collection(collection, folder, target)
     first, *_ = content(folder, collection)
-    of(target, collection).write(
+    collection_of(target, collection).write(
         [first._replace(payload={**first.payload, SOURCE_HASH: "of before"})]
     )
     assert numbers(copy_collection(collection, folder, target)) == (40, 1, 39, 0, 0)

@@ -47,10 +47,10 @@ def test_the_hybrid_snippet_ranks_by_the_vectors_that_we_stored(
     vector = get_embedding("lexical").get_query_embedding(QUESTION)
     for mode, score in (("sparse", "keyword_score"), ("default", "similarity")):
         retriever = names["index"].as_retriever(vector_store_query_mode=mode, similarity_top_k=3)
-        found = [node.score for node in retriever.retrieve(QUESTION)]
+        scores = [node.score for node in retriever.retrieve(QUESTION)]
         ours = Query(vector, QUESTION, 3, "sparse" if mode == "sparse" else "dense")
         hits = store.search(names["name"], ours)
-        assert found == pytest.approx([getattr(hit, score) for hit in hits], rel=1e-4)
+        assert scores == pytest.approx([getattr(hit, score) for hit in hits], rel=1e-4)
 
 
 def test_keyword_search_finds_nodes_of_a_store_with_the_documented_arguments(

@@ -93,7 +93,7 @@ def test_a_stock_vector_store_finds_the_same_with_the_same_scores(
                 sparse_doc_fn=document_vectors,
                 sparse_query_fn=query_vectors,
             )
-            found = stock.query(
+            result = stock.query(
                 VectorStoreQuery(
                     query_embedding=vector, query_str=QUESTION, similarity_top_k=5, mode=mode
                 )
@@ -102,8 +102,8 @@ def test_a_stock_vector_store_finds_the_same_with_the_same_scores(
                 name, Query(vector, QUESTION, 5, "sparse" if is_sparse else "dense")
             )
             scores = [hit.keyword_score if is_sparse else hit.similarity for hit in hits]
-            assert found.similarities == pytest.approx(scores, rel=1e-4)
-            assert {*(found.ids or ())} == {hit.node.node_id for hit in hits}
+            assert result.similarities == pytest.approx(scores, rel=1e-4)
+            assert {*(result.ids or ())} == {hit.node.node_id for hit in hits}
 
 
 def test_only_the_named_collection_is_written_into_an_empty_folder(
@@ -120,9 +120,9 @@ def test_an_alias_names_its_collection(server_url: str, tmp_path: Path) -> None:
     with open_store(server_url) as store:
         fill(store)
         first, _ = names_of(store)
-        made = rest.CreateAlias(alias_name="handbook", collection_name=first)
+        alias = rest.CreateAlias(alias_name="handbook", collection_name=first)
         client: Any = store.engine.client  # type: ignore[attr-defined]
-        client.update_collection_aliases([rest.CreateAliasOperation(create_alias=made)])
+        client.update_collection_aliases([rest.CreateAliasOperation(create_alias=alias)])
         [report] = export_folder(store, tmp_path / "out", ["handbook", first])
     assert report.collection == first
 

@@ -7,7 +7,7 @@ import pytest
 from httpx import Headers
 from qdrant_client import QdrantClient
 from qdrant_client.http.exceptions import UnexpectedResponse
-from stored_nodes import MakeNode, fill, found
+from stored_nodes import MakeNode, fill, names_found
 
 from rag_nodes.store import open_store
 from rag_nodes.store.conditions import INDEXES
@@ -29,11 +29,11 @@ def old_server(
 def test_a_collection_gets_the_indexes_it_lacks_once_whichever_way_it_is_used_first(
     old_server: str, collection: str, way: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = []
+    indexed = []
     create = QdrantClient.create_payload_index
 
     def counted(self: QdrantClient, name: str, key: str, **options: Any) -> Any:
-        made.append(key)
+        indexed.append(key)
         return create(self, name, key, **options)
 
     monkeypatch.setattr(QdrantClient, "create_payload_index", counted)
@@ -43,8 +43,8 @@ def test_a_collection_gets_the_indexes_it_lacks_once_whichever_way_it_is_used_fi
                 assert len(store.stored(collection, "annex")) == 1
             elif way == "vector store":
                 store.vector_store(collection).delete("nothing")
-            assert found(store, collection, Filter(heading="install")) == {"two", "four"}
-    assert made == [key for key in INDEXES if key != "doc_id"]
+            assert names_found(store, collection, Filter(heading="install")) == {"two", "four"}
+    assert indexed == [key for key in INDEXES if key != "doc_id"]
 
 
 def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missing(
@@ -60,6 +60,6 @@ def test_a_key_that_may_only_read_still_searches_and_the_log_says_what_is_missin
     with open_store(old_server) as store, caplog.at_level(logging.WARNING, "rag_nodes"):
         wanted = Filter(document_ids=["annex"])
         for _ in range(2):
-            assert found(store, collection, wanted) == {"four"}
-    [said] = [record.message for record in caplog.records if "lacks indexes" in record.message]
-    assert said.startswith(f"{old_server}: collection {collection!r} lacks indexes for filters")
+            assert names_found(store, collection, wanted) == {"four"}
+    [warning] = [record.message for record in caplog.records if "lacks indexes" in record.message]
+    assert warning.startswith(f"{old_server}: collection {collection!r} lacks indexes for filters")

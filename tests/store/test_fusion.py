@@ -44,12 +44,12 @@ def test_chunks_behind_both_rankings_count_for_what_is_usual() -> None:
         {node_id: dense[node_id] for node_id in best},
         {node_id: sparse[node_id] for node_id in best if node_id in sparse},
     )
-    found = fusion.fuse(fusion.Scores(*top, rest))
-    assert dict(found.pairs) == pytest.approx({node_id: complete[node_id] for node_id in best})
+    fused = fusion.fuse(fusion.Scores(*top, rest))
+    assert dict(fused.pairs) == pytest.approx({node_id: complete[node_id] for node_id in best})
     half = fusion.Rest(30, rest.dense[::2], rest.sparse[::2])
     near = fusion.fuse(fusion.Scores(*top, half))
-    assert near.pairs[0][1] == pytest.approx(found.pairs[0][1], rel=0.1)
-    assert fuse(*top)[0][1] < 0.8 * found.pairs[0][1]
+    assert near.pairs[0][1] == pytest.approx(fused.pairs[0][1], rel=0.1)
+    assert fuse(*top)[0][1] < 0.8 * fused.pairs[0][1]
 
 
 def test_rank_fusion_sums_reciprocal_ranks_whatever_the_scores() -> None:

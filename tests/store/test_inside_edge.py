@@ -26,9 +26,9 @@ PYPROJECT = Path(__file__).parents[2] / "pyproject.toml"
 
 @pytest.fixture
 def shard(tmp_path: Path) -> Iterator[Any]:
-    made = shards.made(tmp_path / "shard", Layout(2))
-    yield made
-    made.close()
+    opened = shards.made(tmp_path / "shard", Layout(2))
+    yield opened
+    opened.close()
 
 
 def put(shard: Any, number: int, vector: Any, **payload: Any) -> None:
@@ -61,8 +61,8 @@ def test_truth_values_of_numpy_are_found_and_those_of_python_are_numbers(
     for number, flag in enumerate((True, 1, False, 0), 1):
         put(shard, number, [1.0, 0.0], flag=flag)
     condition = edge.FieldCondition(key="flag", match=edge.MatchValue(value=value))
-    [found], _ = shard.scroll(edge.ScrollRequest(filter=edge.Filter(must=[condition])))
-    assert found.id == UUID(int=expected), "`Terms.truth` is needed no more, or not enough"
+    [record], _ = shard.scroll(edge.ScrollRequest(filter=edge.Filter(must=[condition])))
+    assert record.id == UUID(int=expected), "`Terms.truth` is needed no more, or not enough"
 
 
 def test_no_number_is_taken_for_a_number(shard: Any) -> None:
@@ -117,11 +117,11 @@ def test_a_batch_with_one_bad_point_is_refused_and_stored_in_part(shard: Any) ->
 def test_a_shard_keeps_to_few_threads(tmp_path: Path) -> None:
     tasks = Path("/proc/self/task")
     before = len([*tasks.glob("*")])
-    made = shards.made(tmp_path / "one", Layout(2))
-    put(made, 1, [1.0, 0.0])
+    shard = shards.made(tmp_path / "one", Layout(2))
+    put(shard, 1, [1.0, 0.0])
     more = len([*tasks.glob("*")]) - before  # sixteen where nobody says how many
     assert more < 8, "hundreds of collections are thousands of threads"
-    shards.closed(made)
+    shards.closed(shard)
     kept = json.loads((tmp_path / "one" / "edge_config.json").read_text())
     assert kept["max_search_threads"] == 1
 
@@ -137,28 +137,28 @@ def test_a_place_in_a_list_has_an_index_of_its_own(shard: Any, tmp_path: Path) -
 
 
 def test_without_a_log_there_is_no_lock_and_nothing_is_kept_without_a_flush(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "loose", Layout(2), temporary=True)
-    made.flush()
-    put(made, 1, [1.0, 0.0])
+    loose = shards.made(tmp_path / "loose", Layout(2), temporary=True)
+    loose.flush()
+    put(loose, 1, [1.0, 0.0])
     again = edge.EdgeShard.load(str(tmp_path / "loose"))
     assert again.info().points_count == 0, "the engine locks by itself: ours is needless"
-    for point_id in (again, made):
+    for point_id in (again, loose):
         point_id.close()
 
 
 def test_closing_hides_what_could_not_be_written_and_flushing_tells(tmp_path: Path) -> None:
-    made = shards.made(tmp_path / "here", Layout(2))
-    put(made, 1, [1.0, 0.0])
+    shard = shards.made(tmp_path / "here", Layout(2))
+    put(shard, 1, [1.0, 0.0])
     shutil.rmtree(tmp_path / "here")
     with pytest.raises(Exception, match="No such file"):
-        made.flush()
-    made.close()
+        shard.flush()
+    shard.close()
 
 
 def parts_of(shard: Any, *numbers: range) -> Any:
     """A shard with a sealed part for each range of points, of 1 KB for a point."""
-    for some in numbers:
-        for number in some:
+    for chunk in numbers:
+        for number in chunk:
             put(shard, number, [1.0] * 256)
         assert shard.optimize()
     return shard
@@ -176,9 +176,9 @@ def index_types(folder: Path) -> list[str]:
 def sealing_shard(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
     monkeypatch.setattr(shards, "SEGMENT", 20)
     monkeypatch.setattr(shards, "_LEAST", 1)
-    made = shards.made(tmp_path / "shard", Layout(256))
-    yield made
-    made.close()
+    opened = shards.made(tmp_path / "shard", Layout(256))
+    yield opened
+    opened.close()
 
 
 def test_words_of_a_sealed_part_are_mapped_and_no_full_parts_are_made_one(
@@ -198,8 +198,8 @@ def test_no_graph_is_built_of_a_sealed_part_nor_of_an_embedding_that_is_added(
     added = edge.UpdateOperation.create_dense_vector("more", 256, edge.Distance.Cosine)
     sealing_shard.update(added)
     for number in range(1, 21):
-        some = {DENSE: [1.0] * 256, "more": [float(number)] * 256}
-        point = edge.Point(UUID(int=number), some, {})
+        vectors = {DENSE: [1.0] * 256, "more": [float(number)] * 256}
+        point = edge.Point(UUID(int=number), vectors, {})
         sealing_shard.update(edge.UpdateOperation.upsert_points([point]))
     assert sealing_shard.optimize()
     links = list((tmp_path / "shard").glob("segments/*/vector_index*/links*"))
@@ -212,14 +212,14 @@ def test_a_part_is_written_again_when_half_of_it_is_gone_and_what_is_left_joins_
 ) -> None:
     monkeypatch.setattr(shards, "SEGMENT", 1_000)
     monkeypatch.setattr(shards, "_LEAST", 16)
-    made = shards.made(tmp_path / "shard", Layout(4))
+    shard = shards.made(tmp_path / "shard", Layout(4))
     every = [UUID(int=number) for number in range(1, 1_101)]
     points = [edge.Point(point_id, {DENSE: [1.0] * 4}, {}) for point_id in every]
-    made.update(edge.UpdateOperation.upsert_points(points))
-    assert made.optimize()
-    made.update(edge.UpdateOperation.delete_points(every[:500]))
-    assert not made.optimize(), "parts are written again too often"
-    made.update(edge.UpdateOperation.delete_points(every[500:600]))
-    assert made.optimize(), "space of what is deleted is never given back"
-    assert made.info().points_count == 500
-    made.close()
+    shard.update(edge.UpdateOperation.upsert_points(points))
+    assert shard.optimize()
+    shard.update(edge.UpdateOperation.delete_points(every[:500]))
+    assert not shard.optimize(), "parts are written again too often"
+    shard.update(edge.UpdateOperation.delete_points(every[500:600]))
+    assert shard.optimize(), "space of what is deleted is never given back"
+    assert shard.info().points_count == 500
+    shard.close()

@@ -51,7 +51,7 @@ def nodes_of(payloads: list[dict[str, Any]]) -> list[TextNode]:
     ]
 
 
-def found(store: Store, collection: str, where: dict[str, Any]) -> set[str]:
+def names_of(store: Store, collection: str, where: dict[str, Any]) -> set[str]:
     query = Query([1.0, 0.0], None, 100, "dense", Filter(where=where))
     return {hit.node.node_id for hit in store.search(collection, query)}
 
@@ -64,7 +64,7 @@ def test_the_engine_finds_what_looking_at_every_chunk_finds(
     store.add(name, nodes)
     for where in wheres:
         expected = {node.node_id for node in nodes if Filter(where=where).passes(node)}
-        assert found(store, name, where) == expected, where
+        assert names_of(store, name, where) == expected, where
     store.engine.drop(name)
 
 
@@ -140,7 +140,7 @@ def test_a_strict_server_gets_the_index_of_a_key_with_the_first_filter_by_it(
         store.add("c", nodes_of(OWN))
         assert key not in double.indexed["c"]
         for _ in range(2):
-            assert len(found(store, "c", where)) == count
+            assert len(names_of(store, "c", where)) == count
         assert double.indexed["c"][key] == kind
         assert sum("/index" in request for request in double.requests) == len(double.indexed["c"])
 
@@ -148,8 +148,8 @@ def test_a_strict_server_gets_the_index_of_a_key_with_the_first_filter_by_it(
 def test_an_index_of_another_kind_is_replaced_when_it_cannot_answer(serve: Any) -> None:
     with serve() as double, open_store(double.url) as store:
         store.add("c", nodes_of(OWN))
-        assert not found(store, "c", {"year": None})
-        assert len(found(store, "c", {"year": {">": 2020}})) == 1
+        assert not names_of(store, "c", {"year": None})
+        assert len(names_of(store, "c", {"year": {">": 2020}})) == 1
         assert double.indexed["c"]["year"] == "float"
 
 
@@ -166,5 +166,5 @@ def test_a_key_that_may_only_read_gets_a_typed_error_from_a_strict_server(
             caplog.at_level(logging.WARNING, "rag_nodes"),
             pytest.raises(StoreError, match="with a key that may write"),
         ):
-            found(store, "c", {"dept": "hr"})
+            names_of(store, "c", {"dept": "hr"})
         assert "lacks indexes for filters" in caplog.text

@@ -45,7 +45,7 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
     collection: str,
     scope: Filter,
 ) -> None:
-    found = []
+    rankings = []
     for location in (tmp_path, server_url):
         with open_store(location) as store:
             store.add(collection, nodes)
@@ -53,8 +53,8 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
                 hits = store.search(
                     collection, Query(vector=[1.0, 0.0, 0.0], text=text, limit=20, filter=scope)
                 )
-                found.append([(hit.node.node_id, hit.fused_score, hit.score) for hit in hits])
-    for ours, served in zip(found[:2], found[2:], strict=True):
+                rankings.append([(hit.node.node_id, hit.fused_score, hit.score) for hit in hits])
+    for ours, served in zip(rankings[:2], rankings[2:], strict=True):
         assert [node_id for node_id, *_ in ours] == [node_id for node_id, *_ in served]
         for hit, other in zip(ours, served, strict=True):
             assert hit[1:] == pytest.approx(other[1:], rel=1e-3)
@@ -63,7 +63,7 @@ def test_both_engines_rank_alike_by_a_sample_of_what_is_behind(
 def test_memory_draws_the_sample_of_a_folder_in_every_process(
     nodes: list[TextNode], collection: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    found = []
+    rankings = []
     for location in (":memory:", ":memory:", tmp_path):
         monkeypatch.setattr(memory, "_shards", {})  # as a process has none when it begins
         with open_store(location) as store:
@@ -72,8 +72,8 @@ def test_memory_draws_the_sample_of_a_folder_in_every_process(
             hits = store.search(
                 collection, Query(vector=[1.0, 0.0, 0.0], text="zebra lion", limit=20)
             )
-            found.append({hit.node.node_id: hit.fused_score for hit in hits})
-    assert list(found[0]) == list(found[1]) == list(found[2])
+            rankings.append({hit.node.node_id: hit.fused_score for hit in hits})
+    assert list(rankings[0]) == list(rankings[1]) == list(rankings[2])
     # The engine itself adds up BM25 scores in any order, in single precision.
-    assert found[0] == pytest.approx(found[1], rel=1e-6)
-    assert found[0] == pytest.approx(found[2], rel=1e-6)
+    assert rankings[0] == pytest.approx(rankings[1], rel=1e-6)
+    assert rankings[0] == pytest.approx(rankings[2], rel=1e-6)

@@ -118,7 +118,7 @@ def test_a_server_says_how_long_to_wait(
 
 
 @pytest.mark.parametrize(
-    ("fault", "said"),
+    ("fault", "message"),
     [
         ("503", "could not do it, also when asked again"),
         ("429", "HTTP 429"),
@@ -127,12 +127,12 @@ def test_a_server_says_how_long_to_wait(
     ],
 )
 def test_a_fault_that_stays_is_reported_after_the_last_try(
-    store: Store, double: QdrantDouble, collection: str, fault: Fault, said: str
+    store: Store, double: QdrantDouble, collection: str, fault: Fault, message: str
 ) -> None:
     double.faults = [("", fault)] * 6
-    with pytest.raises(StoreUnreachableError, match=said) as told:
+    with pytest.raises(StoreUnreachableError, match=message) as raised:
         store.count(collection)
-    assert str(told.value).startswith(double.url)
+    assert str(raised.value).startswith(double.url)
     assert double.faults == []
 
 

@@ -28,7 +28,7 @@ KEPT: dict[str, Any] = {
 
 
 @pytest.mark.parametrize(
-    ("values", "said"),
+    ("values", "message"),
     [
         ({"quantisation": "scalar"}, "quantisation is unknown; did you mean quantization"),
         ({"zzz": 1}, "options are: grpc, "),
@@ -39,8 +39,8 @@ KEPT: dict[str, Any] = {
         ({"grpc": True, "ca_file": "x"}, "GRPC_DEFAULT_SSL_ROOTS_FILE_PATH"),
     ],
 )
-def test_a_wrong_option_is_named(values: dict[str, Any], said: str) -> None:
-    with pytest.raises(ConfigurationError, match=said):
+def test_a_wrong_option_is_named(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigurationError, match=message):
         ServerOptions.of(values)
 
 
@@ -122,12 +122,12 @@ def test_a_new_collection_is_kept_as_the_options_say(
         assert [
             hit.node.text for hit in store.search(collection, Query(vector=X, text="", limit=1))
         ]
-    made = double.wanted[collection]
-    assert made["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
-    assert made["vectors"]["text-dense"]["on_disk"] is True
-    assert made["hnsw_config"] == {"m": 0}
+    settings = double.wanted[collection]
+    assert settings["quantization_config"] == {"scalar": {"type": "int8", "always_ram": True}}
+    assert settings["vectors"]["text-dense"]["on_disk"] is True
+    assert settings["hnsw_config"] == {"m": 0}
     named = ("shard_number", "replication_factor", "on_disk_payload")
-    assert [made[name] for name in named] == [3, 2, False]
+    assert [settings[name] for name in named] == [3, 2, False]
 
 
 def test_without_options_the_server_decides(

@@ -90,9 +90,9 @@ def test_a_damaged_collection_is_reported_when_the_folder_is_opened_and_refused_
     node, other = make_node("one", [1.0, 0.0]), collection.replace("tests", "other")
     with open_store(tmp_path) as store:
         store.add(collection, [node])
-    [found] = tmp_path.rglob(file)
-    kept = found.read_bytes()
-    found.unlink()
+    [damaged] = tmp_path.rglob(file)
+    kept = damaged.read_bytes()
+    damaged.unlink()
     with open_store(tmp_path) as store:
         assert f"{tmp_path}" in caplog.text
         assert "the other collections can be used" in caplog.text
@@ -103,11 +103,11 @@ def test_a_damaged_collection_is_reported_when_the_folder_is_opened_and_refused_
             lambda: store.add(collection, [node]),
             lambda: store.search(collection, Query(vector=[1.0, 0.0], text="one", limit=1)),
         ):
-            with pytest.raises(StoreDamagedError, match="ingest again, or restore") as told:
+            with pytest.raises(StoreDamagedError, match="ingest again, or restore") as raised:
                 refused()
-            assert str(tmp_path) in str(told.value)
-    assert not found.exists(), "opening must not put an empty one in its place"
-    found.write_bytes(kept)
+            assert str(tmp_path) in str(raised.value)
+    assert not damaged.exists(), "opening must not put an empty one in its place"
+    damaged.write_bytes(kept)
     with open_store(tmp_path) as store:
         assert store.count(collection) == 1
 
@@ -130,35 +130,41 @@ def test_a_damaged_shard_is_reported_by_its_first_use_and_hurts_no_other_collect
             store.add(name, [make_node("one", [1.0, 0.0])])
     about = tmp_path.rglob("collection.json")
     [folder] = [file.parent for file in about if collection in file.read_text()]
-    for found in folder.rglob("segment.json"):
-        found.write_text("{")
+    for segment in folder.rglob("segment.json"):
+        segment.write_text("{")
     with open_store(tmp_path) as store:
         assert store.count(other) == 1
         with pytest.raises(StoreDamagedError, match="delete this folder and ingest again"):
             store.count(collection)
-        known = {info.name: info for info in store.collections()}
-        assert (known[other].points, known[other].trouble) == (1, "")
-        assert "delete this folder and ingest again" in known[collection].trouble
+        collections = {info.name: info for info in store.collections()}
+        assert (collections[other].points, collections[other].trouble) == (1, "")
+        assert "delete this folder and ingest again" in collections[collection].trouble
         store.drop(collection)
         assert [info.name for info in store.collections()] == [other]
 
 
-@pytest.mark.parametrize("said", ["Permission denied (os error 13)", "Out of memory (os error 12)"])
+@pytest.mark.parametrize(
+    "reason", ["Permission denied (os error 13)", "Out of memory (os error 12)"]
+)
 def test_errors_of_the_system_do_not_count_as_damage(
-    tmp_path: Path, collection: str, make_node: MakeNode, monkeypatch: pytest.MonkeyPatch, said: str
+    tmp_path: Path,
+    collection: str,
+    make_node: MakeNode,
+    monkeypatch: pytest.MonkeyPatch,
+    reason: str,
 ) -> None:
     with open_store(tmp_path) as store:
         store.add(collection, [make_node("one", [1.0, 0.0])])
 
     def refuse(_: Path) -> None:
-        raise Exception(f"Service runtime error: failed to load segment: {said}")  # noqa: TRY002
+        raise Exception(f"Service runtime error: failed to load segment: {reason}")  # noqa: TRY002
 
     monkeypatch.setattr(shards, "loaded", refuse)
     with open_store(tmp_path) as store:
-        with pytest.raises(StoreError, match=re.escape(said)) as told:
+        with pytest.raises(StoreError, match=re.escape(reason)) as raised:
             store.count(collection)
-        assert not isinstance(told.value, StoreDamagedError)
-        assert "delete" not in str(told.value)
+        assert not isinstance(raised.value, StoreDamagedError)
+        assert "delete" not in str(raised.value)
         [info] = store.collections()
         assert "check permissions" in info.trouble
 
@@ -179,8 +185,8 @@ def test_a_folder_on_a_full_disk_is_named_and_can_be_used_once_there_is_space(
 
     with monkeypatch.context() as full:
         full.setattr(os, "fsync", refuse)
-        said = "cannot be used as a storage folder (No space left on device)"
-        with pytest.raises(StoreError, match=re.escape(said)):
+        message = "cannot be used as a storage folder (No space left on device)"
+        with pytest.raises(StoreError, match=re.escape(message)):
             open_store(tmp_path)
     with open_store(tmp_path) as store:
         assert store.collections() == []
@@ -218,8 +224,8 @@ def test_without_qdrant_the_install_line_is_given(monkeypatch: pytest.MonkeyPatc
 def test_the_error_names_a_server_if_the_engine_has_no_build(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    found = {"qdrant_edge": None}
-    monkeypatch.setattr("rag_nodes.store.opening.find_spec", lambda name: found.get(name, True))
+    modules = {"qdrant_edge": None}
+    monkeypatch.setattr("rag_nodes.store.opening.find_spec", lambda name: modules.get(name, True))
     with pytest.raises(StoreError, match=r"no build of it .* run a Qdrant server"):
         open_store(":memory:")
 

@@ -2,7 +2,7 @@
 
 import pytest
 from llama_index.core.schema import TextNode
-from stored_nodes import MakeNode, fill, found
+from stored_nodes import MakeNode, fill, names_found
 
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store import Query, Store
@@ -44,19 +44,19 @@ def test_a_filter_lets_exactly_its_chunks_pass_in_every_mode(
 ) -> None:
     for wanted, names in PASSING:
         for mode in ("hybrid", "dense", "sparse"):
-            assert found(filled, collection, wanted, mode=mode) == names, (wanted, mode)
+            assert names_found(filled, collection, wanted, mode=mode) == names, (wanted, mode)
 
 
 def test_documents_given_twice_must_agree(filled: Store, collection: str) -> None:
     wanted = Filter(document_ids=("manual", "annex")).within(["annex", "other"])
-    assert found(filled, collection, wanted) == {"four"}
+    assert names_found(filled, collection, wanted) == {"four"}
 
 
 def test_every_fusion_finds_the_same_chunks(filled: Store, collection: str) -> None:
     for fusion in ("score", "rank"):
-        assert len(found(filled, collection, Filter(), fusion=fusion)) == 4
+        assert len(names_found(filled, collection, Filter(), fusion=fusion)) == 4
     with pytest.raises(ConfigurationError, match="score or rank"):
-        found(filled, collection, Filter(), fusion="vote")
+        names_found(filled, collection, Filter(), fusion="vote")
 
 
 def test_nodes_are_read_by_id_and_missing_ones_left_out(filled: Store, collection: str) -> None:

@@ -34,26 +34,26 @@ MODE = VectorStoreQueryMode
 def many() -> list[TextNode]:
     """More of them than are ever asked for, which words and embeddings rank differently."""
     drawn = random.Random(7)  # noqa: S311 -- no secret
-    made = []
+    nodes = []
     for number in range(40):
         words = " ".join(drawn.choices(("zebra", "lion", "grass"), (1, 3, 20), k=12 + number))
         vector = [drawn.gauss(0, 1) for _ in range(3)]
         node = TextNode(id_=f"00000000-0000-0000-0000-{number:012}", text=words, embedding=vector)
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=f"d{number % 2}")
-        made.append(node)
-    return made
+        nodes.append(node)
+    return nodes
 
 
 def question(**given: Any) -> VectorStoreQuery:
-    known = {"query_embedding": [1.0, 0.0, 0.0], "query_str": "zebra lion"}
-    return VectorStoreQuery(**{"similarity_top_k": 5, "mode": MODE.HYBRID, **known, **given})
+    query = {"query_embedding": [1.0, 0.0, 0.0], "query_str": "zebra lion"}
+    return VectorStoreQuery(**{"similarity_top_k": 5, "mode": MODE.HYBRID, **query, **given})
 
 
 def ranked(vectors: RagNodesVectorStore, **given: Any) -> VectorStoreQueryResult:
     return vectors.query(question(**given))
 
 
-def one(key: str, value: Any, operator: str = "==") -> MetadataFilters:
+def where(key: str, value: Any, operator: str = "==") -> MetadataFilters:
     return MetadataFilters(
         filters=[MetadataFilter(key=key, value=value, operator=FilterOperator(operator))]
     )
@@ -85,17 +85,17 @@ def test_every_store_gives_the_same_nodes_and_scores_in_every_mode(
         {"mode": mode} for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.TEXT_SEARCH, MODE.MMR)
     ]
     modes += [{"alpha": value} for value in (None, 0, 0.25, 0.5, 0.9, 1)]
-    with open_store(tmp_path) as here, open_store(server_url) as there:
-        for store in (here, there):
+    with open_store(tmp_path) as here, open_store(server_url) as served:
+        for store in (here, served):
             store.vector_store("c").add(many)
         for way in modes:
             for only in (None, ["d1"]):
-                one, other = (
-                    ranked(store.vector_store("c"), doc_ids=only, **way) for store in (here, there)
+                left, other = (
+                    ranked(store.vector_store("c"), doc_ids=only, **way) for store in (here, served)
                 )
-                assert len(one.ids or ()) == 5
-                assert one.ids == other.ids, way
-                assert one.similarities == pytest.approx(other.similarities, rel=1e-4), way
+                assert len(left.ids or ()) == 5
+                assert left.ids == other.ids, way
+                assert left.similarities == pytest.approx(other.similarities, rel=1e-4), way
 
 
 @OURS
@@ -112,9 +112,9 @@ async def test_arguments_by_keyword_go_before_those_of_the_query(
     )
     assert near == ranked(vectors, mode=MODE.DEFAULT).ids != diverse
     assert diverse == ranked(vectors, mode=MODE.MMR, mmr_threshold=0.05).ids
-    made = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
+    index = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
     options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "similarity_top_k": 5}
-    engine = made.as_query_engine(llm=MockLLM(), **options, alpha=0.0)
+    engine = index.as_query_engine(llm=MockLLM(), **options, alpha=0.0)
     words = ranked(vectors, alpha=0).ids
     assert [hit.node.node_id for hit in engine.query("zebra lion").source_nodes] == words
 
@@ -130,14 +130,14 @@ def test_missing_and_wrong_arguments_of_queries_are_reported(
         *(({"alpha": n}, "alpha is a number") for n in (-0.1, 1.1, float("nan"), True)),
         ({"mode": MODE.MMR, "mmr_threshold": 7}, "mmr_threshold is a number from 0 to 1"),
         *(
-            ({"filters": one("year", value, operator)}, "nan is not a finite number")
+            ({"filters": where("year", value, operator)}, "nan is not a finite number")
             for operator, value in (("==", float("nan")), ("in", [float("nan")]))
         ),
-        ({"filters": one("year", [2020], ">")}, "cannot compare"),
-        ({"filters": one("year", 10**400, "<=")}, "cannot compare"),
+        ({"filters": where("year", [2020], ">")}, "cannot compare"),
+        ({"filters": where("year", 10**400, "<=")}, "cannot compare"),
     ]
-    for given, said in wrong:
-        with pytest.raises(ConfigurationError, match=said):
+    for given, message in wrong:
+        with pytest.raises(ConfigurationError, match=message):
             ranked(vectors, **given)
     with pytest.raises(ConfigurationError, match="'alfa'"):
         vectors.query(question(), alfa=1)
@@ -181,17 +181,17 @@ COMPARED: list[tuple[str, Any, set[str]]] = [
 def test_numbers_are_compared_as_in_python_whether_whole_or_not(
     vectors: RagNodesVectorStore,
 ) -> None:
-    made = [
+    years = [
         TextNode(text=text, metadata={"size": size}, embedding=[1.0, 0.0])
         for text, size in SIZES.items()
     ]
-    vectors.add([*made, TextNode(text="without", embedding=[1.0, 0.0])])
+    vectors.add([*years, TextNode(text="without", embedding=[1.0, 0.0])])
     if isinstance(vectors.client, QdrantClient):  # strict mode wants an index
         vectors.client.create_payload_index("c", "size", field_schema="float")
     for operator, value, expected in COMPARED:
-        filters = one("size", value, operator)
-        found = {node.get_content() for node in vectors.get_nodes(filters=filters)}
-        assert found == expected, filters
+        filters = where("size", value, operator)
+        matches = {node.get_content() for node in vectors.get_nodes(filters=filters)}
+        assert matches == expected, filters
         query = VectorStoreQuery([1.0, 0.0], 9, filters=filters)
         assert {node.get_content() for node in vectors.query(query).nodes or ()} == expected
 

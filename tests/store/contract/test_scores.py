@@ -49,9 +49,9 @@ def by_client(nodes: Sequence[TextNode], vector: Any, name: str) -> dict[str, fl
         for node, (indices, values) in zip(nodes, words, strict=True)
     ]
     client.upsert("c", points)
-    found = client.query_points("c", query=vector, using=name, limit=100)
+    response = client.query_points("c", query=vector, using=name, limit=100)
     client.close()
-    return {str(point.id): point.score for point in found.points}
+    return {str(point.id): point.score for point in response.points}
 
 
 def test_scores_of_a_store_are_those_of_qdrant(
@@ -66,8 +66,8 @@ def test_scores_of_a_store_are_those_of_qdrant(
     # A text without any word is no document to the embedded engine, so there are four of them.
     is_embedded = store.location != "a dictionary" and "://" not in store.location
     expected = by_client(nodes[:-1] if is_embedded else nodes, words, SPARSE)
-    found = {hit.node.node_id: hit.keyword_score for hit in hits if hit.keyword_score}
-    assert found == pytest.approx(expected, abs=1e-5)
+    scores = {hit.node.node_id: hit.keyword_score for hit in hits if hit.keyword_score}
+    assert scores == pytest.approx(expected, abs=1e-5)
 
 
 def test_the_next_search_sees_written_and_deleted_chunks(
@@ -104,9 +104,9 @@ def test_breadcrumbs_are_embedded_but_stay_out_of_bm25(
     node = make_node("grass is green", [1.0, 0.0], Heading="Zebra > Food")
     assert node.get_content(metadata_mode="embed").startswith("Heading: Zebra > Food")  # type: ignore[arg-type]
     store.add(collection, [node])
-    for text, found in (("grass", 1), ("zebra food heading", 0)):
+    for text, count in (("grass", 1), ("zebra food heading", 0)):
         hits = store.search(collection, Query(vector=None, text=text, limit=1, mode="sparse"))
-        assert len(hits) == found
+        assert len(hits) == count
 
 
 NUMBERS = st.floats(-50, 50, width=32).filter(lambda number: abs(number) > 1e-3 or number == 0)
@@ -128,8 +128,8 @@ def test_vectors_of_any_length_score_as_by_qdrant_fresh_and_reopened(
                 hits = store.search(
                     "any", Query(vector=question, text=None, limit=99, mode="dense")
                 )
-                found = {hit.node.node_id: hit.similarity for hit in hits}
-            assert found == pytest.approx(expected, abs=1e-5), opened
+                similarities = {hit.node.node_id: hit.similarity for hit in hits}
+            assert similarities == pytest.approx(expected, abs=1e-5), opened
 
 
 @pytest.mark.parametrize("mode", ["sparse", "dense", "hybrid"])
@@ -149,5 +149,5 @@ def test_equal_scores_come_in_the_order_of_reading_whatever_their_ids(
     ]
     store.add(collection, [nodes[n % 40] for n in range(7, 47)])
     hits = store.search(collection, Query(vector=VECTOR, text=QUESTION, limit=12, mode=mode))
-    found = [(hit.node.metadata[FILE_NAME], hit.node.start_char_idx) for hit in hits]
-    assert found == places[:12]
+    order = [(hit.node.metadata[FILE_NAME], hit.node.start_char_idx) for hit in hits]
+    assert order == places[:12]

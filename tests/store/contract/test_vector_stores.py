@@ -76,11 +76,11 @@ def texts(result: Any) -> list[str]:
 
 
 def asked(vectors: BasePydanticVectorStore, **options: Any) -> list[str]:
-    known = {"query_embedding": [1.0, 0.1, 0.0], "query_str": "red", "similarity_top_k": 4}
-    return texts(vectors.query(VectorStoreQuery(**{**known, **options})))
+    query = {"query_embedding": [1.0, 0.1, 0.0], "query_str": "red", "similarity_top_k": 4}
+    return texts(vectors.query(VectorStoreQuery(**{**query, **options})))
 
 
-def one(key: str, value: Any, operator: str = "==") -> MetadataFilters:
+def where(key: str, value: Any, operator: str = "==") -> MetadataFilters:
     return MetadataFilters(
         filters=[MetadataFilter(key=key, value=value, operator=FilterOperator(operator))]
     )
@@ -89,56 +89,56 @@ def one(key: str, value: Any, operator: str = "==") -> MetadataFilters:
 def test_a_dense_query_ranks_by_cosine_and_gives_whole_nodes(
     filled: BasePydanticVectorStore,
 ) -> None:
-    found = filled.query(VectorStoreQuery(query_embedding=[1.0, 0.1, 0.0], similarity_top_k=2))
-    assert texts(found) == ["red fox", "blue whale"]
-    assert found.similarities == sorted(found.similarities or [], reverse=True)
-    assert found.ids == [node.node_id for node in found.nodes or []]
-    [best, _] = found.nodes or []
+    result = filled.query(VectorStoreQuery(query_embedding=[1.0, 0.1, 0.0], similarity_top_k=2))
+    assert texts(result) == ["red fox", "blue whale"]
+    assert result.similarities == sorted(result.similarities or [], reverse=True)
+    assert result.ids == [node.node_id for node in result.nodes or []]
+    [best, _] = result.nodes or []
     assert best.metadata == ABOUT["red fox"]
     assert best.ref_doc_id == "animals"
 
 
 def test_sparse_and_hybrid_queries_go_by_words_too(filled: BasePydanticVectorStore) -> None:
-    found = asked(filled, mode=MODE.SPARSE, query_str="grey", sparse_top_k=2)
-    assert found[:1] == ["grey stone"]
+    texts_by_rank = asked(filled, mode=MODE.SPARSE, query_str="grey", sparse_top_k=2)
+    assert texts_by_rank[:1] == ["grey stone"]
     hybrid = asked(filled, mode=MODE.HYBRID, query_str="parrot", hybrid_top_k=2, sparse_top_k=4)
     assert "green parrot" in hybrid
     assert len(hybrid) == 2
 
 
 FILTERS: list[tuple[MetadataFilters, set[str]]] = [
-    (one("kind", "mammal"), {"red fox", "blue whale"}),
-    (one("year", 2022), {"green parrot"}),
-    (one("weight", 6.5), {"red fox"}),
-    (one("tags", "wild"), {"red fox", "green parrot"}),
-    (one("year", 2021, ">"), {"green parrot", "grey stone"}),
-    (one("year", 2021, ">="), {"blue whale", "green parrot", "grey stone"}),
-    (one("year", 2021, "<"), {"red fox"}),
-    (one("weight", 2.0, "<="), {"green parrot", "grey stone"}),
-    (one("kind", "mammal", "!="), {"green parrot"}),
-    (one("kind", ["bird", "fish"], "in"), {"green parrot"}),
-    (one("kind", ["bird", "fish"], "nin"), {"red fox", "blue whale"}),
-    (one("kind", None, "is_empty"), {"grey stone"}),
+    (where("kind", "mammal"), {"red fox", "blue whale"}),
+    (where("year", 2022), {"green parrot"}),
+    (where("weight", 6.5), {"red fox"}),
+    (where("tags", "wild"), {"red fox", "green parrot"}),
+    (where("year", 2021, ">"), {"green parrot", "grey stone"}),
+    (where("year", 2021, ">="), {"blue whale", "green parrot", "grey stone"}),
+    (where("year", 2021, "<"), {"red fox"}),
+    (where("weight", 2.0, "<="), {"green parrot", "grey stone"}),
+    (where("kind", "mammal", "!="), {"green parrot"}),
+    (where("kind", ["bird", "fish"], "in"), {"green parrot"}),
+    (where("kind", ["bird", "fish"], "nin"), {"red fox", "blue whale"}),
+    (where("kind", None, "is_empty"), {"grey stone"}),
     (
         MetadataFilters(
-            filters=[*one("kind", "bird").filters, *one("year", 2020).filters],
+            filters=[*where("kind", "bird").filters, *where("year", 2020).filters],
             condition=FilterCondition.OR,
         ),
         {"green parrot", "red fox"},
     ),
     (
-        MetadataFilters(filters=one("kind", "mammal").filters, condition=FilterCondition.NOT),
+        MetadataFilters(filters=where("kind", "mammal").filters, condition=FilterCondition.NOT),
         {"green parrot", "grey stone"},
     ),
-    (MetadataFilters(filters=[one("kind", "mammal"), one("year", 2020)]), {"red fox"}),
+    (MetadataFilters(filters=[where("kind", "mammal"), where("year", 2020)]), {"red fox"}),
     (MetadataFilters(filters=[]), set(ABOUT)),
 ]
 MORE_FILTERS: list[tuple[MetadataFilters, set[str]]] = [
-    (one("tags", ["wild", "red"], "all"), {"red fox"}),
-    (one("tags", ["sea", "red"], "any"), {"red fox", "blue whale"}),
-    (one("tags", "sea", "contains"), {"blue whale"}),
-    (one("kind", "bird", "text_match"), {"green parrot"}),
-    (one("kind", "BIRD", "text_match_insensitive"), {"green parrot"}),
+    (where("tags", ["wild", "red"], "all"), {"red fox"}),
+    (where("tags", ["sea", "red"], "any"), {"red fox", "blue whale"}),
+    (where("tags", "sea", "contains"), {"blue whale"}),
+    (where("kind", "bird", "text_match"), {"green parrot"}),
+    (where("kind", "BIRD", "text_match_insensitive"), {"green parrot"}),
 ]
 
 
@@ -146,8 +146,8 @@ def test_filters_let_the_same_nodes_pass_in_every_store(filled: BasePydanticVect
     for filters, expected in FILTERS:
         assert set(asked(filled, filters=filters)) == expected, filters
         if filters.filters:
-            found = {node.get_content() for node in filled.get_nodes(filters=filters)}
-            assert found == expected, filters
+            matches = {node.get_content() for node in filled.get_nodes(filters=filters)}
+            assert matches == expected, filters
 
 
 @IN_PROCESS
@@ -162,13 +162,13 @@ def test_only_some_documents_and_nodes_are_searched_where_they_are_named(
     filled: BasePydanticVectorStore,
 ) -> None:
     assert asked(filled, doc_ids=["things"]) == ["grey stone"]
-    known = {node.get_content(): node.node_id for node in filled.get_nodes()}
-    some = [known["green parrot"], known["grey stone"]]
+    ids = {node.get_content(): node.node_id for node in filled.get_nodes()}
+    chosen = [ids["green parrot"], ids["grey stone"]]
     for mode in (MODE.DEFAULT, MODE.HYBRID):
         options = {"mode": mode, "hybrid_top_k": 4, "sparse_top_k": 4}
-        assert set(asked(filled, node_ids=some, **options)) == {"green parrot", "grey stone"}
-        found = asked(filled, node_ids=some, filters=one("kind", "bird"), **options)
-        assert found == ["green parrot"]
+        assert set(asked(filled, node_ids=chosen, **options)) == {"green parrot", "grey stone"}
+        matches = asked(filled, node_ids=chosen, filters=where("kind", "bird"), **options)
+        assert matches == ["green parrot"]
 
 
 @OURS
@@ -183,10 +183,10 @@ def test_no_documents_are_none_and_no_nodes_are_all_as_an_index_asks_for_all(
 def test_nodes_are_read_and_deleted_by_id_by_filter_and_by_document(
     filled: BasePydanticVectorStore,
 ) -> None:
-    [fox] = filled.get_nodes(filters=one("year", 2020))
+    [fox] = filled.get_nodes(filters=where("year", 2020))
     assert [node.node_id for node in filled.get_nodes([fox.node_id])] == [fox.node_id]
     filled.delete_nodes([fox.node_id])
-    filled.delete_nodes(filters=one("kind", "bird"))
+    filled.delete_nodes(filters=where("kind", "bird"))
     assert set(asked(filled)) == {"blue whale", "grey stone"}
     filled.delete("animals")
     assert asked(filled) == ["grey stone"]
@@ -194,20 +194,20 @@ def test_nodes_are_read_and_deleted_by_id_by_filter_and_by_document(
 
 
 def test_a_node_of_the_same_id_is_replaced(filled: BasePydanticVectorStore) -> None:
-    [fox] = filled.get_nodes(filters=one("year", 2020))
+    [fox] = filled.get_nodes(filters=where("year", 2020))
     later = TextNode(id_=fox.node_id, text="white fox", embedding=[1.0, 0.0, 0.0])
     filled.add([later])
-    found = asked(filled)
-    assert "white fox" in found
-    assert "red fox" not in found
+    matches = asked(filled)
+    assert "white fox" in matches
+    assert "red fox" not in matches
 
 
 @OURS
 def test_nodes_come_with_their_embeddings(filled: RagNodesVectorStore) -> None:
     node = TextNode(text="unit", embedding=[0.0, 3.0, 4.0])
     filled.add([node])
-    [found] = filled.get_nodes([node.node_id])
-    assert found.embedding == pytest.approx([0.0, 0.6, 0.8])
+    [node_stored] = filled.get_nodes([node.node_id])
+    assert node_stored.embedding == pytest.approx([0.0, 0.6, 0.8])
     assert all(node.embedding for node in filled.get_nodes())
     assert len(filled.get_nodes(limit=2)) == 2
 
@@ -217,25 +217,25 @@ async def test_async_calls_do_the_same(vectors: RagNodesVectorStore) -> None:
     await vectors.async_add(animals())
     index(vectors, KINDS)
     assert texts(await vectors.aquery(VectorStoreQuery([1.0, 0.1, 0.0], 1))) == ["red fox"]
-    [fox] = await vectors.aget_nodes(filters=one("year", 2020))
+    [fox] = await vectors.aget_nodes(filters=where("year", 2020))
     await vectors.adelete_nodes([fox.node_id])
     await vectors.adelete("things")
-    found = await vectors.aquery(VectorStoreQuery([1.0, 0, 0], 9))
-    assert set(texts(found)) == {"blue whale", "green parrot"}
+    result = await vectors.aquery(VectorStoreQuery([1.0, 0, 0], 9))
+    assert set(texts(result)) == {"blue whale", "green parrot"}
     await vectors.aclear()
 
 
 def test_an_index_is_built_asked_and_changed(vectors: BasePydanticVectorStore) -> None:
     storage = StorageContext.from_defaults(vector_store=vectors)
-    made = VectorStoreIndex(
+    index = VectorStoreIndex(
         [TextNode(text="one"), TextNode(text="two")],
         storage_context=storage,
         embed_model=MockEmbedding(3),
     )
-    made.insert_nodes([TextNode(text="three")])
+    index.insert_nodes([TextNode(text="three")])
     again = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
-    found = again.as_retriever(similarity_top_k=9).retrieve("which?")
-    assert {hit.node.get_content() for hit in found} == {"one", "two", "three"}
+    hits = again.as_retriever(similarity_top_k=9).retrieve("which?")
+    assert {hit.node.get_content() for hit in hits} == {"one", "two", "three"}
 
 
 @OURS
@@ -253,9 +253,9 @@ async def test_stock_pipelines_write_it_and_stock_retrievers_read_it(
     runs = (pipeline.arun(documents=[Document(text=text, id_="animals")]) for _ in range(4))
     await asyncio.gather(*runs)
     assert len(vectors.get_nodes()) == len(nodes) > 1
-    made = VectorStoreIndex.from_vector_store(vectors, embed_model=model)
+    index = VectorStoreIndex.from_vector_store(vectors, embed_model=model)
     retrievers: list[Any] = [
-        made.as_retriever(similarity_top_k=1, sparse_top_k=1, vector_store_query_mode=mode)
+        index.as_retriever(similarity_top_k=1, sparse_top_k=1, vector_store_query_mode=mode)
         for mode in ("default", "hybrid", "sparse")
     ]
     fused = QueryFusionRetriever(

@@ -50,10 +50,10 @@ def test_the_store_knows_what_it_holds_of_each_document(
     assert list(store.stored(collection, "one")) == [first.node_id]
     assert not is_complete(store.stored(collection, "one"), "h1")
     fill(store, collection, second)
-    known = store.stored(collection, "one")
-    assert {node.tokens for node in known.values()} == {3, 1}
-    assert is_complete(known, "h1")
-    assert not is_complete(known, "another hash")
+    nodes = store.stored(collection, "one")
+    assert {node.tokens for node in nodes.values()} == {3, 1}
+    assert is_complete(nodes, "h1")
+    assert not is_complete(nodes, "another hash")
 
 
 def test_foreign_values_in_metadata_break_no_other_document(

@@ -48,7 +48,7 @@ for folder in sys.argv[2:]:
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A store of a sealed part and one that is written to."""
     place = tmp_path_factory.mktemp("made") / "store"
     drawn = random.Random(3)  # noqa: S311 -- no secret
@@ -72,9 +72,9 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def closed(made: Path, tmp_path: Path) -> Path:
+def closed(template: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return copied(made, tmp_path / "store")
+    return copied(template, tmp_path / "store")
 
 
 def copied(store: Path, to: Path) -> Path:
@@ -90,7 +90,7 @@ def of_each_kind(shard: Path) -> list[Path]:
     )
 
 
-def found(folder: Path) -> list[tuple[str, list[float]]]:
+def contents_of(folder: Path) -> list[tuple[str, list[float]]]:
     with open_store(folder) as store, store.engine.step("c"):
         points = store.engine.collection("c").select(None, None, vectors=True)  # type: ignore[union-attr]
         return sorted((point.node_id, list(point.vector)) for point in points)
@@ -156,25 +156,25 @@ def test_a_part_that_a_copy_over_it_left_behind_is_found(closed: Path) -> None:
     parts = closed / "collections" / "c" / "shard" / "segments"
     shutil.copytree(next(parts.iterdir()), parts / "00000000-0000-4000-8000-000000000000")
     with pytest.raises(StoreDamagedError, match="is not as it was"):
-        found(closed)
+        contents_of(closed)
 
 
 def test_files_of_others_within_a_shard_are_in_nobodys_way(closed: Path) -> None:
-    before = found(closed)
+    before = contents_of(closed)
     (closed / "collections" / "c" / "shard" / ".DS_Store").write_bytes(b"x")
     (closed / "collections" / "c" / "shard" / "segments" / "notes.txt").write_text("x")
-    assert found(closed) == before
+    assert contents_of(closed) == before
 
 
 @pytest.mark.parametrize("content", [None, b"", b"\xff\xfe", b"[1]"])
 def test_a_list_that_is_lost_or_torn_is_made_again(closed: Path, content: bytes | None) -> None:
-    before = found(closed)
+    before = contents_of(closed)
     file = closed / "collections" / "c" / "manifest.json"
     if content is None:
         file.unlink()
     else:
         file.write_bytes(content)
-    assert found(closed) == before
+    assert contents_of(closed) == before
     assert "wal/first-index" in json.loads(file.read_bytes())
 
 

@@ -75,16 +75,16 @@ def test_a_full_disk_names_no_command_on_another_store_for_one_in_memory_and_lea
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    said = r"free some space, or set TMPDIR to a folder on another disk$"
+    remedy = r"free some space, or set TMPDIR to a folder on another disk$"
     with open_store() as store:
         full()
-        with pytest.raises(StoreFullError, match=said):
+        with pytest.raises(StoreFullError, match=remedy):
             store.add(collection, [make_node("one", X)])
         assert list(tmp_path.iterdir()) == []
         monkeypatch.undo()
         store.add(collection, [make_node("one", X)])
         full()
-        with pytest.raises(StoreFullError, match=said):
+        with pytest.raises(StoreFullError, match=remedy):
             store.add(collection, [make_node("two", X)])
 
 

@@ -93,9 +93,9 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
     chunks = RagNodesVectorStore(collection="c")
     nodes = [make_node(f"{n}", X, team="blue" if n % 2 else 7, size=n) for n in range(8)]
     chunks.add(nodes)
-    found = chunks.query(VectorStoreQuery(X, filters=asked, similarity_top_k=9))
+    result = chunks.query(VectorStoreQuery(X, filters=asked, similarity_top_k=9))
     assert indexed(chunks.client) == USUAL.keys() | {"team", "of", keys.PAGE_START}
-    assert set(found.ids or ()) == {nodes[n].node_id for n in (1, 3, 5, 7)}
+    assert set(result.ids or ()) == {nodes[n].node_id for n in (1, 3, 5, 7)}
     seven = MetadataFilters(filters=[MetadataFilter(key="team", value=7)])
     assert {node.node_id for node in chunks.get_nodes(filters=seven)} == {
         nodes[n].node_id for n in (0, 2, 4, 6)
@@ -124,14 +124,14 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
     monkeypatch.setattr(collections_, "INDEXED", 10**9)
     plain.add(nodes)
     for condition in asked:
-        found = []
+        outcomes = []
         for store in (plain, large):
             try:
                 hits = store.get_nodes(filters=MetadataFilters(filters=[condition]))
-                found.append({node.node_id for node in hits})
+                outcomes.append({node.node_id for node in hits})
             except ConfigurationError as error:
-                found.append(str(error))
-        assert found[0] == found[1], condition
+                outcomes.append(str(error))
+        assert outcomes[0] == outcomes[1], condition
     # Without an index of headings parts of words would be found.
     assert (key in indexed(plain.client)) == (key == keys.BREADCRUMB)
     plain.close()

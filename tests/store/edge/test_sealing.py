@@ -77,14 +77,14 @@ def make_nodes(make_node: MakeNode, drawn: random.Random) -> Callable[[range], l
     """Nodes of some numbers; for the same numbers the same ids and other content."""
 
     def make(numbers: range) -> list[TextNode]:
-        made = []
+        nodes = []
         for number in numbers:
             metadata = {keys.FILE_NAME: f"f{number % 4}.md", keys.PAGE_START: number}
             vector = [drawn.gauss() for _ in range(NUMBERS)]
             node = make_node(f"{number}", vector, document=f"d{number // 10}", **metadata)
             node.text = " ".join(drawn.choices(WORDS, k=12))
-            made.append(node)
-        return made
+            nodes.append(node)
+        return nodes
 
     return make
 
@@ -98,7 +98,7 @@ def sealed(folder: Path) -> int:
 
 def answers(store: Store, drawn: random.Random) -> list[dict[str, Scored]]:
     """All that is found of eighteen questions in each mode, with filters and without."""
-    found = []
+    hits_by_query = []
     scopes = [Filter(), Filter(file_name="f1.md"), Filter(pages=(20, 90))]
     modes: list[SearchMode] = ["dense", "sparse", "hybrid"]
     for mode, scope, _ in islice(cycle(product(modes, scopes, range(2))), 18):
@@ -106,8 +106,10 @@ def answers(store: Store, drawn: random.Random) -> list[dict[str, Scored]]:
         hits = store.search(
             "c", Query(vector=vector, text=text, mode=mode, limit=999, filter=scope)
         )
-        found.append({hit.node.text: Scored(hit.similarity, hit.keyword_score) for hit in hits})
-    return found
+        hits_by_query.append(
+            {hit.node.text: Scored(hit.similarity, hit.keyword_score) for hit in hits}
+        )
+    return hits_by_query
 
 
 def stored(store: Store) -> list[Point]:
@@ -118,14 +120,14 @@ def stored(store: Store) -> list[Point]:
         return sorted(points, key=lambda node: node.node_id)
 
 
-def are_alike(some: Sequence[Point], others: Sequence[Point]) -> bool:
+def are_alike(points: Sequence[Point], others: Sequence[Point]) -> bool:
     """Whether the same points hold the same."""
-    return len(some) == len(others) and all(
+    return len(points) == len(others) and all(
         node.node_id == other.node_id
         and node.payload == other.payload
         and node.vector == pytest.approx(other.vector)
         and sorted(zip(*node.words, strict=True)) == sorted(zip(*other.words, strict=True))
-        for node, other in zip(some, others, strict=True)
+        for node, other in zip(points, others, strict=True)
     )
 
 
@@ -181,8 +183,8 @@ def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
                 answers(store_, random.Random(seed))  # noqa: S311 -- no secret
                 for store_ in (store, unsealed)
             )
-            for found, expected in zip(*found_by_both, strict=True):
-                assert found == {
+            for scored, expected in zip(*found_by_both, strict=True):
+                assert scored == {
                     text: Scored(pytest.approx(hit.similarity), pytest.approx(hit.keywords))
                     for text, hit in expected.items()
                 }
@@ -215,12 +217,12 @@ def test_a_process_that_is_killed_while_it_seals_loses_nothing(
                 if not seals:
                     break
             running.send_signal(signal.SIGKILL)
-            said = [*(running.stdout or ())]
+            lines = [*(running.stdout or ())]
         acknowledged = max(
-            (int(line) for line in said if line.strip().isdecimal()), default=following
+            (int(line) for line in lines if line.strip().isdecimal()), default=following
         )
         with open_store(tmp_path) as store:
-            found = {point.payload["n"] for point in stored(store)}
-        assert found >= set(range(1, acknowledged + 1))
-        following = max(found) + 1
+            numbers = {point.payload["n"] for point in stored(store)}
+        assert numbers >= set(range(1, acknowledged + 1))
+        following = max(numbers) + 1
     assert sealed(tmp_path)
