@@ -36,11 +36,11 @@ class FolderIngests:
 
     def crawl(self, name: str, **pages: str) -> Path:
         """A file of pages of tea.example, by path."""
-        found = [
+        records = [
             {"markdown": text, "metadata": {"sourceURL": f"https://tea.example/{key}"}}
             for key, text in pages.items()
         ]
-        return self.write(name, json.dumps({"data": found}))
+        return self.write(name, json.dumps({"data": records}))
 
     def ingest(self, *paths: Path, **options: Any) -> IngestReport:
         self.opened.clear()

@@ -77,7 +77,7 @@ def corpus(
     folder = tmp_path / "docs"
     folder.mkdir()
     with open_store(tmp_path / "store") as store:
-        made = FolderIngests(folder, store, models, opened)
+        ingests = FolderIngests(folder, store, models, opened)
         for number in range(3):
-            made.write(f"{number}.md", f"# Tea {number}\n\nTea number {number} is green.\n" * 20)
-        yield made
+            ingests.write(f"{number}.md", f"# Tea {number}\n\nTea number {number} is green.\n" * 20)
+        yield ingests

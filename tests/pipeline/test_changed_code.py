@@ -87,8 +87,8 @@ def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobod
     def ingested(text: str) -> IngestReport:
         """As a dry run says it."""
         parsers = {**OURS, "mine": write("own_split", text).Mine()}
-        said, report = run(corpus, parsers, dry_run=True), run(corpus, parsers)
-        assert said.due["mine"] == (0 if statuses(report) == {"unchanged"} else 3)
+        planned, report = run(corpus, parsers, dry_run=True), run(corpus, parsers)
+        assert planned.due["mine"] == (0 if statuses(report) == {"unchanged"} else 3)
         assert corpus[1].count(report.columns[1].collection) == report.columns[1].chunks
         return report
 
@@ -106,7 +106,7 @@ def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobod
 
 
 def test_a_closure_that_was_given_something_else_replaces_its_chunks() -> None:
-    def made(size: int) -> Any:
+    def closure_of(size: int) -> Any:
         def cut(text: str) -> list[str]:
             return [text[at : at + size] for at in range(0, len(text), size)]
 
@@ -116,7 +116,9 @@ def test_a_closure_that_was_given_something_else_replaces_its_chunks() -> None:
     with open_store() as store:
         chunks = []
         for size in (500, 100, 100):
-            report = ingest_documents(documents, {"mine": made(size)}, store, embed_model="lexical")
+            report = ingest_documents(
+                documents, {"mine": closure_of(size)}, store, embed_model="lexical"
+            )
             chunks.append((report.columns[0].chunks, report.columns[0].written))
             assert store.count(report.columns[0].collection) == report.columns[0].chunks
     [(large, _), (small, written), (_, none)] = chunks

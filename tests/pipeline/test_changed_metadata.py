@@ -46,7 +46,7 @@ def test_a_changed_title_is_stored_and_nothing_is_embedded_again(
 def test_reused_vectors_still_find_what_they_found(
     store: Store, models: Models, embedding: Any
 ) -> None:
-    def found() -> list[tuple[str, float]]:
+    def hits() -> list[tuple[str, float]]:
         [column] = report.columns
         question = embedding.get_query_embedding("It is red.")
         hits = store.search(
@@ -55,12 +55,12 @@ def test_reused_vectors_still_find_what_they_found(
         return [(hit.node.text, pytest.approx(hit.similarity, abs=1e-6)) for hit in hits]
 
     parsers = {"fixed": get_parser("fixed", chunk_size=20, chunk_overlap=0)}
-    made = Document(text=TEXT, id_="one", metadata={DESCRIPTION: "Old"})
-    report = ingest_documents([made], parsers, store, models=models)
-    before = found()
-    made.metadata[DESCRIPTION] = "New"
-    report = ingest_documents([made], parsers, store, models=models)
-    assert found() == before
+    document = Document(text=TEXT, id_="one", metadata={DESCRIPTION: "Old"})
+    report = ingest_documents([document], parsers, store, models=models)
+    before = hits()
+    document.metadata[DESCRIPTION] = "New"
+    report = ingest_documents([document], parsers, store, models=models)
+    assert hits() == before
 
 
 def test_a_pdf_that_was_paginated_again_has_its_new_pages(store: Store, models: Models) -> None:
@@ -68,8 +68,8 @@ def test_a_pdf_that_was_paginated_again_has_its_new_pages(store: Store, models: 
 
     def pages(starts: list[int]) -> list[int]:
         facts = {PAGE_STARTS: starts, TOTAL_PAGES: len(starts), SOURCE_HASH: "of the text alone"}
-        made = Document(text=TEXT, id_="one", metadata=facts)
-        report = ingest_documents([made], parsers, store, models=models)
+        document = Document(text=TEXT, id_="one", metadata=facts)
+        report = ingest_documents([document], parsers, store, models=models)
         return [node.metadata["page_start"] for node in nodes(store, report)]
 
     assert set(pages([0])) == {1}
@@ -80,10 +80,10 @@ def test_a_heading_that_is_embedded_with_the_text_is_embedded_again_when_it_chan
     store: Store, models: Models, embedding: Any
 ) -> None:
     parsers = {"heading": get_parser("heading", chunk_size=60, min_chunk_size=5)}
-    made = Document(text="## Oil\n\nIt needs oil.", id_="one", metadata={TITLE: "Old"})
-    ingest_documents([made], parsers, store, models=models)
-    made.metadata[TITLE] = "New"
-    ingest_documents([made], parsers, store, models=models)
+    document = Document(text="## Oil\n\nIt needs oil.", id_="one", metadata={TITLE: "Old"})
+    ingest_documents([document], parsers, store, models=models)
+    document.metadata[TITLE] = "New"
+    ingest_documents([document], parsers, store, models=models)
     assert [text.splitlines()[0] for text in embedding.texts] == [
         "Heading: Old > Oil",
         "Heading: New > Oil",

@@ -28,12 +28,12 @@ def kept(tmp_path: Path) -> Iterator[Store]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "docs"
-    made.mkdir()
+    docs = tmp_path / "docs"
+    docs.mkdir()
     for n in range(5):
         sections = [f"## Part {k}\n\nPart {k} of machine {n} is made of steel." for k in range(6)]
-        (made / f"{n}.md").write_text(f"# Machine {n}\n\n" + "\n\n".join(sections))
-    return made
+        (docs / f"{n}.md").write_text(f"# Machine {n}\n\n" + "\n\n".join(sections))
+    return docs
 
 
 def facts(report: IngestReport) -> list[tuple[Any, ...]]:
@@ -70,19 +70,19 @@ def test_the_ingest_does_what_the_dry_run_said_at_the_price_it_said(
             for n in (0, 2):
                 (folder / f"{n}.md").write_text((folder / f"{n}.md").read_text() + " New.")
         openai_server.requests.clear()
-        said = run(dry_run=True)
+        planned = run(dry_run=True)
         assert not openai_server.requests
-        assert said.dry_run
-        assert dict(said.due) == dict.fromkeys(parsers, (5, 1, 2)[change])
+        assert planned.dry_run
+        assert dict(planned.due) == dict.fromkeys(parsers, (5, 1, 2)[change])
         done = run()
         assert not done.dry_run
-        assert facts(said) == facts(done)
+        assert facts(planned) == facts(done)
         assert done.embedding_tokens > 0
-        assert [file.status for file in said.files] == [file.status for file in done.files]
+        assert [file.status for file in planned.files] == [file.status for file in done.files]
         monkeypatch.setattr(tally, "MOST_ROWS", 1)
         few = run(dry_run=True)
         monkeypatch.undo()
-        assert (len(few.files), few.documents) == (1, said.documents)
+        assert (len(few.files), few.documents) == (1, planned.documents)
         assert dict(few.due) == dict.fromkeys(parsers, 0)
     openai_server.requests.clear()
     assert run(dry_run=True).embedding_cost == 0.0

@@ -51,8 +51,8 @@ def tea(tmp_path: Path) -> Path:
 def embedded_in(store: Store, report: IngestReport) -> list[str]:
     """What the chunks of the first document were embedded as."""
     collection, document = report.columns[0].collection, str(report.files[0].document_id)
-    found = store.vectors(collection, list(store.stored(collection, document)))
-    return sorted(text for text, _ in found.values())
+    vectors = store.vectors(collection, list(store.stored(collection, document)))
+    return sorted(text for text, _ in vectors.values())
 
 
 def summarised_in(store: Store, report: IngestReport) -> int:
@@ -70,12 +70,14 @@ def summarised_in(store: Store, report: IngestReport) -> int:
 def test_a_chunk_is_embedded_with_what_was_asked_for(
     text: Any, first: str, store: Store, models: Models, embedding: Any
 ) -> None:
-    made = [Document(text=TEXT, id_="tea.md")]
-    report = ingest_documents(made, PARSERS, store, models=models, text=text)
+    documents = [Document(text=TEXT, id_="tea.md")]
+    report = ingest_documents(documents, PARSERS, store, models=models, text=text)
     assert first in embedding.texts
     assert len(embedding.texts) == 3
     assert first in embedded_in(store, report)
-    nodes = build_pipeline(PARSERS["heading"], embed_model=embedding, text=text).run(documents=made)
+    nodes = build_pipeline(PARSERS["heading"], embed_model=embedding, text=text).run(
+        documents=documents
+    )
     assert first in embedding.texts[3:]
     assert len(nodes) == 3
 
@@ -84,9 +86,9 @@ def test_a_long_chunk_is_embedded_as_pieces_of_its_text_alone(
     store: Store, models: Models, embedding: Any
 ) -> None:
     long = "# Tea\n\n" + "\n\n".join(f"## Part {n}\n\n{'word ' * 4000}" for n in range(3))
-    made = [Document(text=long, id_="tea.md")]
+    documents = [Document(text=long, id_="tea.md")]
     parsers = {"fixed": get_parser("fixed", chunk_size=60_000, chunk_overlap=0)}
-    ingest_documents(made, parsers, store, models=models, text="plain")
+    ingest_documents(documents, parsers, store, models=models, text="plain")
     assert len(embedding.texts) > 1
     assert not any("Heading" in text for text in embedding.texts)
 
@@ -113,9 +115,9 @@ def test_summaries_of_a_transformation_are_embedded_and_no_other_is_written(
     store: Store, paid: Models
 ) -> None:
     own = SectionSummary(max_tokens=40)
-    made = [Document(text=TEXT, id_="tea.md")]
+    documents = [Document(text=TEXT, id_="tea.md")]
     report = ingest_documents(
-        made, PARSERS, store, models=paid, transformations=[own], text="summary"
+        documents, PARSERS, store, models=paid, transformations=[own], text="summary"
     )
     assert summarised_in(store, report) == 3
     assert asked_of(paid) == 0
@@ -125,8 +127,8 @@ def test_a_dry_run_counts_extracts_and_asks_no_llm(
     models: Models, paid: Models, tea: Path, tmp_path: Path
 ) -> None:
     with open_store(tmp_path / "store") as store:
-        said = ingest([tea], PARSERS, store, models=models, text="summary", dry_run=True)
-        assert said.due == {"heading": 1}
+        planned = ingest([tea], PARSERS, store, models=models, text="summary", dry_run=True)
+        assert planned.due == {"heading": 1}
         ingest([tea], PARSERS, store, models=paid, text="summary", dry_run=True)
         assert asked_of(paid) == 0
         assert not (tmp_path / "store" / "written.sqlite").exists()

@@ -149,14 +149,14 @@ def to_port(port: int) -> Callable[[httpx.Request], None]:
 @pytest.fixture
 def detour(monkeypatch: pytest.MonkeyPatch) -> Detour:
     # Not in a client of the model, which would be another model with it.
-    made, send = Detour(), httpx.HTTPTransport.handle_request
+    interceptor, send = Detour(), httpx.HTTPTransport.handle_request
 
     def handle(transport: httpx.HTTPTransport, request: httpx.Request) -> httpx.Response:
-        made.pass_by(request)
+        interceptor.pass_by(request)
         return send(transport, request)
 
     monkeypatch.setattr(httpx.HTTPTransport, "handle_request", handle)
-    return made
+    return interceptor
 
 
 @pytest.fixture(scope="module")

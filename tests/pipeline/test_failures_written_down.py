@@ -40,15 +40,15 @@ def rows(corpus: FolderIngests, name: str) -> list[StoredDocument]:
     with corpus.ledger as ledger:
         [document] = ledger.known("default")[path].documents
         collections = [collection.name for collection in ledger.collections()]
-        found = [ledger.stored(collection).get(document.id) for collection in sorted(collections)]
-        return [row for row in found if row]
+        entries = [ledger.stored(collection).get(document.id) for collection in sorted(collections)]
+        return [row for row in entries if row]
 
 
 def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
-        found = inventory.documents("default", inventory.collections("default"))
-    return {collection.name: collection for collection in found}
+        documents = inventory.documents("default", inventory.collections("default"))
+    return {collection.name: collection for collection in documents}
 
 
 def findings(corpus: FolderIngests) -> list[Trouble]:
@@ -109,9 +109,9 @@ def test_a_collection_of_which_nothing_was_ever_stored_says_why(
         corpus.write(name, NEW)
     corpus.ingest()
     assert corpus.store.collections() == []
-    found = listed(corpus).values()
-    assert {row.error for row in found} == {"the key is refused"}
-    assert [(column.chunks, column.stored_at) for column in found] == [({}, None)] * 3
+    documents = listed(corpus).values()
+    assert {row.error for row in documents} == {"the key is refused"}
+    assert [(column.chunks, column.stored_at) for column in documents] == [({}, None)] * 3
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
         [held] = inventory.never_stored("default")
@@ -183,8 +183,8 @@ def test_no_key_is_written_down_and_no_page_of_words(
     corpus: FolderIngests, embedding: CountingEmbedding, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TEA_API_KEY", "no-such-key-here")
-    said = f"refused\nsk-1234567890abcdef and no-such-key-here {'word ' * 900}"
-    embedding.fail(refuse(ModelResponseError(said)))
+    reply = f"refused\nsk-1234567890abcdef and no-such-key-here {'word ' * 900}"
+    embedding.fail(refuse(ModelResponseError(reply)))
     corpus.write("1.md", NEW)
     corpus.ingest()
     [row] = rows(corpus, "1.md")
@@ -201,9 +201,9 @@ def test_a_file_that_cannot_be_read_says_why_and_since_when(corpus: FolderIngest
     for size in (500, 501):
         path.write_bytes(b"\x00\x01\xff" * size)
         [failed] = corpus.ingest().failed
-        found = listed(corpus)["2.md"]
-        assert (found.state, found.error) == ("failed", failed.error)
-        assert found.chunks == {stored.collection: stored.chunks}
+        document = listed(corpus)["2.md"]
+        assert (document.state, document.error) == ("failed", failed.error)
+        assert document.chunks == {stored.collection: stored.chunks}
         with corpus.ledger as ledger:
             [file] = ledger.unread("default")
         since.append(file.failed_at)
@@ -225,9 +225,9 @@ def test_documents_that_were_no_files_say_why_too(
     given("Tea is green. " * 20)
     embedding.fail(refuse(CredentialsError("the key is refused")))
     given("Tea is black. " * 20)
-    [found] = listed(corpus).values()
-    assert (found.state, found.error) == ("incomplete", "the key is refused")
-    assert found.chunks.popitem()[1] > 0
+    [document] = listed(corpus).values()
+    assert (document.state, document.error) == ("incomplete", "the key is refused")
+    assert document.chunks.popitem()[1] > 0
     embedding.fail(lambda _: None)
     given("Tea is black. " * 20)
     assert [file.state for file in listed(corpus).values()] == ["stored"]

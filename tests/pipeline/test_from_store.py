@@ -121,12 +121,12 @@ def test_the_dry_run_says_the_price_and_asks_nobody(
         )
 
     openai_server.requests.clear()
-    said = run(dry_run=True)
+    planned = run(dry_run=True)
     assert not openai_server.requests
-    assert dict(said.due) == {"fixed": 3}
+    assert dict(planned.due) == {"fixed": 3}
     done = run()
-    assert said.embedding_cost == done.embedding_cost != 0
-    assert said.columns[0].written == done.columns[0].written > 0
+    assert planned.embedding_cost == done.embedding_cost != 0
+    assert planned.columns[0].written == done.columns[0].written > 0
     again = run(dry_run=True)
     assert (again.due, again.embedding_cost) == ({"fixed": 0}, 0)
 

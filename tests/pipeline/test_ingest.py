@@ -50,8 +50,8 @@ def test_parsers_are_given_by_name_and_presets_by_theirs(
     manual: Path, store: Store, models: Models
 ) -> None:
     named = ingest([manual], {"mine": "fixed"}, store, models=models)
-    made = ingest([manual], {"mine": get_parser("fixed")}, store, models=models)
-    assert named.columns[0].collection == made.columns[0].collection
+    preset_report = ingest([manual], {"mine": get_parser("fixed")}, store, models=models)
+    assert named.columns[0].collection == preset_report.columns[0].collection
     with pytest.raises(ConfigurationError, match=r"by name: \{'retrieval'"):
         ingest([manual], get_parser("fixed"), store, models=models)  # type: ignore[arg-type]
 

@@ -117,9 +117,9 @@ def anew(folder: Path) -> Path:
 def trial(root: Path, models: Models) -> Iterator[Trial]:
     """A folder that was ingested, always at the same path, and a store of its own."""
     with open_store(":memory:") as store:
-        made = Trial(root, store, models)
-        made.run()
-        yield made
+        prepared = Trial(root, store, models)
+        prepared.run()
+        yield prepared
 
 
 def test_an_ingest_that_is_killed_at_any_step_is_completed_by_the_next(
@@ -160,8 +160,10 @@ def test_an_ingest_from_the_store_that_is_killed_at_any_step_is_completed_by_the
     embedding = CountingEmbedding(embed_batch_size=1000)
     other = replace(models, embedding=embedding, embedding_name="other")
 
-    def run(made: Trial) -> IngestReport:
-        return ingest_from_store(made.parsers, made.store, models=other, ledger=made.place)
+    def run(ingested: Trial) -> IngestReport:
+        return ingest_from_store(
+            ingested.parsers, ingested.store, models=other, ledger=ingested.place
+        )
 
     with trial(anew(tmp_path), models) as clean, killed_at(None) as steps:
         run(clean)

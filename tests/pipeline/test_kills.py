@@ -27,5 +27,5 @@ def test_two_kills_lose_nothing_double_nothing_and_change_nothing(tmp_path: Path
         env={**os.environ, "TMPDIR": str(tmp_path)},
     )
     assert done.returncode == 0, done.stdout + done.stderr
-    found = r"2 kills, \d+ ends: Difference\(lost=0, extra=0, changed=0\)"
-    assert re.search(found, done.stdout), done.stdout
+    outcome = r"2 kills, \d+ ends: Difference\(lost=0, extra=0, changed=0\)"
+    assert re.search(outcome, done.stdout), done.stdout

@@ -102,8 +102,8 @@ def test_unflushed_points_are_not_reported_as_stored(corpus: FolderIngests) -> N
         report = corpus.ingest()
 
     assert [column.error for column in report.columns] == ["the last chunks: the disk is full"]
-    found = [file.columns["fixed"] for file in report.files]
-    assert {(row.status, row.error) for row in found} == {("incomplete", "the disk is full")}
+    rows = [file.columns["fixed"] for file in report.files]
+    assert {(row.status, row.error) for row in rows} == {("incomplete", "the disk is full")}
     flushed: list[str] = []
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Store, "flush", lambda _, name: flushed.append(name))

@@ -23,12 +23,12 @@ PARSERS = {"fixed": get_parser("fixed", chunk_size=200, chunk_overlap=0)}
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "docs"
-    (made / "hr").mkdir(parents=True)
-    (made / "hr" / "leave.md").write_text("Leave is 30 days.")
-    (made / "hr" / "pay.txt").write_text("Pay day is Friday.")
-    (made / "plan.md").write_text("---\ndept: board\nyear: 2020\ntitle: Plan\n---\nWe grow.")
-    return made
+    docs = tmp_path / "docs"
+    (docs / "hr").mkdir(parents=True)
+    (docs / "hr" / "leave.md").write_text("Leave is 30 days.")
+    (docs / "hr" / "pay.txt").write_text("Pay day is Friday.")
+    (docs / "plan.md").write_text("---\ndept: board\nyear: 2020\ntitle: Plan\n---\nWe grow.")
+    return docs
 
 
 def stored(store: Store, where: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
@@ -215,7 +215,7 @@ def document() -> Document:
 
 
 @pytest.mark.parametrize(
-    ("names", "said"),
+    ("names", "embedded"),
     [
         ((), "{text}"),
         ("dept", "dept: zoology\n{text}"),
@@ -223,16 +223,16 @@ def document() -> Document:
     ],
 )
 def test_only_named_keys_are_embedded_and_found_by_words(
-    store: Store, models: Models, embedding: Any, names: Any, said: str
+    store: Store, models: Models, embedding: Any, names: Any, embedded: str
 ) -> None:
     documents = [document(), Document(text="Nothing else.", id_="two")]
     ingest_documents(documents, PARSERS, store, models=models, embed_metadata=names)
-    assert said.format(text="Heading: Absence\n\nLeave is 30 days.") in embedding.texts
+    assert embedded.format(text="Heading: Absence\n\nLeave is 30 days.") in embedding.texts
     [name] = store.engine.names()
     words = Query(None, "zoology", 9, "sparse")
-    found: list[TextNode] = [hit.node for hit in store.search(name, words) if hit.score]
-    assert [node.ref_doc_id for node in found] == (["one"] if names else [])
-    for node in found:
+    matches: list[TextNode] = [hit.node for hit in store.search(name, words) if hit.score]
+    assert [node.ref_doc_id for node in matches] == (["one"] if names else [])
+    for node in matches:
         assert node.text == "Leave is 30 days."
         assert {"mood", EMBEDDED_METADATA} <= {*node.excluded_llm_metadata_keys}
         assert "dept" not in node.excluded_llm_metadata_keys

@@ -53,11 +53,11 @@ class Disk(Store):
             with Ledger(self.ledger) as ledger:
                 for name in self._all:
                     stored = self.documents(name)
-                    said = {key: row.version for key, row in ledger.stored(name).items()}
+                    versions = {key: row.version for key, row in ledger.stored(name).items()}
                     for key, nodes in stored.items():
-                        assert not said[key] or {of.source_hash for of in nodes.values()} == {
-                            said[key]
-                        }
+                        assert not versions[key] or {
+                            node.source_hash for node in nodes.values()
+                        } == {versions[key]}
 
     def put(self, collection: str, points: Sequence[Point]) -> None:
         self._call()
@@ -84,7 +84,7 @@ class Disk(Store):
         if collection not in self._all:
             return False
         both = self.marks(collection) | dict(marks)
-        self._marks[collection] = {key: of for key, of in both.items() if of is not None}
+        self._marks[collection] = {key: point for key, point in both.items() if point is not None}
         return True
 
     def cut(self) -> None:
@@ -144,7 +144,7 @@ def corpora(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> 
     folder = tmp_path / "documents"
     folder.mkdir()
 
-    def made(name: str) -> Corpus:
+    def make(name: str) -> Corpus:
         corpus = Corpus(folder, tmp_path / name / "ledger.sqlite", models)
         for number in range(2):
             corpus.write(f"{number}.md", f"# Tea {number}\n\nNumber {number} is green.\n" * 9)
@@ -153,7 +153,7 @@ def corpora(tmp_path: Path, models: Models, monkeypatch: pytest.MonkeyPatch) -> 
         corpus.change()
         return corpus
 
-    return made
+    return make
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
 def test_a_dry_run_counts_what_is_gone_and_takes_nothing_out(corpus: FolderIngests) -> None:
     corpus.ingest()
     (corpus.folder / "1.md").unlink()
-    said = corpus.ingest(prune=True, dry_run=True)
-    assert (said.gone, said.pruned) == (1, None)
+    planned = corpus.ingest(prune=True, dry_run=True)
+    assert (planned.gone, planned.pruned) == (1, None)
     assert stored(corpus) == {"0.md", "1.md", "2.md"}
 
 

@@ -66,7 +66,10 @@ def test_ids_of_the_user_stay_and_random_ones_without_a_path_are_named(
     own = Document(text="Rinse the pot.", id_="note", metadata={"file_path": "/a/note.md"})
     random = [Document(text=f"Tea {number}.", metadata={"title": "Tea"}) for number in range(2)]
     report = ingest_documents([own, *random], parsers, store, models=models)
-    assert [row.path for row in report.files] == ["/a/note.md", *(one.id_ for one in random)]
+    assert [row.path for row in report.files] == [
+        "/a/note.md",
+        *(document.id_ for document in random),
+    ]
     [record] = [record for record in caplog.records if "random ids" in record.message]
     assert record.message.startswith(f"2 documents have random ids, the first is {random[0].id_}.")
     ingest_documents(random[:1], parsers, store, models=models)
@@ -87,6 +90,8 @@ def test_a_pipeline_warns_of_random_ids_it_does_not_know_yet(
     caplog.clear()
     for documents in (named, given, given):
         pipeline.run(documents=documents)
-    said = [message for message in caplog.messages if "random ids" in message]
-    assert len(said) == (strategy != DocstoreStrategy.DUPLICATES_ONLY)
-    assert all(message.startswith("5 documents have random ids, the first is ") for message in said)
+    warnings = [message for message in caplog.messages if "random ids" in message]
+    assert len(warnings) == (strategy != DocstoreStrategy.DUPLICATES_ONLY)
+    assert all(
+        message.startswith("5 documents have random ids, the first is ") for message in warnings
+    )

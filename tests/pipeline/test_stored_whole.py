@@ -27,8 +27,8 @@ def taken(
     store: Store, models: Models, documents: dict[str, str], **parsers: Any
 ) -> tuple[IngestReport, list[FileColumn]]:
     """The report, and the only column of each document."""
-    made = [Document(text=content, id_=name) for name, content in documents.items()]
-    report = ingest_documents(made, parsers or {"fixed": WORDS}, store, models=models)
+    given = [Document(text=content, id_=name) for name, content in documents.items()]
+    report = ingest_documents(given, parsers or {"fixed": WORDS}, store, models=models)
     return report, [next(iter(file.columns.values())) for file in report.files]
 
 
@@ -134,8 +134,8 @@ def test_each_parser_says_what_it_stored_of_a_file(
 
 
 def test_a_document_given_twice_says_the_same_in_both_rows(store: Store, models: Models) -> None:
-    made = Document(text=text("former"), id_="one")
-    report = ingest_documents([made, made], {"fixed": WORDS}, store, models=models)
+    document = Document(text=text("former"), id_="one")
+    report = ingest_documents([document, document], {"fixed": WORDS}, store, models=models)
     first, second = report.files
     assert first.columns == second.columns
     assert first.columns["fixed"].status == "stored"
@@ -169,8 +169,8 @@ def test_previous_chunks_left_by_a_broken_run_go_although_the_model_refuses_othe
         raise UnknownModelError("there is no such model")
 
     embedding.fail(refuse)
-    report, [one, two] = taken(store, models, {"one": text("latter"), "two": text("other")})
-    assert (one.status, one.superseded, one.error) == ("stored", 0, None)
+    report, [first, two] = taken(store, models, {"one": text("latter"), "two": text("other")})
+    assert (first.status, first.superseded, first.error) == ("stored", 0, None)
     assert (two.status, two.error) == ("incomplete", "there is no such model")
     assert versions(store, report, "one") == {"latter"}
 
@@ -211,11 +211,11 @@ def test_nothing_is_deleted_where_store_and_ledger_could_not_be_told_of_it_first
         raise StoreError("disk full")
 
     def run(version: str, failing: str | None = None) -> tuple[IngestReport, FileColumn]:
-        made, place = [Document(text=text(version), id_="one")], tmp_path / "ledger.sqlite"
+        given, place = [Document(text=text(version), id_="one")], tmp_path / "ledger.sqlite"
         with monkeypatch.context() as away:
             if failing:
                 away.setattr(Store, failing, refuse)
-            report = ingest_documents(made, {"fixed": WORDS}, store, models=models, ledger=place)
+            report = ingest_documents(given, {"fixed": WORDS}, store, models=models, ledger=place)
         return report, report.files[0].columns["fixed"]
 
     run("former")

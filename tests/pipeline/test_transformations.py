@@ -257,8 +257,11 @@ def test_new_chunks_have_no_place_and_ids_that_stay(store: Store, models: Models
 def related(node: BaseNode) -> dict[Any, list[str]]:
     """The ids of the nodes around one, by relation."""
     return {
-        relation: [node.node_id for node in (found if isinstance(found, list) else [found])]
-        for relation, found in node.relationships.items()
+        relation: [
+            node.node_id
+            for node in (related_nodes if isinstance(related_nodes, list) else [related_nodes])
+        ]
+        for relation, related_nodes in node.relationships.items()
     }
 
 
@@ -349,8 +352,8 @@ def test_connections_of_an_extractors_model_outlive_documents_columns_and_runs(
     again = run(store, models, Letters(), SummaryExtractor(llm=stock_llm, show_progress=False))
     assert [column.error for column in (*report.columns, *again.columns)] == [None] * 3
     assert all("section_summary" in node.metadata for node in stored(store, models))
-    made = sum(column.chunks for column in (*report.columns, *again.columns))
-    assert len(openai_server.asked("/v1/chat/completions")) == made
+    chunks = sum(column.chunks for column in (*report.columns, *again.columns))
+    assert len(openai_server.asked("/v1/chat/completions")) == chunks
 
 
 def test_a_key_that_a_stock_model_had_refused_ends_the_column_and_is_printed_nowhere(
@@ -389,7 +392,7 @@ class Private(Letters):
 
 
 @pytest.mark.parametrize(
-    ("one", "other", "same"),
+    ("left", "other", "same"),
     [
         (Keyed(), Keyed(api_key="sk-2", timeout=9.0), True),
         (Keyed(), Keyed(keywords=6), False),
@@ -402,9 +405,9 @@ class Private(Letters):
     ],
 )
 def test_the_identity_follows_options_and_private_state_and_neither_keys_nor_speed(
-    one: Letters, other: Letters, *, same: bool
+    left: Letters, other: Letters, *, same: bool
 ) -> None:
-    assert (identity_of(one) == identity_of(other)) is same
+    assert (identity_of(left) == identity_of(other)) is same
 
 
 def test_a_component_that_cannot_say_what_it_is_is_refused() -> None:

@@ -92,8 +92,8 @@ def test_a_page_missing_in_the_later_crawl_comes_from_the_earlier(
 
     corpus.ingest(*paths, prune=True)
 
-    [found] = texts(corpus.store).values()
-    assert found - {"Another page."} == expected
+    [version] = texts(corpus.store).values()
+    assert version - {"Another page."} == expected
 
 
 @pytest.mark.parametrize("versions", [[BLUE, RED, BLUE], [RED, BLUE, RED, BLUE]])
@@ -119,8 +119,10 @@ def test_a_version_that_is_not_the_last_of_its_run_is_neither_embedded_nor_count
     assert not any("red" in text for text in embedding.texts)
     assert [step.done for step in steps if step.stage == "read"] == [1, 2, 3, 4]
     for column in report.columns:
-        told = [step.done for step in steps if (step.stage, step.name) == ("embed", column.parser)]
-        assert max(told) == column.chunks == column.written
+        counts = [
+            step.done for step in steps if (step.stage, step.name) == ("embed", column.parser)
+        ]
+        assert max(counts) == column.chunks == column.written
 
 
 def test_versions_of_which_neither_is_stored_whole_end_the_run_all_the_same(
@@ -161,5 +163,5 @@ def test_two_crawls_with_the_same_page_end_alike_where_workers_read_them(
         report = corpus.ingest(*both, executor=Elsewhere(), progress=steps.append)
         assert states(report) == [expected] * 2
     assert [step.done for step in steps if step.stage == "read"] == [1, 2, 1, 2]
-    [found] = texts(corpus.store).values()
-    assert all("blue" in text for text in found)
+    [version] = texts(corpus.store).values()
+    assert all("blue" in text for text in version)

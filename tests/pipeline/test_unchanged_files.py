@@ -55,8 +55,10 @@ def test_a_file_that_was_touched_is_hashed_and_not_opened(corpus: FolderIngests)
 
     assert states(corpus.ingest()) == ["unchanged"] * 3
     assert corpus.opened == []
-    known = corpus.ledger.known("default")
-    assert known[str((corpus.folder / "1.md").resolve())].file.mtime_ns == int(1.65e9) * 10**9
+    files_by_path = corpus.ledger.known("default")
+    assert (
+        files_by_path[str((corpus.folder / "1.md").resolve())].file.mtime_ns == int(1.65e9) * 10**9
+    )
 
 
 def test_a_file_that_was_changed_just_now_is_not_believed_by_its_time(

@@ -18,6 +18,6 @@ def clock() -> SimpleNamespace:
 
 @pytest.fixture
 def ledger(tmp_path: Path, clock: SimpleNamespace) -> Iterator[Ledger]:
-    with Ledger(tmp_path / "ledger.sqlite", clock=lambda: clock.now) as made:
-        made.use(USED)
-        yield made
+    with Ledger(tmp_path / "ledger.sqlite", clock=lambda: clock.now) as opened:
+        opened.use(USED)
+        yield opened

@@ -89,9 +89,9 @@ def test_documents_of_a_file_that_fails_stay_as_they_are(ledger: Ledger) -> None
 
     ledger.record(*unread("/a"))
 
-    [known] = ledger.known("tea", ["/a"]).values()
-    assert known.file.error == "torn"
-    assert known.documents == [document("/a", "one")]
+    [recorded] = ledger.known("tea", ["/a"]).values()
+    assert recorded.file.error == "torn"
+    assert recorded.documents == [document("/a", "one")]
     assert not ledger.unheld("tea")
 
 

@@ -95,12 +95,12 @@ def test_a_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
     with closing(sqlite3.connect(songs)) as other, other:
         other.execute("CREATE TABLE songs (title TEXT)")
 
-    for place, said in (
+    for place, message in (
         (notes, r"notes\.txt: this is a file of another kind"),
         (songs, "another p"),
     ):
         before = place.read_bytes()
-        with pytest.raises(LedgerError, match=said) as raised:
+        with pytest.raises(LedgerError, match=message) as raised:
             Ledger(place)
         assert type(raised.value) is LedgerError  # or the doctor would put it aside
         assert place.read_bytes() == before
@@ -208,11 +208,11 @@ def test_processes_that_open_a_new_ledger_in_the_same_moment_wait_for_each_other
             for _ in range(4)
         ]
         asked = [process.stdin for process in opens if process.stdin is not None]
-        said = [process.stdout for process in opens if process.stdout is not None]
+        outputs = [process.stdout for process in opens if process.stdout is not None]
         for number in range(10):
             for process in asked:
                 process.write(f"{tmp_path / str(number)}.sqlite\n")
-            assert [process.readline() for process in said] == ["opened\n"] * 4
+            assert [process.readline() for process in outputs] == ["opened\n"] * 4
 
 
 _WITHOUT_ROOM = """

@@ -42,7 +42,7 @@ def test_opened_documents_are_incomplete_and_keep_their_counts(ledger: Ledger) -
 
     stored = ledger.stored("c")
     assert (stored["a"].version, stored["a"].stored_at, stored["a"].chunks) == ("", 100.0, 2)
-    assert {key: of.version for key, of in stored.items()} == {"a": "", "kept": "v", "new": ""}
+    assert {key: row.version for key, row in stored.items()} == {"a": "", "kept": "v", "new": ""}
     assert ledger.stored("c", ["new", "unheard of"]) == {"new": StoredDocument("c", "new", "")}
 
 
@@ -56,13 +56,13 @@ def test_committed_documents_have_no_error(ledger: Ledger) -> None:
 
 
 def test_only_what_must_outlive_a_power_failure_waits_for_the_disk(ledger: Ledger) -> None:
-    said: list[str] = []
-    ledger._connection.set_trace_callback(said.append)
+    statements: list[str] = []
+    ledger._connection.set_trace_callback(statements.append)
 
     def waits() -> list[str]:
-        found = [line for line in said if line.startswith(("PRAGMA", "COMMIT"))]
-        said.clear()
-        return found
+        synced = [line for line in statements if line.startswith(("PRAGMA", "COMMIT"))]
+        statements.clear()
+        return synced
 
     ledger.open("c", ["a"])
     assert waits() == ["PRAGMA synchronous = FULL", "COMMIT"]
@@ -115,8 +115,8 @@ def test_the_store_replaces_all_rows_except_failures(ledger: Ledger) -> None:
         "c", (row(document_id, 1, version) for document_id, version in (("b", ""), ("d", "w")))
     )
 
-    found = ledger.stored("c")
-    assert {key: (of.version, of.chunks, of.error) for key, of in found.items()} == {
+    rows = ledger.stored("c")
+    assert {key: (row.version, row.chunks, row.error) for key, row in rows.items()} == {
         "failed": ("", 0, "refused"),
         "b": ("", 1, "too long"),
         "d": ("w", 1, None),
@@ -133,8 +133,8 @@ def test_a_document_has_failed_since_it_did_so_first_until_it_is_stored(
         assert ledger.stored("c")["a"] == StoredDocument("c", "a", "", error=why, failed_at=100.0)
 
     ledger.adopt("c", [row("a", 3)])
-    found = ledger.stored("c")["a"]
-    assert found == row("a", 3)._replace(error="never", stored_at=200.0, failed_at=100.0)
+    failed = ledger.stored("c")["a"]
+    assert failed == row("a", 3)._replace(error="never", stored_at=200.0, failed_at=100.0)
 
     ledger.settle([row("a", 3)._replace(stored_at=150.0)])
     assert ledger.stored("c")["a"] == row("a", 3)._replace(stored_at=150.0)

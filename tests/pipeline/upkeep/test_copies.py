@@ -25,40 +25,44 @@ def copy_all(source: Inventory, target: Inventory, *, prune: bool = False) -> No
     list(copied(source.store, target, source.collections("tests"), prune=prune))
 
 
-def documents_of(there: Inventory) -> list[str]:
-    return [document.name for document in there.documents("tests", there.collections("tests"))]
+def documents_of(inventory: Inventory) -> list[str]:
+    return [
+        document.name for document in inventory.documents("tests", inventory.collections("tests"))
+    ]
 
 
-def test_points_only_in_the_target_stay_until_pruned(known: Inventory, target: Inventory) -> None:
+def test_points_only_in_the_target_stay_until_pruned(
+    inventory: Inventory, target: Inventory
+) -> None:
     target.store.add(HEADING, nodes_of("only-there.md", 1))
     for _ in range(2):
-        copy_all(known, target)
+        copy_all(inventory, target)
         assert documents_of(target) == ["a.md", "b.md", "only-there.md"]
     assert target.store.count(FIXED) == 5
     chosen = [
         document
-        for document in known.documents("tests", known.collections())
+        for document in inventory.documents("tests", inventory.collections())
         if document.name == "a.md"
     ]
-    removed(known, "tests", chosen, known.collections())
-    copy_all(known, target, prune=True)
+    removed(inventory, "tests", chosen, inventory.collections())
+    copy_all(inventory, target, prune=True)
     assert documents_of(target) == ["b.md"]
 
 
 def test_a_ledger_of_the_target_forgets_what_is_about_to_be_written(
-    known: Inventory, target: Inventory
+    inventory: Inventory, target: Inventory
 ) -> None:
-    (fixed, heading) = known.collections("tests")
-    copy_all(known, target)
-    list(copied(target.store, known, [fixed]))
-    assert [collection.name for collection in known.ledger.collections()] == [heading.info.name]
+    (fixed, heading) = inventory.collections("tests")
+    copy_all(inventory, target)
+    list(copied(target.store, inventory, [fixed]))
+    assert [collection.name for collection in inventory.ledger.collections()] == [heading.info.name]
 
 
 def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
-    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
+    inventory: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "select", failing(StoreDamagedError("torn")))
-    failure, report = copied(known.store, target, known.collections("tests"))
+    failure, report = copied(inventory.store, target, inventory.collections("tests"))
     assert isinstance(failure, CopyFailure)
     assert (failure.collection, str(failure.error)) == (FIXED, "torn")
     assert isinstance(report, CopyReport)
@@ -66,23 +70,23 @@ def test_a_collection_that_is_damaged_keeps_no_other_from_being_copied(
 
 
 def test_a_store_that_does_not_answer_is_not_asked_for_the_next_collection(
-    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
+    inventory: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Collection, "select", failing(StoreUnreachableError("gone")))
     with pytest.raises(StoreUnreachableError, match="gone"):
-        copy_all(known, target)
+        copy_all(inventory, target)
     assert target.store.count(HEADING) == 0
 
 
 def test_a_ledger_that_fails_ends_the_copy(
-    known: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
+    inventory: Inventory, target: Inventory, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(name: str) -> None:
         raise LedgerError(f"{name} cannot be forgotten")
 
     monkeypatch.setattr(target.ledger, "forget_collection", fail)
     with pytest.raises(LedgerError, match=FIXED):
-        copy_all(known, target)
+        copy_all(inventory, target)
     assert target.store.engine.names() == []
 
 

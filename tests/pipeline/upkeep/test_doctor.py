@@ -25,8 +25,8 @@ def examine(store: Store, ledger: Ledger) -> Examine:
     return look
 
 
-def only(found: list[Trouble]) -> Trouble:
-    (finding,) = found
+def only(findings: list[Trouble]) -> Trouble:
+    (finding,) = findings
     return finding
 
 
@@ -70,13 +70,14 @@ def family() -> tuple[TextNode, TextNode]:
 
 
 @pytest.mark.parametrize(
-    ("kept", "said"), [(0, "1 parents are missing"), (1, "1 parents have none of their children")]
+    ("kept", "message"),
+    [(0, "1 parents are missing"), (1, "1 parents have none of their children")],
 )
 def test_children_without_parents_and_parents_without_children_are_torn(
-    examine: Examine, store: Store, kept: int, said: str
+    examine: Examine, store: Store, kept: int, message: str
 ) -> None:
     store.add(HEADING, [family()[kept]])
-    assert said in examine()[0].what
+    assert message in examine()[0].what
 
 
 def test_chunks_without_a_vector_are_found_and_the_remedy_clears_their_collection_alone(
@@ -174,21 +175,21 @@ def test_a_folder_of_another_program_is_reported_and_neither_opened_nor_touched(
     tmp_path: Path,
 ) -> None:
     (tmp_path / "meta.json").write_text('{"collections": {}}', encoding="utf-8")
-    found = only(list(examined(str(tmp_path), never, lambda _: None)))
-    assert (found.kind, found.is_wrong) == ("foreign", True)
-    assert "name another folder for the store" in found.remedy
+    finding = only(list(examined(str(tmp_path), never, lambda _: None)))
+    assert (finding.kind, finding.is_wrong) == ("foreign", True)
+    assert "name another folder for the store" in finding.remedy
     assert [path.name for path in tmp_path.iterdir()] == ["meta.json"]
 
 
 def test_a_collection_that_cannot_be_read_is_named(tmp_path: Path) -> None:
-    with open_store(tmp_path) as made:
-        made.add(HEADING, nodes_of("a.md", 1))
+    with open_store(tmp_path) as opened:
+        opened.add(HEADING, nodes_of("a.md", 1))
     (about,) = tmp_path.glob("collections/*/collection.json")
     about.write_text("{", encoding="utf-8")
     with open_store(tmp_path) as store:
-        found = only(list(examined(str(tmp_path), lambda: store, lambda _: None)))
-    assert found.kind == "unreadable"
-    assert str(about.parent) in found.what
+        finding = only(list(examined(str(tmp_path), lambda: store, lambda _: None)))
+    assert finding.kind == "unreadable"
+    assert str(about.parent) in finding.what
 
 
 def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
@@ -200,8 +201,8 @@ def test_a_damaged_collection_is_no_orphan_of_the_ledger_and_hides_no_other(
     for about in folder.glob("collections/*fixed*/collection.json"):
         about.write_text("{", encoding="utf-8")
     with open_store(folder) as again:
-        found = list(examined(str(folder), lambda: again, lambda _: ledger.path))
-    assert [finding.kind for finding in found] == ["unreadable", "torn", "ledger"]
+        findings = list(examined(str(folder), lambda: again, lambda _: ledger.path))
+    assert [finding.kind for finding in findings] == ["unreadable", "torn", "ledger"]
     assert {collection.name for collection in ledger.collections()} == {FIXED, HEADING}
 
 
@@ -213,22 +214,22 @@ def test_a_shard_that_cannot_be_opened_is_named_with_the_command_that_deletes_it
     for file in folder.glob("collections/*fixed*/shard/segments/*/segment.json"):
         file.write_text("{", encoding="utf-8")
     with open_store(folder) as again:
-        found = only(list(examined(str(folder), lambda: again, lambda _: ledger.path)))
-    assert (found.kind, found.where) == ("unreadable", FIXED)
-    assert f"rag-nodes clear --parser {FIXED} --yes" in found.remedy
+        finding = only(list(examined(str(folder), lambda: again, lambda _: ledger.path)))
+    assert (finding.kind, finding.where) == ("unreadable", FIXED)
+    assert f"rag-nodes clear --parser {FIXED} --yes" in finding.remedy
 
 
 def test_a_server_that_does_not_answer_is_a_finding() -> None:
     away = StoreUnreachableError("http://127.0.0.1:9: it does not answer; check the address")
-    found = only(list(examined("http://127.0.0.1:9", refused(away), lambda _: None)))
-    assert (found.kind, found.remedy) == ("unreachable", "check the address")
+    finding = only(list(examined("http://127.0.0.1:9", refused(away), lambda _: None)))
+    assert (finding.kind, finding.remedy) == ("unreachable", "check the address")
 
 
 def test_findings_are_plain_data(examine: Examine, store: Store) -> None:
     store.drop(FIXED)
-    told: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
-    assert told["kind"] == "ledger"
-    assert told["is_wrong"] is True
+    fields: dict[str, Any] = json.loads(json.dumps(only(examine()).as_dict()))
+    assert fields["kind"] == "ledger"
+    assert fields["is_wrong"] is True
 
 
 def test_a_damaged_ledger_is_named_with_what_to_move_away(store: Store, tmp_path: Path) -> None:

@@ -23,18 +23,18 @@ def take_out(inventory: Inventory, *words: str) -> list[tuple[str, int, int]]:
 
 @pytest.mark.parametrize("word", ["a.md", "/docs/a.md", "./a.md"])
 def test_a_document_is_found_by_id_path_or_name(
-    known: Inventory, word: str, monkeypatch: pytest.MonkeyPatch
+    inventory: Inventory, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pathlib.Path.resolve", lambda path: f"/docs/{path.name}")
-    assert [question.id for question in named(known, word)] == ["a.md"]
+    assert [question.id for question in named(inventory, word)] == ["a.md"]
 
 
 def test_it_goes_from_every_collection_and_from_the_ledger(
-    known: Inventory, ledger: Ledger
+    inventory: Inventory, ledger: Ledger
 ) -> None:
-    assert take_out(known, "/docs/a.md") == [(FIXED, 1, 3), (HEADING, 1, 3)]
-    assert known.store.stored(HEADING, "a.md") == {}
-    assert known.store.count(HEADING) == known.store.count(FIXED) == 2
+    assert take_out(inventory, "/docs/a.md") == [(FIXED, 1, 3), (HEADING, 1, 3)]
+    assert inventory.store.stored(HEADING, "a.md") == {}
+    assert inventory.store.count(HEADING) == inventory.store.count(FIXED) == 2
     assert ledger.totals(HEADING) == (2, 0)
     assert ledger.paths("tests") == ["/docs/b.md"]
 
@@ -43,78 +43,78 @@ def test_it_goes_without_a_ledger_too(unknown: Inventory) -> None:
     assert take_out(unknown, "b.md") == [(FIXED, 1, 2), (HEADING, 1, 2)]
 
 
-def test_a_name_that_several_files_have_is_refused_with_all_of_them(known: Inventory) -> None:
+def test_a_name_that_several_files_have_is_refused_with_all_of_them(inventory: Inventory) -> None:
     for document, folder in (("one", "docs"), ("two", "elsewhere")):
         (node,) = nodes_of(document, 1, name="same.md")
         node.metadata["source"] = f"/{folder}/same.md"
-        known.store.add(HEADING, [node])
+        inventory.store.add(HEADING, [node])
     with pytest.raises(
         AmbiguousDocumentError, match=r"/docs/same\.md \(one\); /elsewhere/same\.md \(two\)"
     ):
-        named(known, "same.md")
-    assert [question.id for question in named(known, "/elsewhere/same.md")] == ["two"]
+        named(inventory, "same.md")
+    assert [question.id for question in named(inventory, "/elsewhere/same.md")] == ["two"]
 
 
-def test_a_missing_document_is_an_error_with_the_listing_command(known: Inventory) -> None:
+def test_a_missing_document_is_an_error_with_the_listing_command(inventory: Inventory) -> None:
     with pytest.raises(DocumentMissingError, match="rag-nodes list"):
-        named(known, "something else entirely")
+        named(inventory, "something else entirely")
 
 
-def test_one_wrong_name_removes_nothing(known: Inventory) -> None:
+def test_one_wrong_name_removes_nothing(inventory: Inventory) -> None:
     with pytest.raises(DocumentMissingError):
-        take_out(known, "a.md", "missing.pdf")
-    assert known.store.count(HEADING) == 5
+        take_out(inventory, "a.md", "missing.pdf")
+    assert inventory.store.count(HEADING) == 5
 
 
-def test_a_file_that_failed_is_forgotten(known: Inventory, ledger: Ledger) -> None:
+def test_a_file_that_failed_is_forgotten(inventory: Inventory, ledger: Ledger) -> None:
     file = FileRow("tests", "/docs/bad.pdf", 10, 1, "", "reading", "failed", 0, "it is torn")
     ledger.record(file, [])
-    take_out(known, "bad.pdf")
+    take_out(inventory, "bad.pdf")
     assert "/docs/bad.pdf" not in ledger.paths("tests")
 
 
 def test_a_removal_that_is_interrupted_is_completed_by_the_next(
-    known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
+    inventory: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def interrupted(collection: str, _: object) -> None:
-        known.store.delete(collection, [nodes_of("a.md", 3)[0].node_id])
+        inventory.store.delete(collection, [nodes_of("a.md", 3)[0].node_id])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(known.store, "delete_others", interrupted)
+    monkeypatch.setattr(inventory.store, "delete_others", interrupted)
     with pytest.raises(KeyboardInterrupt):
-        take_out(known, "a.md")
+        take_out(inventory, "a.md")
     monkeypatch.undo()
     assert ledger.stored(FIXED)["a.md"].version == ""
-    assert take_out(known, "a.md") == [(FIXED, 1, 2), (HEADING, 1, 3)]
+    assert take_out(inventory, "a.md") == [(FIXED, 1, 2), (HEADING, 1, 3)]
 
 
 def test_clearing_counts_no_documents_of_which_nothing_is_stored(
-    known: Inventory, ledger: Ledger
+    inventory: Inventory, ledger: Ledger
 ) -> None:
-    fixed, _ = known.collections("tests")
+    fixed, _ = inventory.collections("tests")
     first = next(iter(ledger.stored(FIXED).values()))
     failed = first._replace(document_id="failed.md", chunks=0, parents=0, error="the disk is full")
     ledger.settle([failed])
-    assert known.status(fixed).documents == 2
-    assert [tuple(removal) for removal in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+    assert inventory.status(fixed).documents == 2
+    assert [tuple(removal) for removal in cleared(inventory, [fixed])] == [(FIXED, 2, 5)]
 
 
 def test_clearing_drops_collections_and_the_last_one_takes_the_files_along(
-    known: Inventory, ledger: Ledger
+    inventory: Inventory, ledger: Ledger
 ) -> None:
-    fixed, heading = known.collections("tests")
-    assert [tuple(removal) for removal in cleared(known, [fixed])] == [(FIXED, 2, 5)]
+    fixed, heading = inventory.collections("tests")
+    assert [tuple(removal) for removal in cleared(inventory, [fixed])] == [(FIXED, 2, 5)]
     assert ledger.paths("tests") == ["/docs/a.md", "/docs/b.md"]
-    cleared(known, [heading])
-    assert known.store.collections() == []
+    cleared(inventory, [heading])
+    assert inventory.store.collections() == []
     assert [*ledger.collections(), *ledger.paths("tests")] == []
 
 
 @pytest.mark.parametrize("ended", ["before", "after"])
 def test_clearing_that_was_ended_is_completed_by_repeating_it(
-    known: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, ended: str
+    inventory: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch, ended: str
 ) -> None:
-    drop = known.store.drop
+    drop = inventory.store.drop
 
     def dropped(name: str) -> None:
         if ended == "after":
@@ -122,11 +122,11 @@ def test_clearing_that_was_ended_is_completed_by_repeating_it(
         raise KeyboardInterrupt
 
     for _ in range(2):
-        monkeypatch.setattr(known.store, "drop", dropped)
+        monkeypatch.setattr(inventory.store, "drop", dropped)
         with pytest.raises(KeyboardInterrupt):
-            cleared(known, known.collections("tests"))
+            cleared(inventory, inventory.collections("tests"))
         monkeypatch.undo()
-    cleared(known, known.collections("tests"))
-    assert known.store.collections() == []
+    cleared(inventory, inventory.collections("tests"))
+    assert inventory.store.collections() == []
     assert [*ledger.collections(), *ledger.paths("tests")] == []
-    assert known.documents("tests", []) == []
+    assert inventory.documents("tests", []) == []
