@@ -78,7 +78,7 @@ def _follow(process: subprocess.Popen[str], running: AppProcess, ready: threadin
     """Note what is written, until the process ends."""
     for line in process.stdout or ():
         running.lines.append(line)
-        if found := _ADDRESS.search(line):
-            running.address = found[1]
+        if match := _ADDRESS.search(line):
+            running.address = match[1]
             ready.set()
     ready.set()

@@ -51,8 +51,8 @@ def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
 def browser() -> Iterator[Browser]:
     """A real Chromium; without one the test is skipped, in CI it fails."""
     wanted = os.environ.get("CHROMIUM_PATH")
-    found = wanted or next(filter(None, map(shutil.which, _BROWSERS)), None)
-    if found is None:
+    executable = wanted or next(filter(None, map(shutil.which, _BROWSERS)), None)
+    if executable is None:
         reason = f"no Chromium found ({', '.join(_BROWSERS)}); set CHROMIUM_PATH to its path"
         if os.environ.get("CI") == "true":
             pytest.fail(reason)
@@ -60,7 +60,7 @@ def browser() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
     with sync_playwright() as playwright:
-        chromium = playwright.chromium.launch(executable_path=found, args=list(_FLAGS))
+        chromium = playwright.chromium.launch(executable_path=executable, args=list(_FLAGS))
         yield chromium
         chromium.close()
 

@@ -25,10 +25,10 @@ _VIOLATIONS = """window.violations = []; document.addEventListener('securitypoli
 
 def _answer(prompt: str) -> str:
     """What a model would say that reads nothing but the excerpts: the sentence with the fact."""
-    found = _EXCERPTS.search(prompt)
-    if found is None:
+    match = _EXCERPTS.search(prompt)
+    if match is None:
         return "ready"
-    excerpts, question = found[1], found[2].strip()
+    excerpts, question = match[1], match[2].strip()
     for number, excerpt in enumerate(re.split(r"\[?Source \d+\]?", excerpts)[1:], start=1):
         for sentence in re.split(r"(?<=[.!?])\s+", excerpt):
             if FACTS[question] in sentence:

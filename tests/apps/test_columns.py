@@ -262,7 +262,7 @@ def test_a_chunk_of_an_engine_shows_the_score_that_the_engine_gave() -> None:
         assert [level for level, _ in shown] == ["strong", "weak", "weak", "unknown"]
         [*scored, (_, without)] = shown
         given = [node.score or 0 for node in engines["scored"].retrieve(QUESTION)]
-        assert [said for _, said in scored] == [
+        assert [score for _, score in scored] == [
             f"{level} {score:.3g}" for (level, _), score in zip(scored, given, strict=True)
         ]
         assert without == "no score"

@@ -106,13 +106,13 @@ def test_the_fewest_points_come_first_however_many_passages_are_won(visitor: Vis
     verdict = _ended(visitor).decider.verdict
     assert verdict is not None
     best = against(verdict, REFERENCE)[-1]
-    found = [
+    rows = [
         replace(row, interval=replace(row.interval, mean=0.0))
         if row.interval and column_of(row) == best.column
         else row
         for row in verdict.rows
     ]
-    first = against(replace(verdict, rows=tuple(found)), REFERENCE)[0]
+    first = against(replace(verdict, rows=tuple(rows)), REFERENCE)[0]
     assert first.column == best.column
     assert float(first.points) < 0 <= first.won - first.lost
 
@@ -356,10 +356,10 @@ def test_the_details_of_another_comparison_are_drawn_again(
 def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visitor]:
     """A visitor of an app that has two engines over the one document it was built with."""
     path, days = Path("<given 1>/days.md"), Document(text=TEXT, metadata={"file_name": "days.md"})
-    made = PageSession.__init__
+    original = PageSession.__init__
 
     def with_document(session: PageSession, *args: Any, **options: Any) -> None:
-        made(session, *args, **{**options, "documents": {path: days}})
+        original(session, *args, **{**options, "documents": {path: days}})
 
     monkeypatch.setattr(PageSession, "__init__", with_document)
     index = VectorStoreIndex.from_documents([days], embed_model=LexicalEmbedding())

@@ -25,28 +25,28 @@ def compared(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
         make_column(
             name=name,
             text=between.join(
-                f"{sentence} [Source {n}]" for n, sentence in enumerate(said, start=1)
+                f"{sentence} [Source {n}]" for n, sentence in enumerate(sentences, start=1)
             ),
             kind=kind,
         )
-        for name, said in zip(names, answers, strict=False)
+        for name, sentences in zip(names, answers, strict=False)
     ]
     return difference({column.name: column.answer for column in columns if column.answer}, {})
 
 
-def _said(found: Difference) -> dict[str, list[str]]:
-    return {sentence.text: list(sentence.by_column) for sentence in found.sentences}
+def _said(report: Difference) -> dict[str, list[str]]:
+    return {sentence.text: list(sentence.by_column) for sentence in report.sentences}
 
 
 @pytest.mark.parametrize("kind", ["extract", "generated"])
 def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(kind: str) -> None:
-    found = compared((RAIN, SNOW), (SNOW,), (WIND, RAIN), kind=kind)
-    assert _said(found) == {
+    report = compared((RAIN, SNOW), (SNOW,), (WIND, RAIN), kind=kind)
+    assert _said(report) == {
         RAIN: ["fixed", "semantic"],
         SNOW: ["fixed", "heading"],
         WIND: ["semantic"],
     }
-    assert "Source" not in "".join(_said(found))
+    assert "Source" not in "".join(_said(report))
 
 
 @pytest.mark.parametrize(
@@ -79,12 +79,12 @@ def test_one_line_says_what_differs(answers: list[tuple[str, ...]], headline: st
 
 
 def test_a_source_before_a_full_stop_or_comma_leaves_no_gap() -> None:
-    told = make_column(
+    column = make_column(
         text="It rained [Source 1]. Snow fell [Source 1], they say.", kind="generated"
     )
-    assert told.answer
-    found = difference({"fixed": told.answer}, {})
-    assert [*_said(found)] == ["It rained.", "Snow fell, they say."]
+    assert column.answer
+    report = difference({"fixed": column.answer}, {})
+    assert [*_said(report)] == ["It rained.", "Snow fell, they say."]
 
 
 def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sentence() -> None:
@@ -95,8 +95,8 @@ def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sent
         make_column(name=name, text=text, kind="generated")
         for name, text in zip(("fixed", "heading", "semantic"), texts, strict=True)
     ]
-    found = difference({column.name: column.answer for column in columns if column.answer}, {})
-    assert _said(found) == {
+    report = difference({column.name: column.answer for column in columns if column.answer}, {})
+    assert _said(report) == {
         f"```bash\n{code}\n```": ["fixed", "heading", "semantic"],
         "Run this:": ["fixed", "heading"],
         RAIN: ["fixed", "heading"],
@@ -127,8 +127,8 @@ def test_text_after_code_in_a_list_or_sentence_is_a_separate_sentence(
 
 
 def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence() -> None:
-    [one] = compared(("It rained all d",), (RAIN,)).sentences
-    assert (one.text, one.broken) == (RAIN, ["fixed"])
+    [sentence] = compared(("It rained all d",), (RAIN,)).sentences
+    assert (sentence.text, sentence.broken) == (RAIN, ["fixed"])
     assert len(compared(("It rained all d",), (RAIN,), kind="generated").sentences) == 2
 
 
@@ -137,10 +137,10 @@ def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is() -> No
     cut = make_column(chunk=chunk, quote="It rained and the sto", text="It rained and the sto [1]")
     assert cut.answer
     node = cut.answer.hits[0].node.node_id
-    [one] = difference({"fixed": cut.answer}, {node: Edges(end="word")}).sentences
-    assert one.by_column["fixed"].broken == "word"
-    [one] = difference({"fixed": cut.answer}, {node: Edges(start="word")}).sentences
-    assert one.by_column["fixed"].broken == ""
+    [sentence] = difference({"fixed": cut.answer}, {node: Edges(end="word")}).sentences
+    assert sentence.by_column["fixed"].broken == "word"
+    [sentence] = difference({"fixed": cut.answer}, {node: Edges(start="word")}).sentences
+    assert sentence.by_column["fixed"].broken == ""
 
 
 def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None:
@@ -161,9 +161,9 @@ def test_the_page_shows_shared_sentences_once_and_whose_the_others_are() -> None
 
 def test_a_text_without_sources_is_compared_and_said_to_name_none() -> None:
     sourced = make_column(name="ours", text=f"{RAIN} [Source 1]")
-    made = make_column(name="mine", kind="generated", text=f"{RAIN} {SNOW}", packed=False)
-    assert made.answer
-    column = replace(made, answer=replace(made.answer, citations=()))
+    generated = make_column(name="mine", kind="generated", text=f"{RAIN} {SNOW}", packed=False)
+    assert generated.answer
+    column = replace(generated, answer=replace(generated.answer, citations=()))
     turn = Turn(1, "Why?", make_report(sourced, column), None, None)
     html = str(turn_view(turn))
     assert "mine answered without naming a source: nothing to show on the page." in html
@@ -244,9 +244,9 @@ def test_an_answer_that_reached_the_limit_of_tokens_says_so() -> None:
     whole = make_column(text="It leaks", kind="generated")
     assert whole.answer is not None
     cut_off = replace(whole, answer=replace(whole.answer, truncated=True))
-    said = "cut off: the LLM reached its limit of output tokens"
-    assert said in str(turn_view(Turn(1, "Why?", make_report(cut_off), None, None)))
-    assert said not in str(turn_view(Turn(1, "Why?", make_report(whole), None, None)))
+    notice = "cut off: the LLM reached its limit of output tokens"
+    assert notice in str(turn_view(Turn(1, "Why?", make_report(cut_off), None, None)))
+    assert notice not in str(turn_view(Turn(1, "Why?", make_report(whole), None, None)))
 
 
 @pytest.mark.parametrize("several", [False, True])

@@ -135,8 +135,8 @@ def address(
     openai_server.answer = "The machine is red [Source 1]. " + " \n".join(SHOWN) + _IN_MARKDOWN
     with leaks_collected():
         app = make_server(settings, documents=documents)
-    with leaks_collected(), listening(app) as found:
-        yield f"{found}/"
+    with leaks_collected(), listening(app) as started_at:
+        yield f"{started_at}/"
 
 
 @pytest.fixture

@@ -123,8 +123,8 @@ def test_only_files_in_the_upload_folder_count_as_uploads(
         path.write_text("text")
     link = folder / "hash" / "link.md"
     link.symlink_to(outside)
-    found = [is_uploaded(path) for path in (inside, outside, link, folder / ".." / "a.md")]
-    assert found == [True, False, False, False]
+    verdicts = [is_uploaded(path) for path in (inside, outside, link, folder / ".." / "a.md")]
+    assert verdicts == [True, False, False, False]
     assert not is_uploaded(folder / "hash" / "gone.md")
 
 

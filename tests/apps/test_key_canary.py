@@ -162,10 +162,10 @@ def _rest(address: str) -> dict[str, str]:
     files = {"files": ("handbook.md", b"# Filter\n\nRinse it at 2.4 bar.\n")}
     uploaded = httpx.post(f"{address}api/upload", files=files, timeout=60)
     headers = {"X-Session": uploaded.json()["session"]}
-    found = {"upload": uploaded.text}
+    texts = {"upload": uploaded.text}
     for number, more in enumerate(({}, {"api_key": TYPED}, {"models": {"api_key": TYPED}})):
         body = {"question": QUESTION, **more}
         for path in ("ask", "compare"):
             reply = httpx.post(f"{address}api/{path}", json=body, headers=headers, timeout=60)
-            found[f"{path} {number}"] = reply.text + repr(reply.headers)
-    return found
+            texts[f"{path} {number}"] = reply.text + repr(reply.headers)
+    return texts

@@ -27,5 +27,5 @@ def test_importing_the_launcher_offers_blocks_named_demo(
     import gradio as gr
 
     with leaks_collected():
-        found = runpy.run_path(str(LAUNCHER), run_name="compare")
-    assert isinstance(found["demo"], gr.Blocks)
+        module = runpy.run_path(str(LAUNCHER), run_name="compare")
+    assert isinstance(module["demo"], gr.Blocks)

@@ -95,8 +95,8 @@ def test_pages_turn_by_number_by_step_by_place_and_stop_at_the_ends(ferry: Visit
 
 
 def test_words_are_searched_one_place_after_the_other_and_around_the_end(ferry: Visitor) -> None:
-    found = [ferry.act("search", words="quiet hours")["found"] for _ in range(2)]
-    assert [line.split(" of ")[0] for line in found] == ["1", "2"]
+    positions = [ferry.act("search", words="quiet hours")["found"] for _ in range(2)]
+    assert [line.split(" of ")[0] for line in positions] == ["1", "2"]
     assert ferry.act("search", words="no such words")["found"] == "not found"
 
 

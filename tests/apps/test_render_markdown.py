@@ -218,11 +218,11 @@ def test_the_work_for_an_answer_grows_with_its_length(piece: str) -> None:
 
 def _steps(work: Callable[[], object]) -> int:
     """Calls of functions, C's included, that some work makes."""
-    made = 0
+    calls = 0
 
     def count(_frame: object, event: str, _argument: object) -> None:
-        nonlocal made
-        made += event in {"call", "c_call"}
+        nonlocal calls
+        calls += event in {"call", "c_call"}
 
     _html("warm")
     sys.setprofile(count)
@@ -230,4 +230,4 @@ def _steps(work: Callable[[], object]) -> int:
         work()
     finally:
         sys.setprofile(None)
-    return made
+    return calls

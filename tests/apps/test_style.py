@@ -76,7 +76,7 @@ def test_every_class_of_the_style_sheet_is_used_and_every_rule_stands_once() -> 
     texts = [path.read_text("utf-8") for path in files if path.suffix in {".py", ".html", ".js"}]
     used = {*re.findall(r"rn-[\w-]+", "".join(texts))}
     classes = {*re.findall(r"\.(rn-[\w-]+)", sheet)}
-    assert {one for one in classes - used if not re.fullmatch(MADE, one)} == set()
+    assert {name for name in classes - used if not re.fullmatch(MADE, name)} == set()
     rules = re.findall(r"[^{}]*\{[^{}]*\}", sheet.split("@media")[0])
     assert len(rules) == len({rule.strip() for rule in rules})
 
@@ -105,8 +105,8 @@ def test_text_is_readable_on_everything_it_stands_on_and_facts_on_the_tints_of_c
         for hue, share in product(hues, shares)
     ]
     poor = {
-        f"{text} on {behind}": round(found, 2)
+        f"{text} on {behind}": round(ratio, 2)
         for text, behind, ground in grounds
-        if (found := _contrast(_channels(colours[text]), ground)) < READABLE
+        if (ratio := _contrast(_channels(colours[text]), ground)) < READABLE
     }
     assert poor == {}

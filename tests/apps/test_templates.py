@@ -39,9 +39,9 @@ class Hostile(str):
     __slots__ = ("true",)
 
     def __new__(cls, text: str, *, true: bool) -> Self:
-        made = super().__new__(cls, text)
-        made.true = true
-        return made
+        string = super().__new__(cls, text)
+        string.true = true
+        return string
 
     def __getattr__(self, name: str) -> Hostile:
         if name.startswith("__"):
@@ -133,9 +133,9 @@ def test_a_template_with_hostile_values_has_the_elements_it_has_with_harmless_on
     plain = {true: Read(rendered(name, "no harm", true=true)) for true in (True, False)}
     for text, (true, harmless) in product(PAYLOADS, plain.items()):
         html = rendered(name, text, true=true)
-        found = Read(html)
-        assert found.elements == harmless.elements, text
-        assert [danger for danger in found.dangers if danger not in harmless.dangers] == [], text
+        parsed = Read(html)
+        assert parsed.elements == harmless.elements, text
+        assert [danger for danger in parsed.dangers if danger not in harmless.dangers] == [], text
         html.encode()  # it is sent as JSON in UTF-8
 
 
@@ -167,8 +167,8 @@ def test_text_is_escaped_markup_stands_and_nothing_shows_nothing(text: str | Non
 def test_no_module_of_the_page_writes_elements_around_text() -> None:
     folder = Path(rag_nodes.apps.__file__).parent
     assert {
-        str(path.relative_to(folder)): found
+        str(path.relative_to(folder)): elements
         for path in folder.rglob("*.py")
         if folder / "view" not in path.parents  # it draws Markdown, see its own tests
-        and (found := WRITTEN.findall(path.read_text("utf-8")))
+        and (elements := WRITTEN.findall(path.read_text("utf-8")))
     } == {}

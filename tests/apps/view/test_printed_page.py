@@ -26,12 +26,12 @@ def page(*lines: tuple[float, float, str], text: str | None = None) -> PdfSurfac
     """A page with lines at some places, each letter ten points wide and high."""
     boxes = [
         (x + LETTER * at, y, x + LETTER * (at + 1), y + LETTER)
-        for x, y, said in lines
-        for at in range(len(said))
+        for x, y, words in lines
+        for at in range(len(words))
     ]
-    numbers = [number for number, (_, _, said) in enumerate(lines) for _ in said]
-    glyphs = Glyphs("".join(said for _, _, said in lines), boxes, numbers)
-    text = " ".join(said for _, _, said in lines) if text is None else text
+    numbers = [number for number, (_, _, words) in enumerate(lines) for _ in words]
+    glyphs = Glyphs("".join(words for _, _, words in lines), boxes, numbers)
+    text = " ".join(words for _, _, words in lines) if text is None else text
     places = align(text, glyphs.text, glyphs.lines)
     return PdfSurface(PrintedPage(WIDTH, 800, glyphs), places, text, START)
 
@@ -53,12 +53,12 @@ def test_boxes_are_those_of_the_part_of_a_span_that_is_on_the_page() -> None:
     assert surface.boxes(Span(0, START)) == []
 
 
-@pytest.mark.parametrize(("said", "is_lost"), [("horn ramps", False), ("horn xxxxx", True)])
+@pytest.mark.parametrize(("words", "is_lost"), [("horn ramps", False), ("horn xxxxx", True)])
 def test_less_than_four_fifths_of_a_span_is_not_found_and_never_guessed(
-    said: str, is_lost: bool
+    words: str, is_lost: bool
 ) -> None:
-    surface = page((100, 50, "horn ramp"), text=said)
-    span = Span(START, START + len(said))
+    surface = page((100, 50, "horn ramp"), text=words)
+    span = Span(START, START + len(words))
     assert surface.is_lost(span) == is_lost
     assert bool(surface.boxes(span)) != is_lost
 
@@ -80,8 +80,8 @@ def test_a_page_without_text_has_no_runs_and_no_rails() -> None:
 
 def test_rails_stand_in_the_margin_and_each_split_where_it_is_in_its_line() -> None:
     surface = page((100, 50, "abcdefghij"), (100, 70, "klmnopqrst"))
-    one, other = piece(0, 0, 16), piece(1, 16, 21, is_retrieved=True)
-    even, odd = page_rails(surface, [[one, other]])
+    left, other = piece(0, 0, 16), piece(1, 16, 21, is_retrieved=True)
+    even, odd = page_rails(surface, [[left, other]])
     assert (even.cls, odd.cls) == ("rn-even", "rn-odd rn-hit")
     ((x, top, width, bottom),) = numbers_of(even.path)
     assert x + width < 100

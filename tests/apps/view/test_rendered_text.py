@@ -39,26 +39,26 @@ def pieces(
     text: str, *marks: TextMark, text_format: Format = Format.MARKDOWN
 ) -> list[tuple[str, ...]]:
     """Class, chunk numbers, offset and text of everything that says where it is from."""
-    found = _PIECE.findall(html_of(text, text_format, *marks))
-    return [(cls, number, at, html.unescape(said)) for cls, number, at, said in found]
+    found_pieces = _PIECE.findall(html_of(text, text_format, *marks))
+    return [(cls, number, at, html.unescape(words)) for cls, number, at, words in found_pieces]
 
 
 def test_rendered_text_stands_at_the_offset_that_it_names() -> None:
-    found = pieces(TEXT)
+    found_pieces = pieces(TEXT)
     assert {"Ferries", "Test the ", "horn", "rules", "call", "ramp", "80 kg"} <= {
-        said for *_, said in found
+        words for *_, words in found_pieces
     }
-    for _, _, at, said in found:
-        assert TEXT[int(at) :].startswith(said)
+    for _, _, at, words in found_pieces:
+        assert TEXT[int(at) :].startswith(words)
 
 
 def test_marks_part_the_text_where_they_begin_and_end() -> None:
     start = TEXT.index("horn")
-    found = pieces(
+    found_pieces = pieces(
         TEXT, TextMark(Span(0, start + 2), "rn-k0", 0), TextMark(Span(start, 999), "rn-k1", 1)
     )
-    assert ("rn-k0 rn-k1", "0 1", str(start), "ho") in found
-    assert ("rn-k1", "1", str(start + 2), "rn") in found
+    assert ("rn-k0 rn-k1", "0 1", str(start), "ho") in found_pieces
+    assert ("rn-k1", "1", str(start + 2), "rn") in found_pieces
 
 
 def test_it_is_rendered_and_leads_nowhere() -> None:
@@ -72,9 +72,9 @@ def test_it_is_rendered_and_leads_nowhere() -> None:
 
 
 def test_a_line_end_in_a_cell_is_one_and_in_code_it_is_what_it_says() -> None:
-    found = pieces("| a<br>b |\n| --- |\n\nand `x<br>y`")
-    assert [said for *_, said in found] == ["a", "b", "and ", "x<br>y"]
-    assert [at for _, _, at, _ in found[:2]] == ["2", "7"]
+    found_pieces = pieces("| a<br>b |\n| --- |\n\nand `x<br>y`")
+    assert [words for *_, words in found_pieces] == ["a", "b", "and ", "x<br>y"]
+    assert [at for _, _, at, _ in found_pieces[:2]] == ["2", "7"]
 
 
 def test_headings_are_as_deep_as_written_but_leave_no_level_out() -> None:
@@ -113,9 +113,9 @@ def test_nearly_all_letters_of_real_documents_know_where_they_are_from(name: str
     text = document.text
     shown = html_of(text, format_in(document.metadata, text))
     placed = 0
-    for *_, at, said in _PIECE.findall(shown):
-        assert text[int(at) :].startswith(html.unescape(said))
-        placed += sum(map(str.isalnum, html.unescape(said)))
+    for *_, at, words in _PIECE.findall(shown):
+        assert text[int(at) :].startswith(html.unescape(words))
+        placed += sum(map(str.isalnum, html.unescape(words)))
     rest = html.unescape(re.sub(r"<[^>]*>", "", _PIECE.sub("", shown)))
     assert placed > 500
     assert sum(map(str.isalnum, rest)) <= placed / 1_000

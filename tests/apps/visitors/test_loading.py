@@ -93,9 +93,9 @@ def test_an_added_document_alone_is_read_split_and_embedded(
             for document in session.documents
             for node in session.cuts.nodes(column.parser, document.id_)  # type: ignore[union-attr]
         )
-    said = answers(session)
-    assert "red" in said
-    assert "blue" in said
+    text = answers(session)
+    assert "red" in text
+    assert "blue" in text
     red.unlink()  # an upload may be gone by then: the text is kept
     assert "red" not in {row.name for row in session.load([blue]).files}
     assert "red" not in answers(session)

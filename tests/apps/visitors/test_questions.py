@@ -60,13 +60,13 @@ def test_files_are_added_to_what_is_there_and_known_questions_replace_themselves
     edited = replace(_asked("row-1"), text="At what time?")
     moved = _asked("row-9", "two")
     questions.take(replace(first, name="again", questions=(edited, moved)))
-    known = questions.dataset
-    assert known is not None
-    assert [(question.id, question.text) for question in known.questions] == [
+    dataset = questions.dataset
+    assert dataset is not None
+    assert [(question.id, question.text) for question in dataset.questions] == [
         ("row-1", "At what time?"),
         ("row-2", "When does it leave?"),
     ]
-    assert known.name == "your questions"
+    assert dataset.name == "your questions"
 
 
 def test_a_question_with_only_the_number_of_another_does_not_replace_it() -> None:
@@ -75,8 +75,8 @@ def test_a_question_with_only_the_number_of_another_does_not_replace_it() -> Non
     gold = ((Passage("one", Span(4, 9)),),)
     new = Question("row-1", "What leaves?", gold)
     for _ in range(2):  # the second time it knows itself again
-        found = questions.take(Dataset("b", (DOCUMENT,), (new,)))
-        assert [question.id for question in found.questions] == ["row-1", "row-1 (2)"]
+        taken = questions.take(Dataset("b", (DOCUMENT,), (new,)))
+        assert [question.id for question in taken.questions] == ["row-1", "row-1 (2)"]
 
 
 def test_questions_are_listed_as_not_located_until_they_are_located() -> None:

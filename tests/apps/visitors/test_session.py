@@ -62,9 +62,9 @@ def test_another_document_starts_over(loaded: PageSession, blue: Path) -> None:
     loaded.talk.ask(QUESTION)
     loaded.load([blue])
     assert loaded.turns == ()
-    said = answers(loaded)
-    assert "blue" in said
-    assert "red" not in said
+    text = answers(loaded)
+    assert "blue" in text
+    assert "red" not in text
 
 
 def test_other_options_keep_the_turns_and_drop_the_chunks_left_behind(
