@@ -69,9 +69,9 @@ def command(
 
 def invoked(*arguments: object) -> Ended:
     """The same for fixtures of a whole module, in whatever folder and environment there is."""
-    with redirect_stdout(io.StringIO()) as said, redirect_stderr(io.StringIO()) as complained:
+    with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()) as complained:
         code = run([str(argument) for argument in arguments])
-    return Ended(code, said.getvalue(), complained.getvalue())
+    return Ended(code, output.getvalue(), complained.getvalue())
 
 
 def failing(error: BaseException) -> Callable[..., Any]:
@@ -108,10 +108,10 @@ def corrupt(tmp_path: Path) -> Path:
 def on_terminal(monkeypatch: pytest.MonkeyPatch) -> Console:
     """Makes the next runs believe that stdout is a terminal."""
     console = terminal(120)
-    made = Invocation.__init__
+    original = Invocation.__init__
 
     def with_terminal(cli: Invocation, **values: object) -> None:
-        made(cli, **values)  # type: ignore[arg-type]
+        original(cli, **values)  # type: ignore[arg-type]
         cli.output = console
 
     monkeypatch.setattr(Invocation, "__init__", with_terminal)

@@ -39,10 +39,10 @@ def handbook(command: Command, kept: tuple[object, ...]) -> Command:
 def test_the_context_is_compared_with_the_documents_it_is_from(
     handbook: Command, tmp_path: Path
 ) -> None:
-    told = handbook(SAND, "--json").json
-    assert 0 < told["context_tokens"] < told["document_tokens"]
-    assert told["context_reduction"] == 1 - told["context_tokens"] / told["document_tokens"]
-    assert f"{told['context_reduction']:.0%} less" in handbook(SAND).stderr
+    answer = handbook(SAND, "--json").json
+    assert 0 < answer["context_tokens"] < answer["document_tokens"]
+    assert answer["context_reduction"] == 1 - answer["context_tokens"] / answer["document_tokens"]
+    assert f"{answer['context_reduction']:.0%} less" in handbook(SAND).stderr
 
     unknown = handbook(SAND, "--json", "--ledger", tmp_path / "no such ledger").json
     assert unknown["document_tokens"] is unknown["context_reduction"] is None
@@ -52,10 +52,10 @@ def test_a_file_in_front_of_the_question_is_answered_with_the_command_for_files(
     command: Command,
 ) -> None:
     ended = command("ask", "handbook.pdf", SAND)
-    said = " ".join(ended.stderr.replace("│", " ").split())
+    message = " ".join(ended.stderr.replace("│", " ").split())
     assert ended.code == ExitCode.USAGE
-    assert f"Too many arguments: {SAND}" in said
-    assert 'rag-nodes compare FILE --ask "QUESTION" --parser retrieval' in said
+    assert f"Too many arguments: {SAND}" in message
+    assert 'rag-nodes compare FILE --ask "QUESTION" --parser retrieval' in message
 
 
 # --- what is searched ---------------------------------------------------------------------------
@@ -75,9 +75,9 @@ def test_an_answer_says_how_was_searched_and_where_what_it_cites_stands(
     assert "· hybrid search ·" in hybrid
     assert "score" not in hybrid
     first = hybrid.split("Chunks")[-1]
-    found = re.search(r"1 (0\.\d\d) \((0\.\d\d)\) · handbook\.pdf · p+\. \d.* · \d+ tokens", first)
-    assert found
-    assert float(found[1]) + float(found[2]) == pytest.approx(1)
+    match = re.search(r"1 (0\.\d\d) \((0\.\d\d)\) · handbook\.pdf · p+\. \d.* · \d+ tokens", first)
+    assert match
+    assert float(match[1]) + float(match[2]) == pytest.approx(1)
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_an_answer_that_reached_the_limit_of_tokens_says_so(
     models = ("--llm", "openai", "--embedding", "lexical")
     openai_server.fail(Fault(body="length"), times=10)
     assert handbook(SAND, *models, "--json").json["truncated"] is True
-    said = handbook(SAND, *models)
+    ended = handbook(SAND, *models)
     assert "incomplete: the LLM reached --max-output-tokens" in " ".join(
-        (said.stdout + said.stderr).split()
+        (ended.stdout + ended.stderr).split()
     )
 
 
@@ -291,11 +291,11 @@ def test_a_streamed_answer_shows_what_a_follow_up_was_searched_for() -> None:
 
 def test_a_reranker_puts_the_chunks_into_its_order(handbook: Command) -> None:
     whole = ("--granularity", "chunks", "--retrieval-only", "--json")
-    found = [hit["node_id"] for hit in handbook(SAND, *whole, "--budget", "100000").json["hits"]]
+    node_ids = [hit["node_id"] for hit in handbook(SAND, *whole, "--budget", "100000").json["hits"]]
     turned = handbook(
         SAND, *whole, "--budget", "100000", "--rerank", "tests.evaluation.test_searches:Reverse"
     )
-    assert [hit["node_id"] for hit in turned.json["hits"]] == found[::-1]
+    assert [hit["node_id"] for hit in turned.json["hits"]] == node_ids[::-1]
     refused = handbook(SAND, "--rerank", "llama_index.core.schema:TextNode")
     assert refused.code == 2
     assert "is not a subclass of BaseNodePostprocessor" in refused.stderr

@@ -41,9 +41,9 @@ def test_an_alias_on_a_server_is_asked_as_the_collection_that_it_means(
     command: Command, manual: Path, url: str
 ) -> None:
     name = ingested(command, manual, url)["FixedSizeNodeParser"]
-    made = rest.CreateAlias(alias_name="handbook", collection_name=name)
+    alias = rest.CreateAlias(alias_name="handbook", collection_name=name)
     with closing(QdrantClient(url, check_compatibility=False)) as client:
-        client.update_collection_aliases([rest.CreateAliasOperation(create_alias=made)])
+        client.update_collection_aliases([rest.CreateAliasOperation(create_alias=alias)])
     asked = command("ask", QUESTION, "--collection", "handbook", "--store", url, "--json").json
     assert (asked["parser"], asked["collection"]) == ("FixedSizeNodeParser", name)
     assert asked["context_reduction"] is not None
@@ -59,11 +59,11 @@ def test_chunks_that_keyword_search_cannot_find_are_counted(
         stock = QdrantVectorStore(name, client=client, index_doc_id=False)
         stock.add([TextNode(text=text, embedding=embedding)])
     ask = ("ask", "Which litres are in reserve?", "--collection", name, "--store", url)
-    said = " ".join(command(*ask).stdout.split())
-    assert "Not searched: 1 chunk that another program stored without a keyword vector" in said
+    output = " ".join(command(*ask).stdout.split())
+    assert "Not searched: 1 chunk that another program stored without a keyword vector" in output
     assert command(*ask, "--json").json["unsearched"] == 1
-    found = command(*ask, "--mode", "hybrid", "--json").json
-    assert (found["unsearched"], "ninety" in found["text"]) == (0, True)
+    answer = command(*ask, "--mode", "hybrid", "--json").json
+    assert (answer["unsearched"], "ninety" in answer["text"]) == (0, True)
 
 
 def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(
@@ -73,24 +73,24 @@ def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(
     names = ingested(command, manual, store).values()
     ended = command("ask", "?", "--collection", "nobody", "--store", store)
     assert ended.code == ExitCode.FAILURE
-    said = " ".join(ended.stderr.split())
-    assert f"there is no collection 'nobody'; there are: {', '.join(sorted(names))}" in said
+    message = " ".join(ended.stderr.split())
+    assert f"there is no collection 'nobody'; there are: {', '.join(sorted(names))}" in message
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--collection", "a", "-p", "heading"), "leave one of them out"),
         (("--collection", " "), "--collection: must not be blank"),
     ],
 )
 def test_a_contradictory_or_blank_collection_is_refused(
-    command: Command, tmp_path: Path, manual: Path, arguments: tuple[str, ...], said: str
+    command: Command, tmp_path: Path, manual: Path, arguments: tuple[str, ...], message: str
 ) -> None:
     ingested(command, manual, tmp_path / "store")
     ended = command("ask", "?", *arguments, "--store", tmp_path / "store")
     assert ended.code == ExitCode.USAGE
-    assert said in " ".join(ended.stderr.split())
+    assert message in " ".join(ended.stderr.split())
 
 
 def test_a_collection_of_another_embedding_model_is_not_asked(
@@ -101,5 +101,5 @@ def test_a_collection_of_another_embedding_model_is_not_asked(
     other = ("--embedding", "own_models:LettersEmbedding", "--embedding-option", "letters=tank")
     ended = command("ask", "?", "--collection", name, "--store", store, *other)
     assert ended.code == ExitCode.USAGE
-    said = " ".join(ended.stderr.split())
-    assert f"collection {name} was embedded with lexical-1024, not" in said
+    message = " ".join(ended.stderr.split())
+    assert f"collection {name} was embedded with lexical-1024, not" in message

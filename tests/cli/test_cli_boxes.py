@@ -29,9 +29,9 @@ def test_locate_shows_a_box_for_each_line(command: Command) -> None:
     assert ended.code == ExitCode.DONE
     assert "p. 1, 420 by 595 points" in ended.stdout
     assert " 48.0   128.6   344.5    143.1" in ended.stdout
-    told = command("locate", FERRY, "--page", 1, "--text", SENTENCE, "--json").json
-    assert [box["left"] for box in told["boxes"]] == [48, 48]
-    assert set(told["boxes"][0]) == {
+    location = command("locate", FERRY, "--page", 1, "--text", SENTENCE, "--json").json
+    assert [box["left"] for box in location["boxes"]] == [48, 48]
+    assert set(location["boxes"][0]) == {
         "page", "left", "top", "right", "bottom", "page_width", "page_height",
     }  # fmt: skip
 
@@ -53,8 +53,8 @@ def test_ask_shows_the_boxes_of_what_it_cites_on_request(
     _, stored = kept
     plain = command("ask", QUESTION, *stored, "--json").json
     assert "boxes" not in plain["citations"][0]
-    told = command("ask", QUESTION, *stored, "--boxes", "--json").json
-    [first, second] = told["citations"][0]["boxes"]
+    answer = command("ask", QUESTION, *stored, "--boxes", "--json").json
+    [first, second] = answer["citations"][0]["boxes"]
     assert first["page"] == second["page"] == 2
     assert first["bottom"] < second["bottom"]
     shown = command("ask", QUESTION, *stored, "--boxes").stdout
@@ -72,6 +72,6 @@ def test_ask_says_why_a_changed_file_has_no_boxes_and_answers_all_the_same(
     copy.write_bytes(before)
     assert ended.code == ExitCode.DONE
     assert ended.json["citations"][0]["boxes"] == []
-    said = " ".join(ended.stderr.split())
-    assert "No boxes in handbook.pdf: the file has changed since it was ingested" in said
-    assert "ingest it again" in said
+    message = " ".join(ended.stderr.split())
+    assert "No boxes in handbook.pdf: the file has changed since it was ingested" in message
+    assert "ingest it again" in message

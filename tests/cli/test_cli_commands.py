@@ -269,9 +269,9 @@ def test_p8_the_choice_of_the_automatic_parser_is_printed_with_its_reason(
 ) -> None:
     ask = ("--ask", QUESTION) if arguments[0] == "compare" else ()
     shown = command(arguments[0], HANDBOOK, *arguments[1:], *ask)
-    said = " ".join(shown.stdout.split())
-    assert "heading: " in said
-    assert "The document is Markdown, so nodes hold up to 200 tokens." in said
+    output = " ".join(shown.stdout.split())
+    assert "heading: " in output
+    assert "The document is Markdown, so nodes hold up to 200 tokens." in output
 
 
 # --- what the chunks say about their size ---------------------------------------------------------

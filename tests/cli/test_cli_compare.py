@@ -52,6 +52,6 @@ def test_nothing_is_said_to_be_stored_of_files_that_are_compared_in_memory(
     openai_server.faults.extend([Fault(), FAILING])  # the model answers when it is tried out
     openai_server.faults.extend([Fault(), Fault()])  # the question, and what is asked after it
     ended = command("compare", manual, *asked)
-    said = " ".join(ended.stderr.split())
-    assert "Not embedded whole: 1 of 1 file; what is missing cannot be found" in said
-    assert "stored" not in said
+    output = " ".join(ended.stderr.split())
+    assert "Not embedded whole: 1 of 1 file; what is missing cannot be found" in output
+    assert "stored" not in output

@@ -22,9 +22,9 @@ def store(tmp_path: Path, manual: Path, command: Command) -> Path:
 
 def test_ask_names_the_further_file_of_a_passage(command: Command, store: Path) -> None:
     asked = ("ask", "How many litres of water does the tank hold?", "--store", store)
-    said = command(*asked).stdout
-    assert "also: second.md" in said
-    assert "first.md, line 7, Tea machine > Water" in said
+    output = command(*asked).stdout
+    assert "also: second.md" in output
+    assert "first.md, line 7, Tea machine > Water" in output
     plain = command(*asked, "--json").json
     assert {place["file_name"] for place in plain["citations"][0]["also"]} == {"second.md"}
     assert (plain["citations"][0]["start_line"], plain["citations"][0]["end_line"]) == (7, 7)
@@ -38,9 +38,9 @@ def test_status_names_files_that_are_stored_twice_until_one_is_removed(
     paths = [str(tmp_path / "files" / name) for name in ("first.md", "second.md")]
     duplicates = command("status", "--store", store, "--json").json["duplicates"]
     assert duplicates == [{"corpus": "default", "paths": paths}]
-    said = command("status", "--store", store).stdout.replace("\n", " ")
-    assert "duplicates: " in said
-    assert f"rag-nodes remove {paths[1]}" in said
+    output = command("status", "--store", store).stdout.replace("\n", " ")
+    assert "duplicates: " in output
+    assert f"rag-nodes remove {paths[1]}" in output
     assert command("remove", paths[1], "--store", store).code == 0
     assert command("status", "--store", store, "--json").json["duplicates"] == []
 
@@ -50,5 +50,5 @@ def test_status_suggests_removing_the_copy_whose_file_is_gone(
 ) -> None:
     files = tmp_path / "files"
     (files / "first.md").unlink()
-    said = command("status", "--store", store).stdout.replace("\n", " ")
-    assert f"rag-nodes remove {files / 'first.md'}" in said
+    output = command("status", "--store", store).stdout.replace("\n", " ")
+    assert f"rag-nodes remove {files / 'first.md'}" in output

@@ -106,15 +106,16 @@ def test_a_drop_that_the_questions_cannot_exclude_exits_with_5_and_one_that_is_s
     run.write_text(json.dumps(before), "utf-8")
     ended = command(*asked, "--baseline", run)
     assert ended.code == 5
-    said = " ".join(ended.stdout.split())
+    output = " ".join(ended.stdout.split())
     assert (
-        "heading: inconclusive: recall@40 -50.0 (-100.0 to +100.0) over 2 questions; about" in said
+        "heading: inconclusive: recall@40 -50.0 (-100.0 to +100.0) over 2 questions; about"
+        in output
     )
-    assert "a drop" not in said
+    assert "a drop" not in output
     assert command(*asked, "--baseline", run, "--tolerance", "1").code == 0
     both = command(*asked, "--baseline", run, "--fail-under", "precision@40=0.99", "--json")
     assert both.code == 4
-    assert ["inconclusive" in said for said in both.stderr.splitlines()[-2:]] == [True, False]
+    assert ["inconclusive" in line for line in both.stderr.splitlines()[-2:]] == [True, False]
     assert [(gate["row"], gate["outcome"]) for gate in both.json["gates"]] == [
         ("heading", "inconclusive"),
         ("heading", "fell"),
@@ -134,10 +135,10 @@ def test_unlocated_questions_and_unread_files_are_named_and_the_rest_is_measured
     sheet.write_text(sheet.read_text() + "Who built it?,Nobody knows who it was at all,manual.md\n")
     ended = command(*asked)
     assert ended.code == 3
-    said = " ".join(ended.stderr.split())
+    message = " ".join(ended.stderr.split())
     assert (
         "1 question left out, as their answers were not found (row 4: Who built it?). "
-        "The first: its quote is not in" in said
+        "The first: its quote is not in" in message
     )
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)
@@ -262,10 +263,10 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     ended = command(*asked[:-1], "--answers", "paragraph", "--html", page)  # not quiet
     assert ended.code == 0, ended.stderr
     assert "passages are asked, each as long as a paragraph" in " ".join(ended.stderr.split())
-    said = " ".join(ended.stdout.split())
-    assert "looks best" in said
-    assert "Tested in whole chunks by keywords of " in said
-    assert "is better" not in said
+    output = " ".join(ended.stdout.split())
+    assert "looks best" in output
+    assert "Tested in whole chunks by keywords of " in output
+    assert "is better" not in output
     assert "To be surer, label twenty" in " ".join(ended.stderr.split())
     assert "looks best" in page.read_text("utf-8")
 
@@ -297,9 +298,9 @@ def test_few_drafts_come_with_a_reason_and_a_remedy(
     drafts.unlink()
     ended = command("questions", "draft", FERRY, "-o", drafts)
     assert ended.code == 1
-    said = " ".join(ended.stderr.split())
-    assert "no heading in 1 document(s) is a question" in said
-    assert "write questions yourself, or let an LLM draft: --llm openai" in said
+    message = " ".join(ended.stderr.split())
+    assert "no heading in 1 document(s) is a question" in message
+    assert "write questions yourself, or let an LLM draft: --llm openai" in message
     assert not drafts.exists()
 
 
@@ -329,9 +330,9 @@ def test_drafts_pass_no_gate_until_somebody_accepts_them(
     drafts.write_text(text.replace('"draft": true', '"draft": false', 3), "utf-8")
     ended = command(*asked, *gates)
     assert ended.code == 0, ended.stdout
-    said = " ".join(ended.stdout.split())
-    assert "the same for each of 3 questions" in said
-    assert "5 drafts that nobody has accepted were left out." in said
+    output = " ".join(ended.stdout.split())
+    assert "the same for each of 3 questions" in output
+    assert "5 drafts that nobody has accepted were left out." in output
 
 
 def test_drafts_are_written_as_our_own_json_and_are_sound(
@@ -476,10 +477,10 @@ def test_modes_and_rerankers_are_rows_beside_each_other(
     asked = ("evaluate", manual, "--questions", sheet, "-p", "heading", *QUICK)
     ended = command(*asked, "--mode", "sparse", "--mode", "hybrid", "--rerank", REVERSE)
     assert ended.code == 0
-    said = " ".join(ended.stdout.split())
+    output = " ".join(ended.stdout.split())
     for search in ("sparse", "hybrid", "sparse, Reverse", "hybrid, Reverse"):
-        assert f"heading ({search})" in said
-    assert "Hybrid search instead of sparse search: " in said
+        assert f"heading ({search})" in output
+    assert "Hybrid search instead of sparse search: " in output
     rows = command(*asked, "--rerank", REVERSE, "--json").json["rows"]
     assert [row["name"] for row in rows] == ["heading", "heading (Reverse)"]
     [alone] = command(*asked, "--mode", "hybrid", "--json").json["rows"]

@@ -36,9 +36,9 @@ def test_every_view_says_how_many_chunks_have_a_place(
 
 
 def test_chunks_without_a_place_are_null_in_json(command: Command, manual: Path) -> None:
-    told = command("chunk", manual, "-p", HEADED, "--json", "-q").json
-    assert told["not_located"] == len(told["chunks"]) > 0
-    assert {(chunk["start"], chunk["end"]) for chunk in told["chunks"]} == {(None, None)}
+    document = command("chunk", manual, "-p", HEADED, "--json", "-q").json
+    assert document["not_located"] == len(document["chunks"]) > 0
+    assert {(chunk["start"], chunk["end"]) for chunk in document["chunks"]} == {(None, None)}
 
 
 def test_a_module_that_is_not_there_is_refused_with_what_to_do(

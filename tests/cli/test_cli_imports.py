@@ -25,5 +25,5 @@ def test_a_look_at_a_store_loads_no_llamaindex_and_an_ingest_nothing_that_answer
     done = subprocess.run(
         [sys.executable, "-c", script], capture_output=True, text=True, check=True
     )
-    said = done.stderr.splitlines()
-    assert ("[0, 0] False" in said, said[-1]) == (True, "0 []")
+    lines = done.stderr.splitlines()
+    assert ("[0, 0] False" in lines, lines[-1]) == (True, "0 []")

@@ -16,11 +16,11 @@ KEPT = ("-p", "fixed", "--store", "kept", "-q")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "teas"
-    made.mkdir()
+    teas = tmp_path / "teas"
+    teas.mkdir()
     for name in ("green", "black"):
-        (made / f"{name}.md").write_text(f"# Tea\n\nThis tea is {name}.\n")
-    return made
+        (teas / f"{name}.md").write_text(f"# Tea\n\nThis tea is {name}.\n")
+    return teas
 
 
 def test_unchanged_documents_are_counted_as_saved(command: Command, folder: Path) -> None:
@@ -30,24 +30,24 @@ def test_unchanged_documents_are_counted_as_saved(command: Command, folder: Path
 
     assert "unchanged" in again
     assert "Already embedded: 100%" in again
-    told = command("ingest", folder, *KEPT, "--json").json
-    assert told["embedding_cache_hit_rate"] == 1
-    assert told["saved_tokens"] == told["columns"][0]["tokens"]
+    report = command("ingest", folder, *KEPT, "--json").json
+    assert report["embedding_cache_hit_rate"] == 1
+    assert report["saved_tokens"] == report["columns"][0]["tokens"]
 
 
 def test_own_keys_that_a_run_removes_are_named(command: Command, folder: Path) -> None:
     command("ingest", folder, *KEPT, "--set", "site=Bern", "--set", "owner=Ann")
-    said = " ".join(command("ingest", folder, *KEPT).stdout.split())
-    assert "Removed the keys owner, site from 2 documents, which this run did not give." in said
+    output = " ".join(command("ingest", folder, *KEPT).stdout.split())
+    assert "Removed the keys owner, site from 2 documents, which this run did not give." in output
     assert "Removed" not in command("ingest", folder, *KEPT).stdout
 
 
 def test_a_report_says_when_and_by_which_release_it_was_made(
     command: Command, folder: Path
 ) -> None:
-    told = command("ingest", folder, *KEPT, "--json").json
-    assert _UTC.fullmatch(told["started"])
-    assert told["release"] == version("rag-nodes")
+    report = command("ingest", folder, *KEPT, "--json").json
+    assert _UTC.fullmatch(report["started"])
+    assert report["release"] == version("rag-nodes")
 
 
 def test_a_share_is_all_only_where_all_was_saved(command: Command, folder: Path) -> None:
@@ -64,10 +64,10 @@ def test_another_option_says_what_became_of_the_previous_collection(
     [former] = command("status", "--store", "kept", "--json").json["collections"]
 
     other = ("-p", "fixed:chunk_size=400", *KEPT[2:])
-    said = " ".join(command("ingest", folder, *other).stdout.split())
+    output = " ".join(command("ingest", folder, *other).stdout.split())
 
-    assert "The superseded one stays, with 2 chunks of 2 documents" in said
-    assert f"rag-nodes clear --parser {former['name']} --yes" in said
+    assert "The superseded one stays, with 2 chunks of 2 documents" in output
+    assert f"rag-nodes clear --parser {former['name']} --yes" in output
     command("clear", "--store", "kept", "--parser", former["name"], "--yes")
     left = command("status", "--store", "kept", "--json").json["collections"]
     assert [entry["name"] == former["name"] for entry in left] == [False]
@@ -79,9 +79,9 @@ def test_five_parsers_are_a_table_in_80_columns_and_blocks_name_what_they_count(
     names = ("fixed", "heading", "semantic", "sentence", "token-overlap")
     parsers = [part for name in names for part in ("-p", name)]
     monkeypatch.setenv("COLUMNS", "80")
-    said = command("ingest", folder, *parsers, *KEPT[2:]).stdout
-    assert all(re.search(rf"^ {name} +\d", said, re.MULTILINE) for name in names), said
-    assert "Unchanged" not in said
+    output = command("ingest", folder, *parsers, *KEPT[2:]).stdout
+    assert all(re.search(rf"^ {name} +\d", output, re.MULTILINE) for name in names), output
+    assert "Unchanged" not in output
 
     monkeypatch.setenv("COLUMNS", "50")
     blocks = command("ingest", folder, *parsers, "--store", "other").stdout
@@ -165,13 +165,13 @@ def test_programs_are_given_times_in_utc_and_null_where_none_is_known(
     command: Command, folder: Path, tmp_path: Path
 ) -> None:
     command("ingest", folder, *KEPT)
-    (one,) = command("status", "--store", "kept", "--json").json["collections"]
+    (row,) = command("status", "--store", "kept", "--json").json["collections"]
     listed = command("list", "--store", "kept", "--json").json["documents"]
-    for time in (one["first_used"], one["last_used"], *(row["stored_at"] for row in listed)):
+    for time in (row["first_used"], row["last_used"], *(row["stored_at"] for row in listed)):
         assert _UTC.fullmatch(time)
     elsewhere = ("--ledger", tmp_path / "none.sqlite", "--json")
-    (one,) = command("status", "--store", "kept", *elsewhere).json["collections"]
-    assert (one["first_used"], one["last_used"]) == (None, None)
+    (row,) = command("status", "--store", "kept", *elsewhere).json["collections"]
+    assert (row["first_used"], row["last_used"]) == (None, None)
 
 
 def test_documents_without_a_file_are_counted_until_they_are_pruned(
@@ -181,8 +181,8 @@ def test_documents_without_a_file_are_counted_until_they_are_pruned(
     (folder / "kept.md").write_text("# Tea\n\nTea stays.\n", encoding="utf-8")
     command("ingest", folder, *KEPT)
     (folder / names[0]).unlink()
-    said = command("ingest", folder, *KEPT).stdout
-    assert "1 stored document has no file any more; --prune removes them." in said
+    output = command("ingest", folder, *KEPT).stdout
+    assert "1 stored document has no file any more; --prune removes them." in output
     (folder / names[1]).unlink()
     assert command("ingest", folder, *KEPT, "--json").json["gone"] == 2
     assert "2 stored documents have no file" in command("ingest", folder, *KEPT, "--dry-run").stdout
@@ -216,7 +216,7 @@ def test_stored_chunks_are_embedded_with_another_model(command: Command, folder:
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "name files or folders"),
         (("--from-store", "teas", "--set", "a=b", "--text", "plain"), "--set, --text, PATH would"),
@@ -225,12 +225,12 @@ def test_stored_chunks_are_embedded_with_another_model(command: Command, folder:
     ],
 )
 def test_an_ingest_without_documents_or_with_too_many_is_refused(
-    command: Command, folder: Path, words: tuple[str, ...], said: str
+    command: Command, folder: Path, words: tuple[str, ...], message: str
 ) -> None:
     command("ingest", folder, *KEPT)
     ended = command("ingest", *KEPT, *words)
     assert ended.code == ExitCode.USAGE
-    assert said in ended.stderr
+    assert message in ended.stderr
     assert not Path("nowhere").exists()
 
 
@@ -239,5 +239,5 @@ def test_rows_of_metadata_that_belong_to_no_file_are_named(command: Command, fol
     table.write_text("path,dept\nteas/green.md,a\nteas/blue.md,b\nteas/gone.md,c\n")
     ended = command("ingest", folder, *KEPT, "--metadata", table)
     assert ended.code == ExitCode.DONE
-    said = " ".join(ended.stderr.split())
-    assert "no file of this ingest is 'teas/blue.md' (line 3) and 1 more" in said
+    message = " ".join(ended.stderr.split())
+    assert "no file of this ingest is 'teas/blue.md' (line 3) and 1 more" in message

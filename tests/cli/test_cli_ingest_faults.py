@@ -30,10 +30,10 @@ with open_store(sys.argv[1]):
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    made = tmp_path / "docs"
-    made.mkdir()
-    write(made, "former")
-    return made
+    docs = tmp_path / "docs"
+    docs.mkdir()
+    write(docs, "former")
+    return docs
 
 
 def write(folder: Path, version: str) -> None:
@@ -76,12 +76,12 @@ def test_one_refused_chunk_is_a_partial_success_that_the_next_run_completes(
 def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
     served: Command, folder: Path, openai_server: OpenAIServer
 ) -> None:
-    said = served("--dry-run", "--json").json
+    planned = served("--dry-run", "--json").json
     assert not openai_server.requests
     assert not (folder.parent / "kept").exists(), "opening a store would make it"
     done = served("--json").json
-    assert (said["dry_run"], done["dry_run"]) == (True, False)
-    assert said["embedding_tokens"] == done["embedding_tokens"] > 0
+    assert (planned["dry_run"], done["dry_run"]) == (True, False)
+    assert planned["embedding_tokens"] == done["embedding_tokens"] > 0
     (folder / "0.md").write_text("# File 0\n\nNothing is left of it.\n")
     (folder / "torn.pdf").write_bytes(b"no PDF")
     openai_server.requests.clear()
@@ -89,7 +89,7 @@ def test_a_dry_run_prices_what_is_due_and_asks_and_leaves_nothing(
     assert not openai_server.requests
     shown = " ".join(ended.stdout.split())
     assert "no model was asked and nothing stored" in shown
-    chunks = said["columns"][0]["chunks"]
+    chunks = planned["columns"][0]["chunks"]
     numbers = f"1 {chunks * 5 // 6 + 1} 1 {chunks * 5 // 6}"
     assert f"heading:chunk_size=30, min_chunk_size=5 {numbers}" in shown
     [torn] = [line for line in ended.stdout.splitlines() if "torn.pdf" in line]
@@ -109,8 +109,8 @@ class _FillingUp:
 
     def __call__(self, path: os.PathLike[str]) -> object:
         self._left -= 1
-        found = self._real(path)
-        return found if self._left > 0 else found._replace(free=1 << 20)
+        usage = self._real(path)
+        return usage if self._left > 0 else usage._replace(free=1 << 20)
 
 
 def test_a_disk_that_fills_up_ends_in_a_sentence_and_the_next_run_completes(

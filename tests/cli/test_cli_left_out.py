@@ -56,8 +56,10 @@ def test_files_of_the_same_name_are_shown_with_their_folders(
 ) -> None:
     (docs / "drafts" / "manual.md").write_text(MANUAL, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
-    said = command("ingest", "docs", "--store", tmp_path / "store").stdout
-    rows = [words[0] for line in said.splitlines() if (words := line.split()) and ".md" in words[0]]
+    output = command("ingest", "docs", "--store", tmp_path / "store").stdout
+    rows = [
+        words[0] for line in output.splitlines() if (words := line.split()) and ".md" in words[0]
+    ]
     assert rows == ["docs/manual.md", "docs/drafts/manual.md", "new.md"]
 
 
@@ -97,7 +99,7 @@ def test_evaluate_says_what_it_skips_and_cannot_read(
     assert ended.code == ExitCode.PARTIAL
     assert LINE in ended.stderr
     assert ended.json["skipped"] == SKIPPED
-    assert [corrupt.name in said for said in ended.json["unread"]] == [True]
+    assert [corrupt.name in reason for reason in ended.json["unread"]] == [True]
 
 
 def test_patterns_come_from_environment_and_file_and_an_option_replaces_them(

@@ -39,8 +39,8 @@ def test_a_scan_is_read_ingested_and_located_with_ocr(
     refused = command("ingest", scanned, "-p", "fixed", *store)
     assert "--ocr" in refused.stdout + refused.stderr
     assert "Green tea" in command("read", scanned, "--markdown", "--ocr", ocr).stdout
-    made = command("ingest", scanned, "-p", "fixed", *store, "--ocr", ocr)
-    assert "page 1 was read by OCR; check figures in it" in " ".join(made.stdout.split())
+    ended = command("ingest", scanned, "-p", "fixed", *store, "--ocr", ocr)
+    assert "page 1 was read by OCR; check figures in it" in " ".join(ended.stdout.split())
     asked = ("locate", scanned, "--page", "1", "--text", "Green tea", "--json")
     assert command(*asked).code == ExitCode.FAILURE
     monkeypatch.setenv("RAG_NODES_OCR", ocr)

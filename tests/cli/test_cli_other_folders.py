@@ -80,10 +80,10 @@ def test_no_command_changes_a_folder_of_another_program_and_each_says_what_to_do
     typed = [places.get(word, word) for word in words.split()]
     ended = command(*typed, *([] if "--store" in typed else ["--store", theirs]))
     assert ended.code not in {ExitCode.DONE, ExitCode.USAGE}
-    said = " ".join((ended.stdout + ended.stderr).split())
-    assert "made this folder for qdrant-client's local mode" in said
-    assert "name another folder for the store" in said
-    assert "QdrantClient.migrate" in said
+    message = " ".join((ended.stdout + ended.stderr).split())
+    assert "made this folder for qdrant-client's local mode" in message
+    assert "name another folder for the store" in message
+    assert "QdrantClient.migrate" in message
     assert content(theirs) == before
     assert not target.exists()
 
@@ -106,8 +106,8 @@ def test_a_collection_of_another_program_is_named_asked_and_measured(
     with _server.serve() as double:
         fill(QdrantClient(double.url, check_compatibility=False), manual)
         at = ("--store", double.url)
-        told = command("status", *at)
-        assert "nothing is stored; collections of other programs: handbook" in told.stdout
+        ended = command("status", *at)
+        assert "nothing is stored; collections of other programs: handbook" in ended.stdout
         assert command("status", *at, "--json").json["foreign"] == ["handbook"]
         assert "collections of other programs: handbook" in command("list", *at).stdout
         lost = command("ask", QUESTION, *at)

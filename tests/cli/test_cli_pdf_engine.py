@@ -12,9 +12,9 @@ FERRY = Path(__file__).parents[2] / "examples" / "corpus" / "ferry.pdf"
 
 def test_ingest_status_and_doctor_say_which_engine_reads(command: Command, tmp_path: Path) -> None:
     store = ("--store", tmp_path / "store")
-    made = command("ingest", FERRY, "-p", "fixed", *store, "--pdf-engine", "pymupdf")
-    assert made.code == ExitCode.DONE
-    assert "another PDF engine" not in made.stdout
+    ended = command("ingest", FERRY, "-p", "fixed", *store, "--pdf-engine", "pymupdf")
+    assert ended.code == ExitCode.DONE
+    assert "another PDF engine" not in ended.stdout
     again = command("ingest", FERRY, "-p", "fixed", *store, "--pdf-engine", "pdfium")
     assert "Read again because another PDF engine had read it: 1 PDF file." in again.stdout
     versions = pdf_engines()

@@ -38,8 +38,10 @@ def test_help_names_every_command_and_the_exit_codes(command: Command) -> None:
 
 def test_help_names_no_type_of_python(command: Command) -> None:
     for name in ("", *COMMANDS):
-        said = command(*name.split(), "--help").stdout
-        assert not [text for text in ("<bool>", "list[", "<str>", "<path>") if text in said], name
+        help_text = command(*name.split(), "--help").stdout
+        assert not [text for text in ("<bool>", "list[", "<str>", "<path>") if text in help_text], (
+            name
+        )
 
 
 def test_a_command_that_is_typed_wrong_is_answered_with_one_like_it(command: Command) -> None:
@@ -201,7 +203,7 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, man
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         (("ask", ""), "QUESTION: must not be blank"),
         (("ask", "Who?", "--filter", "foo"), "Error: --filter foo: write file=NAME"),
@@ -210,11 +212,11 @@ def test_a_wrong_option_is_a_usage_error_without_traceback(command: Command, man
     ],
 )  # fmt: skip
 def test_a_wrong_value_is_named_once_and_as_it_was_typed(
-    typed: tuple[str, ...], said: str, command: Command, manual: Path
+    typed: tuple[str, ...], message: str, command: Command, manual: Path
 ) -> None:
     ended = command(*(manual if argument == "MANUAL" else argument for argument in typed))
     assert ended.code == ExitCode.USAGE
-    assert said in ended.stderr
+    assert message in ended.stderr
 
 
 def test_a_bug_is_one_line_and_a_traceback_only_when_asked_for(

@@ -14,8 +14,8 @@ def test_a_cluster_that_is_not_there_is_one_sentence_and_writes_nothing(
     (tmp_path / "a.md").write_text("# A\n\nTea.", "utf-8")
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    there = ["--ray-address", f"127.0.0.1:{port}"]
-    ended = command("ingest", str(tmp_path), "--store", str(tmp_path / "store"), *there)
+    address = ["--ray-address", f"127.0.0.1:{port}"]
+    ended = command("ingest", str(tmp_path), "--store", str(tmp_path / "store"), *address)
     assert ended.code == 5
     assert f"no Ray cluster answers at 127.0.0.1:{port}" in ended.stderr
     assert "Traceback" not in ended.stderr

@@ -23,7 +23,7 @@ CHUNKS = ("--granularity", "chunks")
 
 
 @pytest.fixture(scope="module")
-def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def recommended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder with all that is written of one run over the shipped manual."""
     folder = tmp_path_factory.mktemp("recommended")
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
@@ -35,19 +35,19 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(made: Path) -> None:
-    said = (made / "said.txt").read_text("utf-8")
-    assert "Not decided yet: 2 of 4 settings may be best. " in said
-    assert "Proposed: recursive at 100 (" in said
-    assert "recursive at 800" in said
-    assert "46 questions about one document" in said
-    found = json.loads((made / "run.json").read_text("utf-8"))
-    assert found["decision"]["take"] == "recursive at 100"
-    page = " ".join(html.unescape((made / "page.html").read_text("utf-8")).split())
-    headline, _, reasons = found["decision"]["words"].partition(". ")
+def test_the_shipped_manual_is_told_not_to_be_cut_large_and_what_to_take(recommended: Path) -> None:
+    output = (recommended / "said.txt").read_text("utf-8")
+    assert "Not decided yet: 2 of 4 settings may be best. " in output
+    assert "Proposed: recursive at 100 (" in output
+    assert "recursive at 800" in output
+    assert "46 questions about one document" in output
+    report = json.loads((recommended / "run.json").read_text("utf-8"))
+    assert report["decision"]["take"] == "recursive at 100"
+    page = " ".join(html.unescape((recommended / "page.html").read_text("utf-8")).split())
+    headline, _, reasons = report["decision"]["words"].partition(". ")
     assert f"<h1>{headline}.</h1> <p>{reasons}</p>" in page
-    assert f"{found['decision']['certainty']} {headline}. {reasons}" in said
-    assert [row["name"] for row in found["rows"]] == [
+    assert f"{report['decision']['certainty']} {headline}. {reasons}" in output
+    assert [row["name"] for row in report["rows"]] == [
         "retrieval", "recursive at 100", "recursive at 800", "LlamaIndex SentenceSplitter",
     ]  # fmt: skip
 
@@ -82,10 +82,10 @@ def test_documents_that_nobody_typed_are_none_also_where_an_older_click_says_the
     command: Command, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     context = typer.Context.__base__  # of click, which recent versions of typer bring themselves
-    said = context.get_parameter_source
+    original = context.get_parameter_source
 
     def older(self: typer.Context, name: str) -> Enum | None:
-        source = said(self, name)
+        source = original(self, name)
         return type(source).COMMANDLINE if name == "paths" and source is not None else source
 
     monkeypatch.setattr(context, "get_parameter_source", older)
@@ -93,11 +93,11 @@ def test_documents_that_nobody_typed_are_none_also_where_an_older_click_says_the
     assert (ended.code, "no documents: name some" in ended.stderr) == (2, True)
 
 
-def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: Path) -> None:
-    decision = json.loads((made / "run.json").read_text("utf-8"))["decision"]
+def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, recommended: Path) -> None:
+    decision = json.loads((recommended / "run.json").read_text("utf-8"))["decision"]
     assert decision["query"] == {"granularity": "chunks", "mode": "sparse", "budget": 1000}
     typed = decision["preset"]
-    page = html.unescape((made / "page.html").read_text("utf-8"))
+    page = html.unescape((recommended / "page.html").read_text("utf-8"))
     assert f'-p "{typed}"</code>, and ask with <code>--granularity chunks</code>' in page
     ended = command("ingest", FERRY, "-p", typed, "--store", "kept", "--json")
     assert [column["parser"] for column in ended.json["columns"]] == [typed]
@@ -112,10 +112,10 @@ def test_the_choice_is_named_as_ingest_and_ask_take_it(command: Command, made: P
 def test_the_report_says_how_to_use_the_choice_if_no_script_is_written(command: Command) -> None:
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive")
     ended = command(*asked, *QUICK[:-1], *CHUNKS)
-    said = " ".join(ended.stderr.split())
-    assert 'To use it: rag-nodes ingest docs/ -p "recursive:' in said
-    assert '"; ask with --granularity chunks; --export FILE.py writes a script' in said
-    assert 'In LlamaIndex: transformations=[get_parser("recursive", ' in said
+    message = " ".join(ended.stderr.split())
+    assert 'To use it: rag-nodes ingest docs/ -p "recursive:' in message
+    assert '"; ask with --granularity chunks; --export FILE.py writes a script' in message
+    assert 'In LlamaIndex: transformations=[get_parser("recursive", ' in message
 
 
 @pytest.mark.parametrize("name", ["recommend", "evaluate"])
@@ -130,15 +130,15 @@ def test_a_model_that_cannot_run_is_refused_before_documents_are_read(
 
 @pytest.mark.usefixtures("no_configuration")
 def test_the_exported_script_answers(
-    made: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+    recommended: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    script = made / "rag.py"
-    told = script.read_text("utf-8")
-    assert "python rag.py handbook.pdf" in told
-    assert "budget=1000" in told
-    assert "chunk_size=100" in told
-    assert "granularity='chunks'" in told
-    assert "mode='sparse'" in told
+    script = recommended / "rag.py"
+    source = script.read_text("utf-8")
+    assert "python rag.py handbook.pdf" in source
+    assert "budget=1000" in source
+    assert "chunk_size=100" in source
+    assert "granularity='chunks'" in source
+    assert "mode='sparse'" in source
     typed = [str(script), str(FERRY), "--question", "How long is a short turn?"]
     monkeypatch.setattr(sys, "argv", typed)
     runpy.run_path(str(script), run_name="__main__")

@@ -29,7 +29,7 @@ def test_a_pushed_corpus_is_asked_on_the_server(command: Command, store: Path, u
 
 
 @pytest.mark.parametrize(
-    ("options", "code", "said"),
+    ("options", "code", "message"),
     [
         (("--collection", "none"), 1, "has no collection 'none'"),
         (("--corpus", "contracts"), 1, "there are: default"),
@@ -37,10 +37,10 @@ def test_a_pushed_corpus_is_asked_on_the_server(command: Command, store: Path, u
     ],
 )
 def test_an_impossible_push_is_refused_before_anything_is_sent(
-    command: Command, store: Path, options: tuple[str, ...], code: int, said: str
+    command: Command, store: Path, options: tuple[str, ...], code: int, message: str
 ) -> None:
     ended = command("store", "push", "http://127.0.0.1:9", "--store", store, *options)
-    assert (ended.code, said in ended.stderr) == (code, True)
+    assert (ended.code, message in ended.stderr) == (code, True)
 
 
 def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_mended(
@@ -56,9 +56,9 @@ def test_a_damaged_collection_is_named_and_the_others_are_pushed_until_it_is_men
         True
     ]
     assert ["FixedSize" in failure["collection"] for failure in ended.json["failed"]] == [True]
-    said = " ".join(command(*push).stderr.split())
-    assert "is damaged" in said
-    assert "Not copied: 1 of 2 collections" in said
+    message = " ".join(command(*push).stderr.split())
+    assert "is damaged" in message
+    assert "Not copied: 1 of 2 collections" in message
     name = ended.json["failed"][0]["collection"]
     assert command(*push, "--collection", name).code == ExitCode.FAILURE
     whole_one = ended.json["collections"][0]["collection"]

@@ -29,7 +29,7 @@ def test_options_of_the_server_come_from_flags_file_and_environment(
 
 
 @pytest.mark.parametrize(
-    ("option", "said"),
+    ("option", "message"),
     [
         ("quantisation=scalar", "did you mean quantization?"),
         ("shards=none", "store option shards"),
@@ -37,11 +37,11 @@ def test_options_of_the_server_come_from_flags_file_and_environment(
     ],
 )
 def test_a_wrong_option_of_the_server_is_a_usage_error(
-    command: Command, manual: Path, option: str, said: str
+    command: Command, manual: Path, option: str, message: str
 ) -> None:
     ended = command("ingest", manual, *SERVER, "--store-option", option)
     assert ended.code == ExitCode.USAGE
-    assert said in " ".join(ended.stderr.split())
+    assert message in " ".join(ended.stderr.split())
     assert KEY not in ended.stdout + ended.stderr
 
 

@@ -41,8 +41,8 @@ def store(tmp_path: Path, manual: Path, command: Command) -> Path:
 
 
 def chunks(command: Command, store: Path) -> list[tuple[str, int, int]]:
-    found = command("status", "--store", store, "--json").json["collections"]
-    return [(row["parser"], row["documents"], row["chunks"]) for row in found]
+    collections = command("status", "--store", store, "--json").json["collections"]
+    return [(row["parser"], row["documents"], row["chunks"]) for row in collections]
 
 
 @pytest.mark.parametrize("name", ["status", "list", "clear"])
@@ -56,10 +56,10 @@ def test_a_store_that_is_not_there_is_not_made(command: Command, tmp_path: Path,
 def test_status_and_list_say_what_is_stored_by_which_parser_and_model(
     command: Command, store: Path, manual: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    said = command("status", "--store", store).stdout
-    assert "default: HeadingHierarchyNodeParser" in said
-    assert "lexical" in said
-    assert "2 collections" in said
+    output = command("status", "--store", store).stdout
+    assert "default: HeadingHierarchyNodeParser" in output
+    assert "lexical" in output
+    assert "2 collections" in output
     listed = command("list", "--store", store, "--json").json["documents"]
     assert [(entry["name"], entry["state"]) for entry in listed] == [
         ("manual.md", "stored"),
@@ -92,8 +92,8 @@ def test_list_shows_a_document_whose_file_is_gone_and_names_the_command_that_rem
     shown = command("list", "--store", store, "--state", "gone")
     assert (shown.code, shown.stderr) == (0, "")
     assert "corpus default: 1 of 2 documents: 1 gone" in shown.stdout
-    told = " ".join(shown.stdout.split())
-    words = shlex.split(told.partition("`rag-nodes ")[2].partition("`")[0])
+    message = " ".join(shown.stdout.split())
+    words = shlex.split(message.partition("`rag-nodes ")[2].partition("`")[0])
     assert words[:2] == ["remove", str(manual)]
     assert command(*words).code == 0
     left = command("list", "--store", store, "--json").json["documents"]
@@ -113,7 +113,7 @@ def test_list_shows_documents_of_every_state(
 
 
 @pytest.mark.parametrize(
-    ("shown", "known"),
+    ("shown", "values"),
     [
         ({*_COLOURS}, {*get_args(Outcome)}),
         ({*_STAGES} - {"count"}, {*get_args(Stage)}.union(*map(stages_of, OTHER_PROGRESS))),
@@ -122,8 +122,8 @@ def test_list_shows_documents_of_every_state(
     ],
     ids=["gates", "stages", "reasons", "operations"],
 )
-def test_views_know_every_value_that_they_are_given(shown: set[str], known: set[str]) -> None:
-    assert shown == known
+def test_views_know_every_value_that_they_are_given(shown: set[str], values: set[str]) -> None:
+    assert shown == values
 
 
 def test_remove_says_what_goes_of_every_collection_parents_too(
@@ -146,9 +146,9 @@ def test_a_hostile_name_is_shown_and_not_obeyed(command: Command, tmp_path: Path
     hostile = tmp_path / "a\x1b[2Jb[red].md"
     hostile.write_text("# Title\n\nSome text.\n", encoding="utf-8")
     command("ingest", hostile, "--store", tmp_path / "store")
-    said = command("list", "--store", tmp_path / "store").stdout
-    assert "\x1b" not in said
-    assert "[red]" in said
+    output = command("list", "--store", tmp_path / "store").stdout
+    assert "\x1b" not in output
+    assert "[red]" in output
 
 
 def test_list_says_whose_number_of_chunks_is_whose(
@@ -157,14 +157,14 @@ def test_list_says_whose_number_of_chunks_is_whose(
     third = tmp_path / "third.md"
     third.write_text("# Cup\n\nA cup.\n", encoding="utf-8")
     command("ingest", third, "-p", "heading", "--store", store)
-    said = command("list", "--store", store).stdout
-    assert "Chunks: FixedSizeNodeParser · HeadingHierarchyNodeParser" in said
-    [row] = [line for line in said.splitlines() if "third.md" in line]
+    output = command("list", "--store", store).stdout
+    assert "Chunks: FixedSizeNodeParser · HeadingHierarchyNodeParser" in output
+    [row] = [line for line in output.splitlines() if "third.md" in line]
     assert "- · 1" in row
     assert "Chunks:" not in command("list", "--store", store, "-p", "heading").stdout
     command("ingest", manual, "-p", "heading:chunk_size=300", "--store", store)
-    told = " ".join(command("list", "--store", store).stdout.split())
-    assert "Chunks: FixedSizeNodeParser · default.HeadingHierarchyNodeParser." in told
+    listing = " ".join(command("list", "--store", store).stdout.split())
+    assert "Chunks: FixedSizeNodeParser · default.HeadingHierarchyNodeParser." in listing
 
 
 def test_a_previous_collection_goes_by_the_command_that_the_ingest_tells(
@@ -172,10 +172,12 @@ def test_a_previous_collection_goes_by_the_command_that_the_ingest_tells(
 ) -> None:
     place = ("--store", store)
     command("ingest", manual, "--corpus", "contracts", "-p", "heading", *place)
-    told = command(
+    ended = command(
         "ingest", manual, "--corpus", "contracts", "-p", "heading:chunk_size=300", *place
     )
-    words = " ".join(told.stdout.split()).partition("rag-nodes clear ")[2].partition("`")[0].split()
+    words = (
+        " ".join(ended.stdout.split()).partition("rag-nodes clear ")[2].partition("`")[0].split()
+    )
     would = command("clear", *(word for word in words if word != "--yes"))
     assert would.code == 2
     [name] = [word for word in words if word.startswith("contracts.")]
@@ -258,9 +260,9 @@ def test_a_damaged_collection_is_named_and_deleted_and_the_others_are_managed(
     damaged, whole = names["FixedSizeNodeParser"], names["HeadingHierarchyNodeParser"]
     damage(store, monkeypatch)
 
-    found = command("doctor", "--store", store, "--json")
-    assert found.code == ExitCode.GATE
-    findings = {row["where"]: row for row in found.json["findings"] if row["is_wrong"]}
+    ended = command("doctor", "--store", store, "--json")
+    assert ended.code == ExitCode.GATE
+    findings = {row["where"]: row for row in ended.json["findings"] if row["is_wrong"]}
     assert findings.keys() == {damaged}
     assert f"`rag-nodes clear --parser {damaged} --yes" in findings[damaged]["remedy"]
     shown = command("status", "--store", store, "--json")
@@ -295,14 +297,14 @@ def test_failed_documents_are_listed_with_the_reason_until_they_are_stored(
         patch.setattr(LexicalEmbedding, "_get_text_embeddings", refuse)
         assert ingest() == 3
 
-    said = " ".join(command("list", "--store", store).stdout.split())
-    assert "manual.md" in said
-    assert "the key was refused; renew it" in said
-    assert "the content is binary data" in said
-    said = " ".join(command("status", "--store", store).stdout.split())
-    assert "Reason 1 document, since " in said
-    assert "the key was refused; renew it" in said
-    assert "1 file could not be read, since " in said
+    output = " ".join(command("list", "--store", store).stdout.split())
+    assert "manual.md" in output
+    assert "the key was refused; renew it" in output
+    assert "the content is binary data" in output
+    output = " ".join(command("status", "--store", store).stdout.split())
+    assert "Reason 1 document, since " in output
+    assert "the key was refused; renew it" in output
+    assert "1 file could not be read, since " in output
     seen = command("status", "--store", store, "--json").json
     assert [(collection["failed"], collection["error"]) for collection in seen["collections"]] == [
         (1, "the key was refused; renew it")
@@ -332,8 +334,8 @@ def test_a_ledger_elsewhere_is_looked_at_where_it_is_named(
     assert command("doctor", *where, "--json").json["findings"] == []
     (tmp_path / "mine.sqlite").write_bytes(b"no ledger any more")
     assert command("doctor", *where[:2], "--json").json["findings"] == []
-    (found,) = command("doctor", *where, "--json").json["findings"]
-    assert (found["kind"], found["is_wrong"]) == ("ledger", True)
+    (finding,) = command("doctor", *where, "--json").json["findings"]
+    assert (finding["kind"], finding["is_wrong"]) == ("ledger", True)
 
 
 def test_a_row_of_many_parsers_has_one_number_and_room_for_the_name(
@@ -360,9 +362,9 @@ def test_status_tells_collections_of_a_class_apart_by_their_options(
     command: Command, manual: Path, tmp_path: Path
 ) -> None:
     command("ingest", manual, "--store", tmp_path / "two", "-p", "retrieval", "-p", "recursive")
-    said = command("status", "--store", tmp_path / "two").stdout
-    assert "chunk_size 200 · chunk_overlap 0 · unit tokens" in said
-    assert "chunk_size 1000 · chunk_overlap 200 · unit characters" in said
+    output = command("status", "--store", tmp_path / "two").stdout
+    assert "chunk_size 200 · chunk_overlap 0 · unit tokens" in output
+    assert "chunk_size 1000 · chunk_overlap 200 · unit characters" in output
 
 
 def test_doctor_ends_like_other_commands_while_another_process_has_the_folder(
@@ -385,8 +387,8 @@ def test_doctor_shows_which_languages_a_model_knows_without_a_store(command: Com
     assert "does not know English: 1 of 8 answers found" in shown.stdout
     assert "does not know Chinese: 1 of 8 answers found" in shown.stdout
     assert "wrong" not in shown.stdout
-    told = command("doctor", "--languages", *model, "--json").json["languages"]
-    assert told["German"] == {"right": 1, "asked": 8}
+    languages = command("doctor", "--languages", *model, "--json").json["languages"]
+    assert languages["German"] == {"right": 1, "asked": 8}
 
 
 def test_doctor_says_that_a_model_without_meaning_knows_no_language(command: Command) -> None:

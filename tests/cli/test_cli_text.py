@@ -108,7 +108,7 @@ class Clock:
         return self.now
 
 
-def told(*steps: object, seconds: float = 0.0) -> list[str]:
+def printed_lines(*steps: object, seconds: float = 0.0) -> list[str]:
     """The lines on stderr where there is no terminal, so many seconds between two steps."""
     stream, clock = io.StringIO(), Clock()
     with Watch(Invocation(errors=Console(file=stream, width=200)), clock) as watch:
@@ -120,14 +120,14 @@ def told(*steps: object, seconds: float = 0.0) -> list[str]:
 
 def test_off_a_terminal_progress_is_a_line_now_and_then() -> None:
     steps = (Progress("embed", "heading", done, 9) for done in range(1, 10))
-    assert told(*steps, seconds=1) == [
+    assert printed_lines(*steps, seconds=1) == [
         "heading: embedding, 1/9 chunks",
         "heading: embedding, 6/9 chunks",
     ]
 
 
 def test_the_last_file_and_the_last_chunk_are_always_reported() -> None:
-    assert told(
+    assert printed_lines(
         Doing("Reading"),
         Progress("read", "a.md", 1, 2),
         Progress("read", "b\x1b[31m.md", 2, 2),
@@ -146,13 +146,13 @@ def test_the_last_file_and_the_last_chunk_are_always_reported() -> None:
 
 
 def test_all_progress_is_reported_by_one_rule() -> None:
-    said = [words_of(step)[:2] for step in (
+    reported = [words_of(step)[:2] for step in (
         DocsStep("pages", "https://docs.example/a", 3),
         DocsStep("summaries", "a-model", 2, 7),
         CopyStep("manuals.fixed", 500, 800),
         Measuring("ask", "heading", 30, 90, 61.0),
     )]  # fmt: skip
-    assert said == [
+    assert reported == [
         ("pages", "split https://docs.example/a (3)"),
         ("summaries", "summarised by a-model (2/7)"),
         ("manuals.fixed", "copying, 500/800 points"),
@@ -198,23 +198,23 @@ def test_commands_in_messages_act_on_the_store_that_was_typed_and_tell_no_passwo
     typed = Invocation(
         flags={"store": "https://me:secret@server:6333/a", "ledger": "my ledger.sqlite"}
     )
-    said = f"see {command('list --state failed', 'my docs')}, or write one with `rag-nodes docs`"
-    assert typed.with_store(said) == (
+    message = f"see {command('list --state failed', 'my docs')}, or write one with `rag-nodes docs`"
+    assert typed.with_store(message) == (
         "see `rag-nodes list --state failed --corpus 'my docs' --store https://server:6333/a "
         "--ledger 'my ledger.sqlite'`, or write one with `rag-nodes docs`"
     )
-    assert Invocation().with_store(said) == said
+    assert Invocation().with_store(message) == message
 
 
 def test_commands_in_what_is_shown_act_on_the_store_that_was_typed() -> None:
     cli = Invocation(flags={"store": "my store"})
-    said = "delete it with `rag-nodes clear --yes`"
-    told = "delete it with `rag-nodes clear --yes --store 'my store'`"
-    assert cli.completed({"findings": [{"remedy": said}], "wrong": 1}) == {
-        "findings": [{"remedy": told}],
+    message = "delete it with `rag-nodes clear --yes`"
+    with_store = "delete it with `rag-nodes clear --yes --store 'my store'`"
+    assert cli.completed({"findings": [{"remedy": message}], "wrong": 1}) == {
+        "findings": [{"remedy": with_store}],
         "wrong": 1,
     }
-    assert cli.completed(plain(said)).plain == told
+    assert cli.completed(plain(message)).plain == with_store
 
 
 def test_columns_move_together_before_a_table_becomes_blocks() -> None:

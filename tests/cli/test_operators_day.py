@@ -55,15 +55,15 @@ def test_a_whole_day(
     docs.mkdir()
     for name, text in TEXTS.items():
         (docs / name).write_text(text, encoding="utf-8")
-    here, there = ("--store", store), ("--store", url)
+    here, served = ("--store", store), ("--store", url)
     ingest = ("ingest", docs, "-p", "heading", "-p", "fixed", *here)
 
     # Morning: all is new, then nothing is.
     assert set(statuses(rag(*ingest)).values()) == {"read"}
     assert set(statuses(rag(*ingest)).values()) == {"unchanged"}
-    (one, other) = rag("status", *here)["collections"]
-    assert one["documents"] == other["documents"] == 3
-    assert one["last_used"] >= one["first_used"] > "2000-01-01T00:00:00Z"
+    (first, other) = rag("status", *here)["collections"]
+    assert first["documents"] == other["documents"] == 3
+    assert first["last_used"] >= first["first_used"] > "2000-01-01T00:00:00Z"
 
     # One file changes, one goes.
     with (docs / "manual.md").open("a", encoding="utf-8") as file:
@@ -83,11 +83,11 @@ def test_a_whole_day(
     assert all(copy["sent"] == copy["points"] for copy in pushed)
     assert contents(url) == contents(store)
     collection = next(c["collection"] for c in pushed if "Heading" in c["collection"])
-    asked = rag("ask", "How often is the pump descaled?", "--collection", collection, *there)
+    asked = rag("ask", "How often is the pump descaled?", "--collection", collection, *served)
     assert "twice a year" in asked["text"]
 
     # An ingest into the server finds there what the push brought.
-    assert set(statuses(rag("ingest", docs, "-p", "heading", *there)).values()) == {"unchanged"}
+    assert set(statuses(rag("ingest", docs, "-p", "heading", *served)).values()) == {"unchanged"}
 
     # Afternoon: one document goes here, and with the next push there.
     rag("remove", docs / "kettle.md", *here)
@@ -98,7 +98,7 @@ def test_a_whole_day(
 
     # Evening: all is well, until chunks are lost; the doctor says so, and an ingest mends it.
     assert rag("doctor", *here)["sound"]
-    assert rag("doctor", *there)["sound"]
+    assert rag("doctor", *served)["sound"]
     with open_store(store) as opened:
         opened.delete(collection, list(contents_of(opened, collection))[:1])
     ended = command("doctor", *here, "--json")
