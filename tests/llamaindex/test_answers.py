@@ -35,15 +35,15 @@ def settings(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture(scope="module")
 def indexes() -> dict[str, VectorStoreIndex]:
     """An index of the leaves for each preset, with all nodes in the docstore."""
-    made = {}
+    indexes_by_name = {}
     for name in PRESETS:
         nodes = small(name)(documents())
         context = StorageContext.from_defaults()
         context.docstore.add_documents(nodes)
-        made[name] = VectorStoreIndex(
+        indexes_by_name[name] = VectorStoreIndex(
             leaf_nodes(nodes), storage_context=context, embed_model=get_embedding("lexical")
         )
-    return made
+    return indexes_by_name
 
 
 @EVERY_KIND

@@ -141,7 +141,7 @@ def changed(document: Document) -> Document:
     )
 
 
-def of(stored: Stored, document_id: str) -> Stored:
+def of_document(stored: Stored, document_id: str) -> Stored:
     return Counter({key: count for key, count in stored.items() if key[0] == document_id})
 
 
@@ -220,8 +220,8 @@ async def test_the_same_is_stored_and_recorded_as_by_the_stock_pipeline(
     third = Document(text="A third one.", id_="third.txt")
     copy = Document(text=notes.text, id_="copy.txt", metadata=notes.metadata)
     for given in ([manual], [manual, notes, copy], [changed(manual), third], [notes, third], []):
-        made = [len(await bench.run(given)) for bench in (ours, stock)]
-        assert made[0] == made[1]
+        counts = [len(await bench.run(given)) for bench in (ours, stock)]
+        assert counts[0] == counts[1]
         assert await ours.stored() == await stock.stored()
         assert ours.recorded() == stock.recorded()
 
@@ -300,9 +300,9 @@ def test_a_fault_of_the_store_is_raised_though_it_cannot_be_cleaned_up() -> None
 def test_without_a_vector_store_duplicates_are_left_out_and_the_user_is_told() -> None:
     docstore = SimpleDocumentStore()
     pipeline = AtomicIngestionPipeline(transformations=[EMBEDDING], docstore=docstore)
-    with pytest.warns(UserWarning, match="requires a vector store") as told:
+    with pytest.warns(UserWarning, match="requires a vector store") as warned:
         assert len(pipeline.run(documents=documents())) == 2
-    assert told[0].filename == __file__
+    assert warned[0].filename == __file__
     pipeline.docstore_strategy = DocstoreStrategy.DUPLICATES_ONLY
     assert pipeline.run(documents=documents()) == []
 

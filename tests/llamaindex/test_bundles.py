@@ -52,12 +52,12 @@ async def test_retriever_and_engine_take_a_question_in_any_form(
     streaming = RagNodesQueryEngine(**stored, streaming=True)
     whole = engine.query(QUESTION).response
     assert ANSWER in whole
-    for found in (
+    for hits in (
         retriever.retrieve(asked),
         await retriever.aretrieve(asked),
         engine.retrieve(asked),
     ):
-        assert [node.text for node in found] == [TEXT]
+        assert [node.text for node in hits] == [TEXT]
     assert engine.query(asked).response == (await engine.aquery(asked)).response == whole
     assert "".join(streaming.query(asked).response_gen) == whole
     awaited = await streaming.aquery(asked)

@@ -117,12 +117,12 @@ async def answered(chat: BaseChatEngine, way: str, message: Any, **options: Any)
     return response
 
 
-def found(response: Any) -> Any:
+def sources_of(response: Any) -> Any:
     """Return the nodes of a response; LlamaIndex leaves those of an async stream in its source."""
     return response.source_nodes or response.sources[0].raw_output.source_nodes
 
 
-def told(chat: BaseChatEngine) -> list[tuple[str, str | None]]:
+def history_of(chat: BaseChatEngine) -> list[tuple[str, str | None]]:
     return [(message.role.value, message.content) for message in chat.chat_history]
 
 
@@ -133,14 +133,14 @@ async def test_a_conversation_is_answered_from_slices_and_forgotten_when_it_is_r
     response = await answered(chat, way, FIRST)
     assert str(response) == "A battery."
     assert str(await answered(chat, way, FOLLOW_UP)) == "Two megawatts."
-    assert told(chat) == [
+    assert history_of(chat) == [
         ("user", FIRST),
         ("assistant", "A battery."),
         ("user", FOLLOW_UP),
         ("assistant", "Two megawatts."),
     ]
     assert any(FIRST in prompt and FOLLOW_UP in prompt for prompt in llm.prompts)
-    nodes = [source.node for source in found(response)]
+    nodes = [source.node for source in sources_of(response)]
     assert any("battery" in node.text for node in nodes)
     assert all(MANUAL[node.start_char_idx : node.end_char_idx] == node.text for node in nodes)
 
@@ -151,7 +151,7 @@ async def test_a_conversation_is_answered_from_slices_and_forgotten_when_it_is_r
     response = await answered(chat, way, asked)
     assert str(response) == "A battery."
     assert [message.role for message in chat.chat_history] == ["user", "assistant"]
-    assert found(response)[0].text == ANSWER
+    assert sources_of(response)[0].text == ANSWER
 
 
 @pytest.mark.parametrize("way", WAYS)
@@ -165,7 +165,7 @@ async def test_a_given_history_is_what_a_follow_up_refers_to(
     response = await answered(chat, way, FOLLOW_UP, chat_history=history)
     assert str(response) == "Two megawatts."
     assert any("Is there a generator?" in prompt for prompt in llm.prompts)
-    assert any("megawatts" in source.text for source in found(response))
+    assert any("megawatts" in source.text for source in sources_of(response))
 
 
 @pytest.mark.parametrize("kind", ["context", "condense plus context"])
@@ -203,4 +203,4 @@ async def test_a_stream_that_is_left_is_written_to_the_history(
         awaited = (await chat.astream_chat(FIRST)).async_response_gen()
         assert await anext(awaited) == "A bat"
         await awaited.aclose()
-    assert told(chat) == [("user", FIRST), ("assistant", "A battery.")]
+    assert history_of(chat) == [("user", FIRST), ("assistant", "A battery.")]

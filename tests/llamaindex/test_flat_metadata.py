@@ -78,9 +78,9 @@ def test_neighbours_that_a_store_returns_flat_are_read() -> None:
         def get_nodes(self, node_ids: list[str]) -> list[BaseNode]:
             return [nodes[node_id] for node_id in node_ids]
 
-    found = [NodeWithScore(node=[*nodes.values()][-1], score=0.5)]
+    hits = [NodeWithScore(node=[*nodes.values()][-1], score=0.5)]
     select = SentencePostprocessor(budget=40, store=Flat())
-    passages = select.postprocess_nodes(found, query_str=QUESTION)
+    passages = select.postprocess_nodes(hits, query_str=QUESTION)
     [before] = [passage for passage in passages if "Rinse" in passage.text]
     assert before.metadata["heading_path"] == ["Pump", "Filter"]
 

@@ -46,8 +46,8 @@ def test_an_index_on_qdrant_finds_nodes_as_they_were_split(name: str) -> None:
     VectorStoreIndex.from_documents(
         documents(), storage_context=context, transformations=[small(name)]
     )
-    found = VectorStoreIndex.from_vector_store(store).as_retriever(similarity_top_k=99)
-    hits = [hit.node for hit in found.retrieve("pump")]
+    retriever = VectorStoreIndex.from_vector_store(store).as_retriever(similarity_top_k=99)
+    hits = [hit.node for hit in retriever.retrieve("pump")]
     assert plain(sorted(hits, key=lambda node: node.node_id)) == cut(name)
 
 
@@ -85,9 +85,9 @@ def test_the_stock_postprocessor_reads_on_before_and_behind_what_was_found(name:
     leaves = [leaf for leaf in leaf_nodes(nodes) if leaf.ref_doc_id == "manual.md"]
     middle = len(leaves) // 2
     postprocessor = PrevNextNodePostprocessor(docstore=context.docstore, num_nodes=1, mode="both")
-    found = postprocessor.postprocess_nodes([NodeWithScore(node=leaves[middle], score=1.0)])
+    hits = postprocessor.postprocess_nodes([NodeWithScore(node=leaves[middle], score=1.0)])
     expected = leaves[middle - 1 : middle + 2]
-    assert [hit.node_id for hit in found] == [leaf.node_id for leaf in expected]
+    assert [hit.node_id for hit in hits] == [leaf.node_id for leaf in expected]
 
 
 @EVERY_KIND

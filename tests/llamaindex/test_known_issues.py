@@ -192,9 +192,9 @@ def test_14829_11934_neighbours_are_read_from_the_vector_store_alone() -> None:
             embed_model=model,
             options=QueryOptions(top_k=1, mode="sparse", expand="neighbours"),
         )
-        found = " ".join(hit.text for hit in retriever.retrieve("Where is the key?"))
-    assert all(words in found for words in ("roof is red", "under the mat", "Ring twice"))
-    assert "dog" not in found
+        retrieved = " ".join(hit.text for hit in retriever.retrieve("Where is the key?"))
+    assert all(words in retrieved for words in ("roof is red", "under the mat", "Ring twice"))
+    assert "dog" not in retrieved
 
 
 def test_every_thread_the_guide_names_has_a_test_here() -> None:

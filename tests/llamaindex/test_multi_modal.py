@@ -64,11 +64,11 @@ def read(sources: list[NodeWithScore]) -> tuple[list[str], list[str | None]]:
 @EVERY
 async def test_texts_and_images_are_found_as_every_parser_splits_them(name: str) -> None:
     retriever = index_of(small(name)).as_retriever(similarity_top_k=40, image_similarity_top_k=2)
-    for found in (retriever.retrieve(QUESTION), await retriever.aretrieve(QUESTION)):
-        texts, images = read(found)
+    for hits in (retriever.retrieve(QUESTION), await retriever.aretrieve(QUESTION)):
+        texts, images = read(hits)
         assert texts
         assert images == [PICTURE]
-    sentences = SentencePostprocessor(budget=7).postprocess_nodes(found, query_str=QUESTION)
+    sentences = SentencePostprocessor(budget=7).postprocess_nodes(hits, query_str=QUESTION)
     assert read(sentences) == ([ANSWER], [PICTURE])
 
 
@@ -118,8 +118,8 @@ async def test_a_multi_modal_chat_sends_the_sentences_and_the_image(
     assert "in the hall" not in str(user.content)
 
     again = await answered(chat, way, "What colour is the pump?")
-    for said in (SYSTEM_PROMPT, QUESTION, "What colour is the pump?"):
-        assert said in str(again)
+    for message in (SYSTEM_PROMPT, QUESTION, "What colour is the pump?"):
+        assert message in str(again)
     assert [message.role for message in chat.chat_history] == ["user", "assistant"] * 2
     chat.reset()
     assert chat.chat_history == []
@@ -147,9 +147,9 @@ def test_an_index_node_leads_from_our_nodes_to_those_of_another_retriever() -> N
     index = lexical_index(nodes)
     ours = RagNodesRetriever.from_index(index, similarity_top_k=2)
     recursive = RecursiveRetriever("root", retriever_dict={"root": ours, "annex": annex})
-    found = recursive.retrieve(QUESTION)
-    assert any(ANSWER in source.text for source in found)
-    assert PICTURE in [getattr(source.node, "image", None) for source in found]
+    hits = recursive.retrieve(QUESTION)
+    assert any(ANSWER in source.text for source in hits)
+    assert PICTURE in [getattr(source.node, "image", None) for source in hits]
 
 
 def test_nodes_of_every_class_come_out_of_the_postprocessor() -> None:

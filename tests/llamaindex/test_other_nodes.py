@@ -147,7 +147,7 @@ def ingested(store: Any, *documents: Document) -> tuple[Any, list[Any]]:
     report = ingest_documents(documents, {"retrieval": get_parser("retrieval")}, store)
     [collection] = store.engine.names()
     retriever = RagNodesRetriever(store=store, collection=collection)
-    return report, [found.node for found in retriever.retrieve("Which pump is in the hall?")]
+    return report, [hit.node for hit in retriever.retrieve("Which pump is in the hall?")]
 
 
 def test_an_ingest_keeps_the_image_of_a_caption_and_notes_another_image() -> None:
@@ -175,7 +175,7 @@ def test_an_ingest_says_of_an_image_without_text_that_it_is_not_stored() -> None
 
 def test_an_image_without_a_caption_stays_behind_the_sentences_that_are_read() -> None:
     nodes = [ImageNode(image=PICTURE), TextNode(text="The red pump.")]
-    found = [NodeWithScore(node=node, score=0.5) for node in nodes]
-    read = SentencePostprocessor(budget=5).postprocess_nodes(found, query_str="red pump")
+    hits = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    read = SentencePostprocessor(budget=5).postprocess_nodes(hits, query_str="red pump")
     assert [hit.node.get_content() for hit in read] == ["The red pump.", ""]
     assert read[1].node is nodes[0]

@@ -87,17 +87,17 @@ async def test_an_engine_takes_the_question_of_its_tool_in_every_form(
 
 
 async def test_a_retriever_tool_reads_passages_with_their_metadata(stored: dict[str, Any]) -> None:
-    found = RagNodesRetriever(**stored, similarity_top_k=9)
+    retriever = RagNodesRetriever(**stored, similarity_top_k=9)
     selected = RetrieverTool.from_defaults(
-        found, node_postprocessors=[SentencePostprocessor(budget=13)]
+        retriever, node_postprocessors=[SentencePostprocessor(budget=13)]
     )
     for output in (selected(QUESTION), await selected.acall(QUESTION)):
         [source, *_] = output.raw_output
         assert source.text == ANSWER
         assert output.content.startswith(f"Heading: Power\n\n{ANSWER}\n\n")
     for output in (
-        RetrieverTool.from_defaults(found)(QueryBundle(QUESTION)),
-        await RetrieverTool.from_defaults(found).acall(input=QUESTION),
+        RetrieverTool.from_defaults(retriever)(QueryBundle(QUESTION)),
+        await RetrieverTool.from_defaults(retriever).acall(input=QUESTION),
     ):
         assert ANSWER in output.content
         assert [source.node.ref_doc_id for source in output.raw_output].count("plant") > 1
@@ -202,5 +202,5 @@ async def test_a_router_asks_the_engines_and_retrievers_it_selects(
     for numbers, expected in (((2,), {"tea"}), ((1, 2), {"plant", "tea"})):
         router = RouterRetriever(LLMMultiSelector.from_defaults(llm=chosen(*numbers)), tools)
         asked = f"{QUESTION} How is tea brewed?"
-        for found in (router.retrieve(asked), await router.aretrieve(asked)):
-            assert {source.node.ref_doc_id for source in found} == expected
+        for hits in (router.retrieve(asked), await router.aretrieve(asked)):
+            assert {source.node.ref_doc_id for source in hits} == expected

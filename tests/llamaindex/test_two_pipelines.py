@@ -52,21 +52,21 @@ def test_an_existing_index_is_compared_and_left_unchanged(
     launch = create_autospec(gr.TabbedInterface.launch)
     monkeypatch.setattr(gr.TabbedInterface, "launch", launch)
     with leaks_collected():
-        made = runpy.run_path(str(SCRIPT))
+        names = runpy.run_path(str(SCRIPT))
     before = digests(tmp_path / "chunks")
     assert any(name.endswith("storage.sqlite") for name in before)
-    assert [row.error for row in made["report"].rows] == [None, None]
-    assert [row.cost.recovery for row in made["report"].rows] == [1.0, 1.0]
-    assert all(0 <= row.means["recall@1000"] <= 1 for row in made["report"].rows)
+    assert [row.error for row in names["report"].rows] == [None, None]
+    assert [row.cost.recovery for row in names["report"].rows] == [1.0, 1.0]
+    assert all(0 <= row.means["recall@1000"] <= 1 for row in names["report"].rows)
 
-    assert made["report"].said[0] in capsys.readouterr().out
+    assert names["report"].said[0] in capsys.readouterr().out
     ((app,), _) = launch.call_args
     blocks = app.blocks.values()
     page = [block for block in blocks if "rn-app" in getattr(block, "elem_classes", ())]
     assert len(page) == 1
 
-    text = made["documents"][0].text
-    with Comparison(made["engines"], documents=made["documents"]) as comparison:
+    text = names["documents"][0].text
+    with Comparison(names["engines"], documents=names["documents"]) as comparison:
         columns = comparison.ask(QUESTION).columns
     assert [column.title for column in columns] == [
         "by heading (HeadingHierarchyNodeParser)",

@@ -208,12 +208,12 @@ class TestRetrievers:
     ) -> None:
         expected = [(hit.node.text, hit.score) for hit in retriever.retrieve(QUESTION)]  # type: ignore[attr-defined]
         assert isinstance(retriever, BaseRetriever)
-        for found in (
+        for hits in (
             retriever.retrieve(QueryBundle(QUESTION)),
             await retriever.aretrieve(QUESTION),
             await retriever.aretrieve(QueryBundle(QUESTION)),
         ):
-            assert [(hit.node.text, hit.score) for hit in found] == expected  # type: ignore[attr-defined]
+            assert [(hit.node.text, hit.score) for hit in hits] == expected  # type: ignore[attr-defined]
 
     def test_query_fusion(self, retriever: RagNodesRetriever) -> None:
         index = VectorStoreIndex.from_documents(
