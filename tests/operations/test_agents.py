@@ -140,10 +140,10 @@ def test_a_quotation_with_other_white_space_or_case_has_the_text_of_the_document
     settings = fill(note=TABLE)
     [passage] = called(settings, "search", query="E-04")["passages"]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    found = called(settings, "quote", **place, text=sent)
-    assert (found["exact"], found["same_words"]) == (False, True)
-    assert found["found_text"] == "| E-04 | Stop the engine |\n| E-05 | Fill up |"
-    assert TABLE[found["text_start"] : found["text_end"]] == found["found_text"]
+    quotation = called(settings, "quote", **place, text=sent)
+    assert (quotation["exact"], quotation["same_words"]) == (False, True)
+    assert quotation["found_text"] == "| E-04 | Stop the engine |\n| E-05 | Fill up |"
+    assert TABLE[quotation["text_start"] : quotation["text_end"]] == quotation["found_text"]
 
 
 @pytest.mark.parametrize("parser", ["token-overlap", "retrieval"])
@@ -151,8 +151,8 @@ def test_passages_lie_on_the_pages_of_the_filter(fill: Fill, tmp_path: Path, par
     shutil.copy(HANDBOOK, tmp_path / "book.pdf")
     settings = fill(parser, paths=["book.pdf"])
     pages = {"first_page": 2, "last_page": 2}
-    found = called(settings, "search", parser, query="the filter and the pump", filter=pages)
-    assert {(passage["page"], passage["page_end"]) for passage in found["passages"]} == {(2, 2)}
+    result = called(settings, "search", parser, query="the filter and the pump", filter=pages)
+    assert {(passage["page"], passage["page_end"]) for passage in result["passages"]} == {(2, 2)}
 
 
 def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_path: Path) -> None:
@@ -161,16 +161,16 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
     passages = called(settings, "search", query="rinse the sand filter backwards")["passages"]
     passage = next(passage for passage in passages if passage["name"] == "book.pdf")
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    found = called(settings, "quote", **place)
-    assert {box["page"] for box in found["boxes"]} == {passage["page"]}
-    assert all(0 < box["left"] < box["right"] < box["page_width"] for box in found["boxes"])
-    assert (found["boxes_error"], found["start_line"]) == (None, None)
+    quotation = called(settings, "quote", **place)
+    assert {box["page"] for box in quotation["boxes"]} == {passage["page"]}
+    assert all(0 < box["left"] < box["right"] < box["page_width"] for box in quotation["boxes"])
+    assert (quotation["boxes_error"], quotation["start_line"]) == (None, None)
     first = passage["text"].split(". ")[0]
     part = called(settings, "quote", **place, text=first)
-    assert 0 < len(part["boxes"]) < len(found["boxes"])
+    assert 0 < len(part["boxes"]) < len(quotation["boxes"])
     (tmp_path / "book.pdf").unlink()
     gone = called(settings, "quote", **place)
-    assert (gone["text"], gone["boxes"]) == (found["text"], [])
+    assert (gone["text"], gone["boxes"]) == (quotation["text"], [])
     assert "no such file" in gone["boxes_error"]
     assert str(tmp_path) not in gone["boxes_error"]
 
@@ -179,10 +179,10 @@ def test_passages_and_quotations_have_the_lines_of_a_text_file(fill: Fill) -> No
     settings = fill(note=TEXT)
     [passage] = called(settings, "search", query="two metres high")["passages"]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    found = called(settings, "quote", **place)
+    quotation = called(settings, "quote", **place)
     lines = TEXT.splitlines()[passage["start_line"] - 1 : passage["end_line"]]
     assert "\n".join(lines) == passage["text"]
-    assert (found["start_line"], found["boxes"]) == (passage["start_line"], [])
+    assert (quotation["start_line"], quotation["boxes"]) == (passage["start_line"], [])
 
 
 def test_a_passage_names_the_other_documents_that_say_the_same(fill: Fill) -> None:
@@ -219,8 +219,8 @@ def test_a_small_budget_holds_the_sentence_that_matches_and_splits_none(
 
 def test_a_filter_keeps_other_documents_out(fill: Fill) -> None:
     settings = fill(red=TEXT, blue=TEXT.replace("red", "blue"))
-    found = called(settings, "search", query="machine", filter={"file_name": "blue.md"})
-    assert {passage["name"] for passage in found["passages"]} == {"blue.md"}
+    result = called(settings, "search", query="machine", filter={"file_name": "blue.md"})
+    assert {passage["name"] for passage in result["passages"]} == {"blue.md"}
 
 
 @pytest.mark.parametrize(
@@ -242,11 +242,11 @@ def test_an_agent_sees_the_keys_of_a_document_and_filters_by_them(fill: Fill) ->
     settings = fill(red=f"---\ndept: hr\n---\n{TEXT}", blue=TEXT.replace("red", "blue"))
     asked = {"filter": {"where": {"dept": "hr"}}}
     [passage, *others] = called(settings, "search", query="machine", **asked)["passages"]
-    assert {found["name"] for found in (passage, *others)} == {"red.md"}
+    assert {result["name"] for result in (passage, *others)} == {"red.md"}
     cited = called(settings, "ask", question="Which colour has the machine?", **asked)["citations"]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    for found in (passage, *cited, called(settings, "quote", **place)):
-        assert found["metadata"] == {"dept": "hr"}
+    for result in (passage, *cited, called(settings, "quote", **place)):
+        assert result["metadata"] == {"dept": "hr"}
 
 
 def test_the_list_of_documents_names_the_keys_to_filter_by(fill: Fill) -> None:
@@ -270,12 +270,12 @@ def test_documents_are_listed_in_pages_and_by_a_part_of_their_name(fill: Fill) -
     listed = called(settings, "list_documents", first=1, limit=1)
     assert listed["total"] == 3
     assert [document["name"] for document in listed["documents"]] == ["bert.md"]
-    [found] = called(settings, "list_documents", name="CARL")["documents"]
+    [document] = called(settings, "list_documents", name="CARL")["documents"]
     [passage, *_] = called(settings, "search", query="machine", filter={"file_name": "carl.md"})[
         "passages"
     ]
-    assert passage["document_id"] == found["document_id"]
-    assert found["chunks"] > 0
+    assert passage["document_id"] == document["document_id"]
+    assert document["chunks"] > 0
 
 
 def test_only_the_chunks_of_the_parser_that_the_owner_named_are_searched(fill: Fill) -> None:
@@ -292,7 +292,7 @@ def test_only_the_chunks_of_the_parser_that_the_owner_named_are_searched(fill: F
 
 
 @pytest.mark.parametrize(
-    ("change", "parser", "said"),
+    ("change", "parser", "lack_expected"),
     [
         ({"store": "nowhere"}, "", "no documents are stored here"),
         ({"store": "."}, "", "no documents are stored here"),
@@ -303,26 +303,26 @@ def test_only_the_chunks_of_the_parser_that_the_owner_named_are_searched(fill: F
     ],
 )
 def test_a_server_knows_at_its_start_what_it_lacks(
-    fill: Fill, change: dict[str, str], parser: str, said: str
+    fill: Fill, change: dict[str, str], parser: str, lack_expected: str
 ) -> None:
     settings = fill(note=TEXT).model_copy(update=change)
     lack = StoredTools(settings, ParserSpec(name=parser) if parser else None).lack()
-    assert (said in lack) if said else not lack
+    assert (lack_expected in lack) if lack_expected else not lack
 
 
 def test_documents_of_another_corpus_are_neither_found_nor_named(fill: Fill) -> None:
     fill(corpus="secret-plans", plan="# Plan\n\nThe machine moves at midnight.\n")
     settings = fill(note=TEXT)
-    found = [
+    results = [
         called(settings, "search", query="midnight"),
         called(settings, "list_documents"),
     ]
-    assert "midnight" not in json.dumps(found[0]["passages"])
+    assert "midnight" not in json.dumps(results[0]["passages"])
     with pytest.raises(CollectionMissingError) as missing:
         called(settings, "search", "page", query="midnight")
-    said = json.dumps(found) + str(missing.value)
-    assert "secret" not in said
-    assert "plan.md" not in said
+    reply = json.dumps(results) + str(missing.value)
+    assert "secret" not in reply
+    assert "plan.md" not in reply
 
 
 def test_no_reply_holds_a_path_and_texts_are_data_of_their_own(fill: Fill, tmp_path: Path) -> None:

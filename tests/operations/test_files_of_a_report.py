@@ -29,14 +29,14 @@ def report(take: str | None, use: dict[str, Any]) -> EvaluationReport:
 
 
 def written_by(
-    request: RecommendRequest, of: EvaluationReport
+    request: RecommendRequest, result: EvaluationReport
 ) -> tuple[list[str], dict[Path, bool]]:
     """What is said, and which files are written."""
-    said: list[str] = []
+    messages: list[str] = []
     run = Run(
-        Settings(), lambda event: said.append(event.words) if isinstance(event, Said) else None
+        Settings(), lambda event: messages.append(event.words) if isinstance(event, Said) else None
     )
-    return said, written_files(request, of, settled(None), run)
+    return messages, written_files(request, result, settled(None), run)
 
 
 @pytest.mark.parametrize("take", ["A", None])  # None: what stands is kept
@@ -44,9 +44,9 @@ def test_the_script_of_what_to_take_is_written_with_how_to_run_it(
     tmp_path: Path, take: str | None
 ) -> None:
     path = tmp_path / "mine.py"
-    [said], written = written_by(RecommendRequest(export=path), report(take, USE))
+    [message], written = written_by(RecommendRequest(export=path), report(take, USE))
     assert written == {path: True}
-    assert said == f"Wrote {path}; run it: python {path} DOCUMENT --question QUESTION"
+    assert message == f"Wrote {path}; run it: python {path} DOCUMENT --question QUESTION"
     script = path.read_text("utf-8")
     assert "PARSER = get_parser('retrieval', chunk_size=300)" in script
     assert "mode='sparse'" in script
@@ -59,8 +59,8 @@ def test_an_unnameable_setting_is_no_error_after_measuring(
     tmp_path: Path, take: str | None, why: str
 ) -> None:
     path = tmp_path / "mine.py"
-    [said], written = written_by(RecommendRequest(export=path), report(take, {}))
+    [message], written = written_by(RecommendRequest(export=path), report(take, {}))
     assert written == {}
-    assert said.startswith(f"{path} was not written: ")
-    assert why in said
+    assert message.startswith(f"{path} was not written: ")
+    assert why in message
     assert not path.exists()

@@ -63,8 +63,8 @@ def imported_by(script: str, names: tuple[str, ...]) -> list[str]:
     done = subprocess.run(
         [sys.executable, "-c", looked], capture_output=True, text=True, check=True
     )
-    found: list[str] = json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
-    return found
+    modules: list[str] = json.loads(done.stdout.splitlines()[-1].replace("'", '"'))
+    return modules
 
 
 def test_the_list_imports_nothing_but_names() -> None:
@@ -85,8 +85,8 @@ def test_the_help_of_every_operation_imports_nothing_heavy() -> None:
 
 @every_operation
 def test_the_list_says_what_the_docstring_of_the_request_says(operation: Operation) -> None:
-    said = " ".join((operation.request.__doc__ or "").split())
-    assert said.startswith(operation.summary)
+    docstring = " ".join((operation.request.__doc__ or "").split())
+    assert docstring.startswith(operation.summary)
     assert operation.name.partition(" ")[0] in GROUPS or " " not in operation.name
 
 
@@ -100,8 +100,8 @@ def test_every_field_is_described(operation: Operation) -> None:
 
 @every_operation
 def test_main_options_are_at_most_five_known_fields(operation: Operation) -> None:
-    known = {*operation.request.model_fields, *operation.settings}
-    assert {*operation.main} <= known
+    fields = {*operation.request.model_fields, *operation.settings}
+    assert {*operation.main} <= fields
     assert len(operation.main) <= 5
 
 
@@ -168,10 +168,13 @@ def test_a_stranger_gets_a_typed_reply_without_open_tables_and_a_sentence_about_
     for part in schemas(schema):
         assert part.get("additionalProperties") is not True, part
         for name, field in part.get("properties", {}).items():
-            said = field["description"]
-            assert said != part["description"], name
-            assert not re.match(r"[a-z]|\d[a-z]", said), (name, said)
-            assert not re.search(r"\(\)|`rag_nodes|\bNone\b|see `[A-Z]", said), (name, said)
+            description = field["description"]
+            assert description != part["description"], name
+            assert not re.match(r"[a-z]|\d[a-z]", description), (name, description)
+            assert not re.search(r"\(\)|`rag_nodes|\bNone\b|see `[A-Z]", description), (
+                name,
+                description,
+            )
     assert not [
         part for part in schemas(schema) if {"source", "path"} & part.get("properties", {}).keys()
     ]
@@ -207,7 +210,7 @@ def test_a_run_whose_interrupt_is_set_ends_at_the_next_event(settings: Settings)
 
 
 @pytest.fixture(scope="module")
-def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def kept_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """What operations work on: documents, questions, a crawl, a store, another program's folder."""
     folder = tmp_path_factory.mktemp("there")
     text = folder / "tea.md"
@@ -221,15 +224,15 @@ def there(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def told(operation: Operation, there: Path, out: Path) -> Request:
+def request_for(operation: Operation, kept_folder: Path, out: Path) -> Request:
     """A request that has enough to do."""
     is_of_questions = operation.name.startswith(("questions", "evaluate", "recommend"))
     given: dict[str, Any] = {
-        "paths": [there / "tea.md"],
-        "files": [str(there / "tea.md")],
-        "file": there / ("q.csv" if is_of_questions else "tea.md"),
+        "paths": [kept_folder / "tea.md"],
+        "files": [str(kept_folder / "tea.md")],
+        "file": kept_folder / ("q.csv" if is_of_questions else "tea.md"),
         "question": "How hot?",
-        "crawl": there / "crawl.json",
+        "crawl": kept_folder / "crawl.json",
         "output": out / "made.json",
         "target": str(out / "copy"),
         "folder": out / "copy",
@@ -244,15 +247,19 @@ def told(operation: Operation, there: Path, out: Path) -> Request:
 @pytest.mark.parametrize("when", ["before", "at the first event"])
 @every_operation
 def test_an_operation_that_is_ended_does_nothing_more(
-    operation: Operation, when: str, there: Path, no_configuration: Path
+    operation: Operation, when: str, kept_folder: Path, no_configuration: Path
 ) -> None:
     if when != "before" and operation.name in SILENT:
         return
     is_filled = operation.name == "ingest"
-    store = no_configuration / "new" if is_filled else there / "kept"
+    store = no_configuration / "new" if is_filled else kept_folder / "kept"
     location = ":memory:" if operation.name == "compare" else str(store)
     settings = offline_settings().model_copy(update={"store": location})
-    request, interrupt, heard = told(operation, there, no_configuration), Interrupt(), []
+    request, interrupt, heard = (
+        request_for(operation, kept_folder, no_configuration),
+        Interrupt(),
+        [],
+    )
 
     def hear(event: object) -> None:
         heard.append(event)
@@ -260,7 +267,7 @@ def test_an_operation_that_is_ended_does_nothing_more(
 
     if when == "before":
         interrupt.set()
-    before = sorted(there.rglob("*.json")), (there / "tea.md").read_text("utf-8")
+    before = sorted(kept_folder.rglob("*.json")), (kept_folder / "tea.md").read_text("utf-8")
     with interruptible(interrupt):
         run = Run(settings, hear)
 
@@ -274,8 +281,11 @@ def test_an_operation_that_is_ended_does_nothing_more(
     assert len(heard) == (when != "before")
     assert not [*no_configuration.glob("**/collections/*")]
     assert not [*no_configuration.glob("made.json*")]
-    assert (sorted(there.rglob("*.json")), (there / "tea.md").read_text("utf-8")) == before
-    run = Run(settings.model_copy(update={"store": str(there / "kept")}))
+    assert (
+        sorted(kept_folder.rglob("*.json")),
+        (kept_folder / "tea.md").read_text("utf-8"),
+    ) == before
+    run = Run(settings.model_copy(update={"store": str(kept_folder / "kept")}))
     assert [collection.chunks for collection in status(StatusRequest(), run).collections] == [1]
     run.close()
 
@@ -295,7 +305,7 @@ def test_bounds_hold_for_strangers_and_not_for_the_owner() -> None:
 
 
 def test_a_result_is_reported_by_its_fields_and_times_in_utc() -> None:
-    found = Listed(
+    listed = Listed(
         outcome=ExitCode.PARTIAL,
         corpus="tea",
         documents=[ListedDocument("a", "tea", "a.md", stored_at=1_600_000_000.5, pages=3)],
@@ -303,12 +313,12 @@ def test_a_result_is_reported_by_its_fields_and_times_in_utc() -> None:
         collections={"tea.fixed": "FixedSizeNodeParser"},
         foreign=(),
     )
-    told = found.as_dict()
+    fields = listed.as_dict()
     assert (
-        told["documents"][0] | {"stored_at": "2020-09-13T12:26:40Z", "pages": 3}
-        == told["documents"][0]
+        fields["documents"][0] | {"stored_at": "2020-09-13T12:26:40Z", "pages": 3}
+        == fields["documents"][0]
     )
-    assert (told["total"], told["foreign"], "outcome" in told) == (2, [], False)
+    assert (fields["total"], fields["foreign"], "outcome" in fields) == (2, [], False)
 
 
 def test_a_push_of_nothing_makes_no_store(no_configuration: Path) -> None:

@@ -44,9 +44,9 @@ def test_no_choice_is_every_preset() -> None:
 
 
 def test_one_strategy_can_appear_twice_with_other_options() -> None:
-    made = built("fixed", "fixed:chunk_size=500,chunk_overlap=50")
-    assert list(made) == ["fixed", "fixed:chunk_size=500,chunk_overlap=50"]
-    sizes = [(parser.chunk_size, parser.chunk_overlap) for parser in made.values()]  # type: ignore[attr-defined]
+    parsers = built("fixed", "fixed:chunk_size=500,chunk_overlap=50")
+    assert list(parsers) == ["fixed", "fixed:chunk_size=500,chunk_overlap=50"]
+    sizes = [(parser.chunk_size, parser.chunk_overlap) for parser in parsers.values()]  # type: ignore[attr-defined]
     assert sizes == [(1000, 200), (500, 50)]
 
 
@@ -84,8 +84,8 @@ def test_wrong_parsers_and_options_are_refused_with_an_explanation(
 
 def test_parsers_that_embed_use_the_chosen_model() -> None:
     model = ElsewhereEmbedding()
-    made = built("semantic", "fixed", embedding=model)
-    assert made["semantic"].embed_model is model  # type: ignore[attr-defined]
+    parsers = built("semantic", "fixed", embedding=model)
+    assert parsers["semantic"].embed_model is model  # type: ignore[attr-defined]
 
 
 def test_the_offline_model_keeps_the_parsers_own_fingerprint() -> None:
@@ -95,8 +95,8 @@ def test_the_offline_model_keeps_the_parsers_own_fingerprint() -> None:
 
 
 def test_an_embedding_named_for_the_parser_is_kept() -> None:
-    made = built("semantic:embedding=lexical", embedding=ElsewhereEmbedding())
-    assert made["semantic:embedding=lexical"].embed_model is None  # type: ignore[attr-defined]
+    parsers = built("semantic:embedding=lexical", embedding=ElsewhereEmbedding())
+    assert parsers["semantic:embedding=lexical"].embed_model is None  # type: ignore[attr-defined]
 
 
 @pytest.mark.parametrize(
@@ -127,12 +127,12 @@ def test_a_preset_is_typed_by_its_name_and_another_parser_after_a_preset() -> No
 
 def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
-    made = built(path, "fixed:chunk_size=400")
-    assert list(made) == [
+    parsers = built(path, "fixed:chunk_size=400")
+    assert list(parsers) == [
         "SentenceSplitter(chunk_size=64, chunk_overlap=8)",
         "fixed:chunk_size=400",
     ]
-    foreign, ours = made.values()
+    foreign, ours = parsers.values()
     assert isinstance(foreign, ForeignNodeParser)
     assert (foreign.options["chunk_size"], foreign.options["chunk_overlap"]) == (64, 8)
     assert ours.chunk_size == 400  # type: ignore[attr-defined]

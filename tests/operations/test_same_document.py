@@ -39,7 +39,7 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
 
 
 @pytest.mark.parametrize(
-    ("name", "told"),
+    ("name", "arguments"),
     [
         ("chunk", {"parser": "fixed:chunk_size=40,chunk_overlap=5"}),
         ("compare", {"question": "What colour is it?", "parsers": ["fixed", "heading"]}),
@@ -48,7 +48,7 @@ def differing(reply: Any, document: Any, where: str = "") -> list[str]:
     ],
 )
 def test_the_same_request_gives_the_same_document(
-    no_configuration: Path, name: str, told: dict[str, Any]
+    no_configuration: Path, name: str, arguments: dict[str, Any]
 ) -> None:
     path, operation = no_configuration / "text.md", named(name)
     path.write_text(TEXT, "utf-8")
@@ -57,12 +57,12 @@ def test_the_same_request_gives_the_same_document(
 
     where = {"file": path} if name == "chunk" else {"paths": [path]}
     run = Run(settings)
-    found = operation.function(operation.request.model_validate(told | where), run)
+    result = operation.function(operation.request.model_validate(arguments | where), run)
     run.close()
     ids = document_id(path.resolve()), text_document(TEXT).id_
-    plain = json.dumps(found.as_dict(), default=str)
+    plain = json.dumps(result.as_dict(), default=str)
     document = json.loads(plain.replace(*ids).replace('"text.md"', '"text"'))
-    asked = request_of(operation, {**told, "text": TEXT})
+    asked = request_of(operation, {**arguments, "text": TEXT})
     reply = served.perform(operation, asked, lambda _: None)
     assert reply
     assert differing(reply, document) == []

@@ -137,8 +137,8 @@ def test_the_script_of_every_preset_makes_the_parser_of_the_session(
         for node in ast.parse(written).body
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "PARSER"
     ]
-    made = eval(ast.unparse(value), names)  # noqa: S307 - the script under test
-    assert made == get_parser(preset, language="de")
+    parser = eval(ast.unparse(value), names)  # noqa: S307 - the script under test
+    assert parser == get_parser(preset, language="de")
     called = {
         ast.unparse(node.func)
         for node in ast.walk(ast.parse(written))
@@ -256,8 +256,8 @@ def test_nothing_typed_in_becomes_code(script: Callable[..., str]) -> None:
 def test_options_of_the_answers_are_those_of_the_session(script: Callable[..., str]) -> None:
     options = QueryOptions(budget=None, top_k=7, mode="sparse", retrieval_only=True)
     # A comparison reads as much for every question.
-    said = "budget=None, top_k=7, mode='sparse', step_factor=1.0, retrieval_only=True"
-    assert said in " ".join(script(options=options).replace("\n", " ").split())
+    options_text = "budget=None, top_k=7, mode='sparse', step_factor=1.0, retrieval_only=True"
+    assert options_text in " ".join(script(options=options).replace("\n", " ").split())
     whole = script(options=QueryOptions(similarity_cutoff=1, cache_ttl_hours=0))
     assert "similarity_cutoff=1" in whole
     assert "cache_ttl_hours=0" in whole

@@ -11,7 +11,7 @@ SOURCE = Path(__file__).parents[3] / "src" / "rag_nodes"
 
 
 def examples() -> list[DocTest]:
-    found = []
+    runnable = []
     for path in sorted(SOURCE.rglob("*.py")):
         if ">>>" not in (source := path.read_text(encoding="utf-8")):
             continue
@@ -20,8 +20,8 @@ def examples() -> list[DocTest]:
                 name = f"{path.relative_to(SOURCE)}:{getattr(node, 'name', 'module')}"
                 text = ast.get_docstring(node) or ""
                 example = DocTestParser().get_doctest(text, {}, name, str(path), 0)
-                found += [example] if example.examples else []
-    return found
+                runnable += [example] if example.examples else []
+    return runnable
 
 
 EXAMPLES = examples()
@@ -29,6 +29,6 @@ EXAMPLES = examples()
 
 @pytest.mark.parametrize("example", EXAMPLES, ids=lambda example: example.name)
 def test_an_example_runs_alone_and_prints_what_it_shows(example: DocTest) -> None:
-    said = io.StringIO()
-    result = DocTestRunner(optionflags=ELLIPSIS).run(example, out=said.write)
-    assert result.failed == 0, said.getvalue()
+    output = io.StringIO()
+    result = DocTestRunner(optionflags=ELLIPSIS).run(example, out=output.write)
+    assert result.failed == 0, output.getvalue()

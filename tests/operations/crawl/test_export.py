@@ -34,8 +34,8 @@ def rows(nodes: list[TextNode]) -> list[dict[str, Any]]:
     return list(chunk_rows(nodes, Document(text="")))
 
 
-def section(found: list[dict[str, Any]], key: str, start: str) -> dict[str, Any]:
-    return next(row for row in found if row[key].startswith(start))
+def section(lines: list[dict[str, Any]], key: str, start: str) -> dict[str, Any]:
+    return next(row for row in lines if row[key].startswith(start))
 
 
 def test_the_json_document_has_the_fields_of_s1_16() -> None:
@@ -67,12 +67,12 @@ def test_parts_and_full_documents_say_so_in_the_words_of_the_requirements() -> N
 
 
 def test_lines_have_the_link_heading_text_and_summary_of_s1_05() -> None:
-    found = rows(nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
-    row = section(found, "text", "### Hardness")
+    lines = rows(nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
+    row = section(lines, "text", "### Hardness")
     assert row["link"] == f"{SITE}/guide#water-hardness"
     assert row["heading"] == "Hardness"
     assert row["summary"]
-    assert section(found, "text", "## Cleaning")["link"] == f"{SITE}/guide"
+    assert section(lines, "text", "## Cleaning")["link"] == f"{SITE}/guide"
 
 
 def test_lines_have_the_text_tokens_index_and_offsets_of_s2_13() -> None:
@@ -84,28 +84,28 @@ def test_lines_have_the_text_tokens_index_and_offsets_of_s2_13() -> None:
 
 
 def test_lines_have_the_position_hierarchy_and_source_of_s3_09() -> None:
-    found = rows(nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
-    assert [row["chunk_index"] for row in found] == list(range(len(found)))
-    assert {row["total_chunks"] for row in found} == {len(found)}
-    assert found[-1]["heading_path"] == ["Tea machine", "Cleaning"]
-    assert (found[-1]["source_url"], found[-1]["source_hash"]) == (f"{SITE}/guide", "abc")
+    lines = rows(nodes_of(GUIDE, chunk_size=150, min_chunk_size=20))
+    assert [row["chunk_index"] for row in lines] == list(range(len(lines)))
+    assert {row["total_chunks"] for row in lines} == {len(lines)}
+    assert lines[-1]["heading_path"] == ["Tea machine", "Cleaning"]
+    assert (lines[-1]["source_url"], lines[-1]["source_hash"]) == (f"{SITE}/guide", "abc")
 
 
 @pytest.mark.parametrize("overlap", [0, 30])
 def test_lines_say_which_neighbours_share_text_as_s3_09_asks(overlap: int) -> None:
-    found = rows(nodes_of(LONG, "token-overlap", chunk_size=120, chunk_overlap=overlap))
-    assert len(found) > 3
-    before, after = ([row[f"overlap_with_{side}"] for row in found] for side in ("prev", "next"))
-    assert before == [False, *[overlap > 0] * (len(found) - 1)]
+    lines = rows(nodes_of(LONG, "token-overlap", chunk_size=120, chunk_overlap=overlap))
+    assert len(lines) > 3
+    before, after = ([row[f"overlap_with_{side}"] for row in lines] for side in ("prev", "next"))
+    assert before == [False, *[overlap > 0] * (len(lines) - 1)]
     assert after == before[::-1]
 
 
 def test_lines_have_the_same_columns_of_the_same_type_everywhere() -> None:
-    found = rows([*nodes_of(GUIDE), *nodes_of("# Hello\n\nShort.")])
-    assert len({tuple(row) for row in found}) == 1
-    for name in found[0]:
-        assert len({type(row[name]) for row in found if row[name] is not None}) <= 1
-        assert not any(isinstance(row[name], dict) for row in found)
+    lines = rows([*nodes_of(GUIDE), *nodes_of("# Hello\n\nShort.")])
+    assert len({tuple(row) for row in lines}) == 1
+    for name in lines[0]:
+        assert len({type(row[name]) for row in lines if row[name] is not None}) <= 1
+        assert not any(isinstance(row[name], dict) for row in lines)
 
 
 ODD = [

@@ -23,8 +23,8 @@ def pages(nav: object) -> list[str]:
 
 def test_every_page_is_in_the_navigation_once() -> None:
     listed = pages(yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"])
-    there = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
-    assert sorted(listed) == sorted(there)
+    written = [path.relative_to(DOCS).as_posix() for path in DOCS.rglob("*.md")]
+    assert sorted(listed) == sorted(written)
 
 
 def test_every_public_name_is_in_the_reference() -> None:

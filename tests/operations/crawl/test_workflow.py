@@ -187,8 +187,8 @@ def test_every_parser_splits_a_crawl_into_chunks_that_are_checked_and_counted(
 def test_a_splitter_of_another_package_splits_a_crawl_and_is_held_to_nothing_it_did_not_promise(
     tmp_path: Path, output: Path
 ) -> None:
-    told = " ".join(f"Part {number} drives the part {number + 1} of it." for number in range(99))
-    crawl = write_crawl(tmp_path / "crawl.json", [page("parts", told)])
+    text = " ".join(f"Part {number} drives the part {number + 1} of it." for number in range(99))
+    crawl = write_crawl(tmp_path / "crawl.json", [page("parts", text)])
     splitter = SentenceSplitter(chunk_size=64, chunk_overlap=16)
     report = documentation.run(crawl, output, parser=splitter)
     assert report.parser["class_name"] == "ForeignNodeParser"
