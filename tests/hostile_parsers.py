@@ -87,10 +87,10 @@ def started_at_the_gate(command: list[str], environment: dict[str, str]) -> subp
     poll = select.poll()
     poll.register(arrived, select.POLLIN)
     poll.register(ended, select.POLLIN)
-    found = dict(poll.poll(300_000))
+    ready = dict(poll.poll(300_000))
     os.close(arrived)
     os.close(ended)
-    if arrived not in found:
+    if arrived not in ready:
         run.kill()
         raise AssertionError(run.communicate()[1])
     return run

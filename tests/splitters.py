@@ -14,8 +14,8 @@ class WindowSplitter:
 
     def split_text(self, text: str) -> list[str]:
         step = self._chunk_size - self._chunk_overlap
-        found = [text[start : start + self._chunk_size] for start in range(0, len(text), step)]
-        return [piece.strip() for piece in found]
+        windows = [text[start : start + self._chunk_size] for start in range(0, len(text), step)]
+        return [piece.strip() for piece in windows]
 
 
 @dataclass
@@ -34,12 +34,12 @@ class LineChunker:
         self.shift = shift
 
     def chunk(self, text: str) -> list[Chunk]:
-        found, start = [], 0
+        chunks, start = [], 0
         for line in text.splitlines(keepends=True):
             first = start + self.shift
-            found.append(Chunk(line, first, first + len(line)))
+            chunks.append(Chunk(line, first, first + len(line)))
             start += len(line)
-        return found
+        return chunks
 
 
 class Headed:

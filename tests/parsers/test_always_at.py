@@ -128,10 +128,10 @@ def test_cpu_time_between_two_boundaries_is_none_of_the_search(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(boundaries, "SEARCH_SECONDS", 0.05)
-    found = []
+    offsets = []
     for offset in boundaries.boundaries("a", "ab" * 20):
-        found.append(offset)
+        offsets.append(offset)
         until = process_time() + 0.005
         while process_time() < until:
             pass
-    assert found == list(range(0, 40, 2))
+    assert offsets == list(range(0, 40, 2))

@@ -110,7 +110,7 @@ def test_changing_any_one_option_changes_the_cache_key(data: st.DataObject) -> N
     value = data.draw(values_of(name, type(parser).model_fields[name]))
     other = Configuration(
         type(parser),
-        {**{known: getattr(parser, known) for known in options_of(type(parser))}, name: value},
+        {**{option: getattr(parser, option) for option in options_of(type(parser))}, name: value},
     ).build()
     assume(getattr(other, name) != getattr(parser, name))
     assert key_of(other) != key_of(parser)

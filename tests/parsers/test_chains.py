@@ -70,8 +70,8 @@ class Said:
         return ADDRESS + before[-1].anchor if before else ADDRESS
 
     def kinds(self, start: int, end: int) -> set[str]:
-        found = {str(b.kind) for b in self.blocks if b.start < end and b.end > start}
-        return found & KINDS
+        kinds = {str(b.kind) for b in self.blocks if b.start < end and b.end > start}
+        return kinds & KINDS
 
     def places(self, text: str) -> list[int]:
         return [at for at in range(len(self.text)) if self.text.startswith(text, at)]
@@ -87,7 +87,7 @@ def run(chain: Sequence[NodeParser], document: Document) -> list[BaseNode]:
     return list(pipeline.run(documents=[document]))
 
 
-def assert_true(node: TextNode, said: Said, *, opening_named: bool) -> None:
+def assert_true(node: TextNode, statement: Said, *, opening_named: bool) -> None:
     """Nothing the node states is false; where its place is known, headings are not missing."""
     facts = node.metadata
     path = facts.get(keys.HEADING_PATH, [])
@@ -99,20 +99,22 @@ def assert_true(node: TextNode, said: Said, *, opening_named: bool) -> None:
     if start is None or end is None:
         assert keys.PAGE_START not in facts
         assert keys.HEADINGS_INSIDE not in facts
-        places = said.places(node.text)
-        assert not path or path in [said.path(at) for at in places] or opening_named
+        places = statement.places(node.text)
+        assert not path or path in [statement.path(at) for at in places] or opening_named
         return
-    assert said.text[start:end] == node.text
-    pages = said.pages.page_of(start), said.pages.page_of(end - 1)
+    assert statement.text[start:end] == node.text
+    pages = statement.pages.page_of(start), statement.pages.page_of(end - 1)
     assert (facts.get(keys.PAGE_START, pages[0]), facts.get(keys.PAGE_END, pages[1])) == pages
-    assert not path or path == said.path(start) or (opening_named and not said.path(start))
+    assert (
+        not path or path == statement.path(start) or (opening_named and not statement.path(start))
+    )
     for offset, inner in facts.get(keys.HEADINGS_INSIDE, []):
         assert start <= offset < end
-        assert inner == said.path(offset)
-    assert facts.get(keys.LINK, said.link(start)) == said.link(start)
-    assert set(facts.get(keys.BLOCKS, ())) <= said.kinds(start, end)
+        assert inner == statement.path(offset)
+    assert facts.get(keys.LINK, statement.link(start)) == statement.link(start)
+    assert set(facts.get(keys.BLOCKS, ())) <= statement.kinds(start, end)
     if facts.get(keys.WHOLE_DOCUMENT):
-        assert node.text.strip() == said.text.strip()
+        assert node.text.strip() == statement.text.strip()
 
 
 @given(
@@ -126,17 +128,17 @@ def test_l9_whatever_a_node_states_behind_other_parsers_is_what_the_document_say
 ) -> None:
     # LlamaIndex's own cannot hash lone surrogates, and shift a lone node by blanks before it.
     document = document_of(text.replace("\ud800", "?").lstrip(), breaks)
-    said = Said(document)
+    statement = Said(document)
     chain = [(OURS | STOCK)[name]() for name in (*before, last)]
     nodes = run(chain, document)
     opening_named = bool(NAMES_BY_OPENING_WORDS & set(before))
     for node in nodes:
         assert isinstance(node, TextNode)
-        assert_true(node, said, opening_named=opening_named)
+        assert_true(node, statement, opening_named=opening_named)
         if all(name in OURS for name in before):
             assert node.start_char_idx is not None
             assert keys.PAGE_START in node.metadata
-            expected = said.path(node.start_char_idx)
+            expected = statement.path(node.start_char_idx)
             assert not expected or node.metadata.get(keys.HEADING_PATH) == expected
 
 
@@ -161,9 +163,9 @@ def test_p3_children_stand_under_the_heading_they_start_under_not_their_parents_
     assert len(nodes) - len(leaves) == 1
     by_word = {"green": ["Tea"], "fresh": ["Tea", "Milk"], "long": ["Rice"]}
     for word, path in by_word.items():
-        found = [n for n in leaves if n.get_content().startswith(f"It is {word}")]
-        assert found
-        assert [n.metadata[keys.HEADING_PATH] for n in found] == [path] * len(found)
+        nodes_of_word = [n for n in leaves if n.get_content().startswith(f"It is {word}")]
+        assert nodes_of_word
+        assert [n.metadata[keys.HEADING_PATH] for n in nodes_of_word] == [path] * len(nodes_of_word)
 
 
 def test_p3_a_child_that_starts_with_a_heading_stands_under_that_heading() -> None:
@@ -182,20 +184,20 @@ def test_c4_offsets_behind_a_stock_parser_that_was_behind_ours_are_those_of_the_
     first = get_parser("heading", chunk_size=300, min_chunk_size=0)
     stock = TokenTextSplitter(chunk_size=150, chunk_overlap=0)
     nodes = run([first, stock, ours()], document)
-    known = [n for n in nodes if isinstance(n, TextNode) and n.start_char_idx is not None]
-    assert len(known) > 9  # LlamaIndex does not find all of them again
-    said = Said(document_of(SECTIONS, ()))
-    for node in known:
+    located = [n for n in nodes if isinstance(n, TextNode) and n.start_char_idx is not None]
+    assert len(located) > 9  # LlamaIndex does not find all of them again
+    statement = Said(document_of(SECTIONS, ()))
+    for node in located:
         assert SECTIONS[node.start_char_idx : node.end_char_idx] == node.text
-        assert node.metadata[keys.HEADING_PATH] == said.path(node.start_char_idx)
+        assert node.metadata[keys.HEADING_PATH] == statement.path(node.start_char_idx)
 
 
 def test_p3_without_offsets_a_node_names_a_heading_only_where_no_other_can_be_meant() -> None:
     wide = get_parser("heading", chunk_size=900, min_chunk_size=800)([Document(text=SECTIONS)])
     narrow = get_parser("heading", chunk_size=300, min_chunk_size=0)([Document(text=SECTIONS)])
     lost = [node.model_copy(update={"start_char_idx": None}) for node in (*wide, *narrow)]
-    found = [node.metadata.get(keys.HEADING_PATH) for node in get_parser("page")(lost)]
-    assert found == [None, ["Tea"], ["Tea", "Milk"], ["Rice"]]
+    paths_stated = [node.metadata.get(keys.HEADING_PATH) for node in get_parser("page")(lost)]
+    assert paths_stated == [None, ["Tea"], ["Tea", "Milk"], ["Rice"]]
 
 
 @pytest.mark.parametrize(
@@ -262,14 +264,14 @@ def test_a_heading_right_behind_a_fragment_is_not_inside_of_it() -> None:
 
 
 def test_c4_offsets_that_give_the_same_characters_to_other_texts_are_not_believed() -> None:
-    def found(text: str, start: int) -> TextNode:
+    def node_at(text: str, start: int) -> TextNode:
         node = TextNode(text=text, start_char_idx=start, end_char_idx=start + len(text))
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="manual")
         return node
 
-    agreeing = [found("The pump runs.", 0), found("runs. It hums.", 9)]
+    agreeing = [node_at("The pump runs.", 0), node_at("runs. It hums.", 9)]
     assert [node.start_char_idx for node in get_parser("fixed")(agreeing)] == [0, 9]
-    contradicting = [found("The pump runs.", 0), found("Rinse it well.", 9)]
+    contradicting = [node_at("The pump runs.", 0), node_at("Rinse it well.", 9)]
     nodes = get_parser("fixed")(contradicting)
     assert [(node.start_char_idx, node.metadata.get("start_char")) for node in nodes] == [
         (None, None),

@@ -128,13 +128,13 @@ def cuttings(draw: st.DrawFn) -> tuple[str, list[Span], int]:
 
 @given(cuttings(), st.booleans())
 def test_a_place_that_is_given_is_the_true_one_whatever_repeats_and_overlaps(
-    cutting: tuple[str, list[Span], int], known: bool
+    cutting: tuple[str, list[Span], int], is_given: bool
 ) -> None:
     text, spans, overlap = cutting
     visible = Visible(text)
     pieces = [" ".join(visible.letters[a:b]) for a, b in spans]  # blank space is not as it was
     splitter: Any = Given(pieces)
-    if known:
+    if is_given:
         splitter._chunk_overlap, splitter._length_function = overlap, len
     nodes = cut(splitter, text)
     assert len(nodes) == len(spans)
@@ -222,10 +222,10 @@ def test_chunks_after_one_without_a_place_have_theirs_again() -> None:
     pieces = [part for part in MANUAL.split("\n\n") if part.strip()]
     pieces[1] = pieces[1].replace("eighty", "80")
     nodes = cut(Given(pieces), MANUAL)
-    found = [node.start_char_idx for node in nodes]
-    assert found[1] is None
-    assert found[3] == MANUAL.index("Black tea takes")
-    assert found[-2] == MANUAL.index("Coffee takes")
+    starts = [node.start_char_idx for node in nodes]
+    assert starts[1] is None
+    assert starts[3] == MANUAL.index("Black tea takes")
+    assert starts[-2] == MANUAL.index("Coffee takes")
 
 
 def test_headings_that_a_splitter_leaves_out_cost_the_chunks_below_no_place() -> None:

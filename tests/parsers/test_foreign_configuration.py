@@ -84,9 +84,11 @@ def test_a_splitter_that_fails_or_ends_the_program_is_an_error_that_names_it(
     def fail(_: str) -> list[object]:
         raise error
 
-    with pytest.raises(ParseError, match=f"splitters:Given failed: {type(error).__name__}") as told:
+    with pytest.raises(
+        ParseError, match=f"splitters:Given failed: {type(error).__name__}"
+    ) as raised:
         cut(Given(fail), "Tea.")
-    assert "canary" not in str(told.value)
+    assert "canary" not in str(raised.value)
 
 
 @pytest.mark.parametrize(

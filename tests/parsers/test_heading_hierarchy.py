@@ -53,7 +53,7 @@ def test_the_first_line_of_code_notes_and_raw_html_is_no_heading(
     parser = get_parser("heading", chunk_size=10, min_chunk_size=0)
     for title, path in (("", []), ("Manual", ["Manual"])):
         nodes = parser([Document(text=text, metadata={**metadata, keys.TITLE: title})])
-        assert all(found == path for found in paths(nodes))
+        assert all(stated == path for stated in paths(nodes))
 
 
 def test_code_and_tables_stand_in_for_no_missing_heading() -> None:
@@ -125,12 +125,12 @@ def test_nodes_of_every_parser_know_the_headings_above_and_inside_them(name: str
     text = f"# A\n\n{BODY}\n\n## B\n\n{BODY}\n\n# C\n\n{BODY}"
     nodes = get_parser(name)([Document(text=text, id_="doc")])
     assert nodes[0].metadata[keys.HEADING_PATH] == ["A"]
-    found = {
+    headings = {
         (offset, tuple(path))
         for node in nodes
         for offset, path in node.metadata.get(keys.HEADINGS_INSIDE, [])
     } | {(node.start_char_idx, tuple(node.metadata[keys.HEADING_PATH])) for node in nodes}
-    assert {(text.index("## B"), ("A", "B")), (text.index("# C"), ("C",))} <= found
+    assert {(text.index("## B"), ("A", "B")), (text.index("# C"), ("C",))} <= headings
 
 
 def test_headings_found_by_a_parser_survive_the_next_one() -> None:

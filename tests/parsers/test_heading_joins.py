@@ -48,13 +48,13 @@ def parse(text: str, title: str = "", **options: Any) -> list[TextNode]:
 
 def short_with_room(text: str, nodes: list[TextNode], least: int, most: int) -> list[str]:
     """Nodes below the least size that would fit into one node together with a neighbour."""
-    found = []
+    shorter = []
     for left, right in pairwise(nodes):
         sizes = [count_tokens(node.text) for node in (left, right)]
         both = count_tokens(text[left.start_char_idx : right.end_char_idx])
         if min(sizes) < least and both <= most:
-            found.append((left if sizes[0] <= sizes[1] else right).text)
-    return found
+            shorter.append((left if sizes[0] <= sizes[1] else right).text)
+    return shorter
 
 
 EVERY = pytest.mark.parametrize("name", OPTIONS)

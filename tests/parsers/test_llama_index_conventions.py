@@ -29,8 +29,8 @@ DOCUMENTS = [Document(text=f"# Part {n}\n\nIt is hot. It is green.", id_=str(n))
 @EVERY
 def test_from_defaults_takes_what_the_class_takes(name: str) -> None:
     preset = PRESETS[name]
-    made = preset.parser.from_defaults(**preset.options, language="de", callback_manager=None)
-    assert made == get_parser(name, language="de")
+    built = preset.parser.from_defaults(**preset.options, language="de", callback_manager=None)
+    assert built == get_parser(name, language="de")
 
 
 @EVERY

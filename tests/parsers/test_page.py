@@ -70,8 +70,8 @@ def test_page_starts_that_cannot_be_right_are_named_and_left_out(
     document = Document(text="One two", metadata={keys.PAGE_STARTS: starts, "file_name": "a.pdf"})
     nodes = get_parser("page")([document])
     assert [keys.PAGE_START in node.metadata for node in nodes] == [not problem] * len(nodes)
-    said = [f"a.pdf: its page_starts {problem}" in message for message in caplog.messages]
-    assert said == ([True] if problem else [])
+    is_reported = [f"a.pdf: its page_starts {problem}" in message for message in caplog.messages]
+    assert is_reported == ([True] if problem else [])
 
 
 def test_a_document_without_pages_is_packed_as_one() -> None:

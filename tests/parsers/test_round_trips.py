@@ -33,10 +33,10 @@ WAYS: dict[str, Callable[[Any], Any]] = {
 }
 
 
-def same(made: SpanNodeParser, parser: SpanNodeParser) -> bool:
+def same(rebuilt: SpanNodeParser, parser: SpanNodeParser) -> bool:
     document = Document(text=TEXT, id_="d")
-    equal = made == parser and made.fingerprint == parser.fingerprint
-    return equal and made([document]) == parser([document])
+    equal = rebuilt == parser and rebuilt.fingerprint == parser.fingerprint
+    return equal and rebuilt([document]) == parser([document])
 
 
 def model_of(parser: Any) -> BaseEmbedding:
@@ -54,9 +54,9 @@ def test_every_preset_is_made_again(name: str, way: str) -> None:
 @pytest.mark.parametrize("dimension", [1024, 64])
 def test_a_lexical_model_is_made_again(way: str, dimension: int) -> None:
     parser = get_parser("semantic", embed_model=LexicalEmbedding(dimension=dimension))
-    made = WAYS[way](parser)
-    assert same(made, parser)
-    assert model_of(made).model_name == f"lexical-{dimension}"
+    rebuilt = WAYS[way](parser)
+    assert same(rebuilt, parser)
+    assert model_of(rebuilt).model_name == f"lexical-{dimension}"
 
 
 def test_the_model_of_a_parser_by_default_may_be_given_as_an_object() -> None:
@@ -74,11 +74,11 @@ def test_a_model_of_a_server_is_made_again_of_the_same_settings(
     monkeypatch.setenv("RAG_NODES_API_BASE", address)
     given = get_embedding(f"openai:{model}")
     parser = SemanticNodeParser(embed_model=given)
-    made = WAYS[way](parser)
-    assert made == parser
-    found = model_of(made)
-    assert isinstance(found, OpenAIServerEmbedding)
-    assert (found.model_name, found.place) == (given.model_name, given.place)  # type: ignore[attr-defined]
+    rebuilt = WAYS[way](parser)
+    assert rebuilt == parser
+    embedding = model_of(rebuilt)
+    assert isinstance(embedding, OpenAIServerEmbedding)
+    assert (embedding.model_name, embedding.place) == (given.model_name, given.place)  # type: ignore[attr-defined]
 
 
 def test_requests_beside_the_texts_are_named(
@@ -87,8 +87,8 @@ def test_requests_beside_the_texts_are_named(
     monkeypatch.setenv("RAG_NODES_API_KEY", "sk-x")
     monkeypatch.setenv("RAG_NODES_EMBEDDING_OPTIONS", '{"additional_kwargs": {"truncate": "END"}}')
     parser = SemanticNodeParser(embed_model=get_embedding("openai:tea"))
-    found = model_of(SemanticNodeParser.from_dict(parser.to_dict()))
-    assert (found.model_name, found.additional_kwargs) == ("tea", {"truncate": "END"})  # type: ignore[attr-defined]
+    embedding = model_of(SemanticNodeParser.from_dict(parser.to_dict()))
+    assert (embedding.model_name, embedding.additional_kwargs) == ("tea", {"truncate": "END"})  # type: ignore[attr-defined]
 
 
 def test_a_model_of_another_server_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -247,8 +247,8 @@ def test_s0_45_beyond_the_cap_nodes_are_as_full_as_their_size_allows(
 ) -> None:
     nodes = capped(max_sentences=2, **options)([Document(text=STORY)])
     sizes = [node.metadata[keys.TOKEN_COUNT] for node in nodes]
-    one = count_tokens("The pump number 1 does its pump work.")
-    assert all(size > 40 - one for size in sizes[1:-2])
+    sentence_tokens = count_tokens("The pump number 1 does its pump work.")
+    assert all(size > 40 - sentence_tokens for size in sizes[1:-2])
 
 
 @EVERY

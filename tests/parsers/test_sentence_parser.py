@@ -136,11 +136,11 @@ def test_s2_24_neither_the_embedding_model_nor_the_llm_sees_the_window(mode: Met
 
 def test_s2_24_a_stock_post_processor_puts_the_window_in_the_place_of_the_text() -> None:
     nodes = parse(SentenceNodeParser(chunk_size=1, chunk_overlap=0, window=1), PROSE)
-    found = MetadataReplacementPostProcessor(target_metadata_key=WINDOW).postprocess_nodes(
+    hits = MetadataReplacementPostProcessor(target_metadata_key=WINDOW).postprocess_nodes(
         [NodeWithScore(node=nodes[5], score=1.0)]
     )
-    assert found[0].node.get_content() == " ".join(SENTENCES[4:7])
-    assert found[0].node.metadata[ORIGINAL_TEXT] == SENTENCES[5]
+    assert hits[0].node.get_content() == " ".join(SENTENCES[4:7])
+    assert hits[0].node.metadata[ORIGINAL_TEXT] == SENTENCES[5]
 
 
 def test_without_a_window_nodes_carry_neither_key() -> None:
