@@ -34,8 +34,8 @@ def engine(store: Store, collection: str, models: Models, **options: Any) -> Rag
 def test_tokens_are_the_servers_where_it_says_them_and_counted_where_not(
     store: Store, collection: str
 ) -> None:
-    told = answering(facts={"prompt_tokens": 1000, "completion_tokens": 500})
-    answer = engine(store, collection, told, prices={"scripted-1": (2.0, 8.0)}).answer(QUESTION)
+    llm = answering(facts={"prompt_tokens": 1000, "completion_tokens": 500})
+    answer = engine(store, collection, llm, prices={"scripted-1": (2.0, 8.0)}).answer(QUESTION)
     assert (answer.tokens_in, answer.tokens_out, answer.tokens_estimated) == (1000, 500, False)
     assert answer.cost == pytest.approx(0.006)
     silent = answering()

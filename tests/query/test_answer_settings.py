@@ -49,13 +49,13 @@ def test_a_mistake_in_the_table_is_named(no_configuration: Path, line: str, word
 
 
 def test_the_presets_retrieve_what_their_source_says() -> None:
-    found = {}
+    defaults = {}
     for name in ANSWER_PRESETS:
         settings = Settings(answer_preset=name)
         options = QueryOptions(**settings.answering(), budget=settings.budget, top_k=settings.top_k)
         usual, more = (options.chunks(widened=widened) for widened in (False, True))
-        found[name] = (options.budget, usual, more, options.similarity_cutoff)
-    assert found == {
+        defaults[name] = (options.budget, usual, more, options.similarity_cutoff)
+    assert defaults == {
         "workbench": (None, 5, 10, None),
         "crawl": (None, 3, 6, 0.3),
         "pdf-qa": (None, 10, 50, 0.2),

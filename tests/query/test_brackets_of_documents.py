@@ -51,12 +51,12 @@ def engines(text: str, models: Models) -> Iterator[RagNodesQueryEngine]:
 def copying(*, tidies: bool) -> Models:
     """A model that copies the excerpts word for word and cites the first one at the end."""
 
-    def said(prompt: str) -> str:
+    def copied_marker(prompt: str) -> str:
         excerpts = prompt.partition("<<<EXCERPTS\n")[2].partition("\nEXCERPTS>>>")[0]
         copied = SOURCES.sub("", excerpts)
         return f"{' '.join(copied.split()) if tidies else copied} [Source 1]"
 
-    return scripted_models(said)
+    return scripted_models(copied_marker)
 
 
 def chips(answer: Answer) -> list[str]:
@@ -103,11 +103,11 @@ def test_a_model_that_copies_a_document_cites_only_the_source_it_names(
 def test_the_marks_of_an_answer_are_in_plain_data_rest_and_terminal() -> None:
     for engine in engines(DOCUMENTS["report"], offline_models()):
         answer = engine.answer(QUESTION)
-        said = answer.as_dict()["marks"]
-        assert said == [
+        marks = answer.as_dict()["marks"]
+        assert marks == [
             mark.model_dump(mode="json") for mark in AnswerReply(**answer.as_dict()).marks
         ]
-        assert [answer.text[marker["start"] : marker["end"]] for marker in said] == ["[Source 1]"]
+        assert [answer.text[marker["start"] : marker["end"]] for marker in marks] == ["[Source 1]"]
         shown = answer_in_terminal(answer)
         bold = [shown.plain[span.start : span.end] for span in shown.spans if span.style == "bold"]
         assert bold == ["[Source 1]"]

@@ -38,7 +38,7 @@ def chat_with(store: Store, collection: str, offline: Models) -> Any:
     return make
 
 
-def said(chat: RagNodesChat) -> list[str]:
+def texts_of(chat: RagNodesChat) -> list[str]:
     return [str(message.content) for message in chat.chat_history]
 
 
@@ -54,7 +54,7 @@ async def test_offline_the_previous_question_stands_before_a_follow_up(chat_with
     first = chat.ask(FIRST)
     second = chat.ask(FOLLOW_UP, follow_up=True)
     assert second.question == f"{FIRST} {FOLLOW_UP}"
-    assert said(chat) == [FIRST, first.text, FOLLOW_UP, second.text]
+    assert texts_of(chat) == [FIRST, first.text, FOLLOW_UP, second.text]
     assert [message.role for message in chat.chat_history[:2]] == ["user", "assistant"]
     third = await chat.aask("Why?", follow_up=True)
     assert third.question == f"{FIRST} {FOLLOW_UP} Why?"
@@ -141,7 +141,7 @@ async def test_a_follow_up_that_is_cancelled_ends_the_call_that_condenses_it(
         await waiting
     assert "CONVERSATION>>>" in ended[-1]
     assert len(chat.engine.models.llm.prompts) == 1, "only the first question was answered"
-    assert said(chat) == [FIRST, "A battery."]
+    assert texts_of(chat) == [FIRST, "A battery."]
 
 
 async def test_streams_are_remembered_once_they_have_finished(chat_with: Any) -> None:
@@ -149,7 +149,7 @@ async def test_streams_are_remembered_once_they_have_finished(chat_with: Any) ->
     assert isinstance(list(chat.stream(FIRST))[-1], Finished)
     last = [event async for event in chat.astream(FOLLOW_UP)][-1]
     assert last.answer.question == "How much power does the generator make?"
-    assert said(chat) == [FIRST, "A battery.", FOLLOW_UP, "Two MW."]
+    assert texts_of(chat) == [FIRST, "A battery.", FOLLOW_UP, "Two MW."]
 
 
 @pytest.mark.parametrize("reply", ["word " * 300, ""])
@@ -163,7 +163,7 @@ def test_a_reply_that_is_no_question_is_not_searched_for(chat_with: Any, reply: 
 async def test_a_question_that_fails_leaves_the_history_as_it_was(chat_with: Any) -> None:
     chat = chat_with("A battery.", *[ConnectionError("gone")] * 4)
     chat.ask(FIRST)
-    before = said(chat)
+    before = texts_of(chat)
     with pytest.raises(ModelConnectionError):
         chat.ask(FOLLOW_UP)
     with pytest.raises(ModelConnectionError):
@@ -172,30 +172,30 @@ async def test_a_question_that_fails_leaves_the_history_as_it_was(chat_with: Any
         list(chat.stream(FOLLOW_UP))
     with pytest.raises(ConfigurationError, match="question is empty"):
         chat.ask("  ")
-    assert said(chat) == before
+    assert texts_of(chat) == before
 
 
 def test_the_history_is_capped_in_tokens_and_the_oldest_go_first(chat_with: Any) -> None:
     chat = chat_with(memory_tokens=60)
     for question in (FIRST, FOLLOW_UP, "When is the pump checked?"):
         chat.ask(question)
-    assert "When is the pump checked?" in said(chat)
-    assert FIRST not in said(chat)
-    assert sum(map(count_tokens, said(chat))) <= 60
+    assert "When is the pump checked?" in texts_of(chat)
+    assert FIRST not in texts_of(chat)
+    assert sum(map(count_tokens, texts_of(chat))) <= 60
     chat.reset()
     assert chat.chat_history == []
     tiny = chat_with(memory_tokens=1)
     tiny.ask(FIRST)
-    assert said(tiny) == [FIRST, ""], "the last question is always there to refer to"
+    assert texts_of(tiny) == [FIRST, ""], "the last question is always there to refer to"
     with pytest.raises(ConfigurationError, match="memory_tokens"):
         chat_with(memory_tokens=0)
 
 
 def test_anything_but_an_engine_of_ours_is_refused_when_the_chat_is_made() -> None:
     index = VectorStoreIndex(nodes=[], embed_model=MockEmbedding(embed_dim=2))
-    for made in (RagNodesChat, RagNodesChat.from_defaults):
+    for make_chat in (RagNodesChat, RagNodesChat.from_defaults):
         with pytest.raises(ConfigurationError, match=r"VectorStoreIndex is not .*from_index\("):
-            made(index)  # type: ignore[arg-type]
+            make_chat(index)  # type: ignore[arg-type]
 
 
 def test_a_conversation_cannot_leave_its_quotation(chat_with: Any) -> None:

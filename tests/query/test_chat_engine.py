@@ -34,7 +34,7 @@ def chat_with(store: Store, collection: str, offline: Models) -> Any:
     return make
 
 
-async def said(chat: BaseChatEngine, way: str, message: Any, **options: Any) -> tuple[str, Any]:
+async def reply_to(chat: BaseChatEngine, way: str, message: Any, **options: Any) -> tuple[str, Any]:
     """The whole answer to a message and the response, in one of the four ways to ask."""
     if way == "chat":
         response: Any = chat.chat(message, **options)
@@ -49,7 +49,7 @@ async def said(chat: BaseChatEngine, way: str, message: Any, **options: Any) -> 
     return str(response), response
 
 
-def told(chat: BaseChatEngine) -> list[tuple[str, str | None]]:
+def history_of(chat: BaseChatEngine) -> list[tuple[str, str | None]]:
     return [(message.role.value, message.content) for message in chat.chat_history]
 
 
@@ -58,10 +58,10 @@ async def test_answers_are_remembered_in_order_until_the_chat_is_reset(
     chat_with: Any, way: str
 ) -> None:
     chat = chat_with("A battery [1].", "How much power does the generator make?", "Two MW [1].")
-    first, response = await said(chat, way, FIRST)
+    first, response = await reply_to(chat, way, FIRST)
     assert first == str(response) == "A battery [1]."
-    assert (await said(chat, way, FOLLOW_UP))[0] == "Two MW [1]."
-    assert told(chat) == [
+    assert (await reply_to(chat, way, FOLLOW_UP))[0] == "Two MW [1]."
+    assert history_of(chat) == [
         ("user", FIRST),
         ("assistant", "A battery [1]."),
         ("user", FOLLOW_UP),
@@ -75,30 +75,30 @@ async def test_answers_are_remembered_in_order_until_the_chat_is_reset(
 @EACH_WAY
 async def test_a_given_history_replaces_what_is_remembered(chat_with: Any, way: str) -> None:
     chat = chat_with("A battery.", "What starts the generator?", "It does.")
-    await said(chat, way, FIRST)
+    await reply_to(chat, way, FIRST)
     history = [
         ChatMessage(role=MessageRole.SYSTEM, content="Be brief."),
         ChatMessage(role=MessageRole.USER, content="Is there a generator?"),
         ChatMessage(role=MessageRole.ASSISTANT, content="There is."),
         ChatMessage(role=MessageRole.ASSISTANT, content="In the hall."),
     ]
-    await said(chat, way, "What starts it?", chat_history=history)
+    await reply_to(chat, way, "What starts it?", chat_history=history)
     condensing = chat.engine.models.llm.prompts[1]
     assert "Is there a generator?" in condensing
     assert "There is.\n\nIn the hall." in condensing
     assert FIRST not in condensing
-    assert told(chat)[0] == ("user", "Is there a generator?")
-    assert told(chat)[-1] == ("assistant", "It does.")
-    await said(chat, way, FIRST, chat_history=[])
-    assert told(chat) == [("user", FIRST), ("assistant", "It does.")]
+    assert history_of(chat)[0] == ("user", "Is there a generator?")
+    assert history_of(chat)[-1] == ("assistant", "It does.")
+    await reply_to(chat, way, FIRST, chat_history=[])
+    assert history_of(chat) == [("user", FIRST), ("assistant", "It does.")]
     assert len(chat.engine.models.llm.prompts) == 4, "an empty history leaves nothing to condense"
 
 
 @EACH_WAY
 async def test_sources_come_with_the_response(chat_with: Any, way: str) -> None:
     chat = chat_with("A battery [1].", "How much power does the generator make?", "Two MW [1].")
-    await said(chat, way, QueryBundle(FIRST))
-    _, response = await said(chat, way, QueryBundle(FOLLOW_UP))
+    await reply_to(chat, way, QueryBundle(FIRST))
+    _, response = await reply_to(chat, way, QueryBundle(FOLLOW_UP))
     [source] = response.sources
     assert source.raw_input == {"query": "How much power does the generator make?"}
     assert source.content == source.raw_output.metadata["answer"]["text"] == "Two MW [1]."
@@ -113,16 +113,16 @@ async def test_offline_small_talk_is_answered_with_what_the_chat_can_do(
     chat_with: Any, way: str, message: str
 ) -> None:
     chat = chat_with()
-    assert (await said(chat, way, message))[0] == OFFLINE
-    assert told(chat) == [("user", message), ("assistant", OFFLINE)]
-    assert "battery" in (await said(chat, way, FIRST))[0]
+    assert (await reply_to(chat, way, message))[0] == OFFLINE
+    assert history_of(chat) == [("user", message), ("assistant", OFFLINE)]
+    assert "battery" in (await reply_to(chat, way, FIRST))[0]
 
 
 @EACH_WAY
 async def test_an_answer_that_fails_is_raised_and_not_remembered(chat_with: Any, way: str) -> None:
     chat = chat_with(ConnectionError("down"))
     with pytest.raises(ModelConnectionError):
-        await said(chat, way, FIRST)
+        await reply_to(chat, way, FIRST)
     assert chat.chat_history == []
 
 
@@ -133,15 +133,15 @@ async def test_a_stream_that_is_left_is_remembered_as_far_as_it_was_read(
     chat = chat_with(["A bat", "tery."], "How much power does the generator make?", "Two MW.")
     if way == "stream_chat":
         pieces = chat.stream_chat(FIRST).response_gen
-        assert told(chat) == [("user", FIRST)]
+        assert history_of(chat) == [("user", FIRST)]
         next(pieces)
     else:
         awaited = (await chat.astream_chat(FIRST)).async_response_gen()
-        assert told(chat) == [("user", FIRST)]
+        assert history_of(chat) == [("user", FIRST)]
         await anext(awaited)
         await awaited.aclose()
-    assert told(chat) == [("user", FIRST), ("assistant", "A bat")]
-    assert (await said(chat, way, FOLLOW_UP))[0] == "Two MW."
+    assert history_of(chat) == [("user", FIRST), ("assistant", "A bat")]
+    assert (await reply_to(chat, way, FOLLOW_UP))[0] == "Two MW."
     assert "A bat" in chat.engine.models.llm.prompts[1]
 
 
@@ -158,8 +158,8 @@ async def test_the_thoughts_of_a_model_are_neither_answered_nor_remembered(
     llm = Thinking(lines=["A battery [1]."])
     engine = RagNodesQueryEngine(store=store, collection=collection, embed_model="lexical", llm=llm)
     chat = RagNodesChat(engine)
-    assert (await said(chat, way, FIRST))[0] == "A battery [1]."
-    assert told(chat) == [("user", FIRST), ("assistant", "A battery [1].")]
+    assert (await reply_to(chat, way, FIRST))[0] == "A battery [1]."
+    assert history_of(chat) == [("user", FIRST), ("assistant", "A battery [1].")]
 
 
 def test_a_chat_begins_with_the_history_that_it_was_made_with(chat_with: Any) -> None:

@@ -8,7 +8,7 @@ from rag_nodes.store import Hit
 
 
 @pytest.mark.parametrize(
-    ("answer", "known", "unknown"),
+    ("answer", "cited", "unknown"),
     [
         ("It works [Source 1].", (1,), ()),
         ("It works [Source 1 - Page 5].", (1,), ()),
@@ -36,9 +36,9 @@ from rag_nodes.store import Hit
     ],
 )
 def test_source_numbers_are_found_however_the_model_writes_them(
-    answer: str, known: tuple[int, ...], unknown: tuple[int, ...]
+    answer: str, cited: tuple[int, ...], unknown: tuple[int, ...]
 ) -> None:
-    assert cited_numbers(marks_of(answer), [1, 2, 3]) == (known, unknown)
+    assert cited_numbers(marks_of(answer), [1, 2, 3]) == (cited, unknown)
 
 
 def test_brackets_without_end_are_read_in_linear_time() -> None:

@@ -88,8 +88,8 @@ def _passes(given: MetadataFilters | MetadataFilter, facts: dict[str, Any]) -> b
             return not any(each)
         return any(each) if given.condition == FilterCondition.OR else all(each)
     value, how = given.value, given.operator.value
-    found = facts.get(given.key)
-    held = found if isinstance(found, list) else [] if found is None else [found]
+    fact = facts.get(given.key)
+    held = fact if isinstance(fact, list) else [] if fact is None else [fact]
     wanted = value if isinstance(value, list) else [value]
     if how == "is_empty":
         return not held
@@ -107,14 +107,14 @@ def test_filters_of_llamaindex_are_taken_as_a_filter_and_find_what_brute_force_f
     filled: tuple[Store, str], offline: Models, filters: MetadataFilters
 ) -> None:
     store, collection = filled
-    found = []
+    matches = []
     for options in (QueryOptions(filter=filters, top_k=99), QueryOptions(filter=filters)):
         retriever = RagNodesRetriever(
             store=store, collection=collection, models=offline, options=options
         )
-        found.append({hit.node.ref_doc_id for hit in retriever.retrieve("Which ferry?")})
+        matches.append({hit.node.ref_doc_id for hit in retriever.retrieve("Which ferry?")})
     wanted = {key for key, facts in FACTS.items() if _passes(filters, facts)}
-    assert found == [wanted, wanted]
+    assert matches == [wanted, wanted]
 
 
 def test_a_key_that_no_chunk_has_is_named_with_the_nearest_or_all_others(

@@ -67,7 +67,7 @@ def served(
     return Models.of(embed_model=model), model
 
 
-def found(store: Store, text: str) -> list[str]:
+def texts_found(store: Store, text: str) -> list[str]:
     query = Query(vector=None, text=text, limit=9, mode="sparse")
     return [hit.node.get_content() for hit in store.search("made", query)]
 
@@ -75,14 +75,14 @@ def found(store: Store, text: str) -> list[str]:
 def test_the_chunks_of_every_document_are_found_and_counted() -> None:
     steps: list[Progress] = []
     with open_store() as store:
-        made = indexed(
+        run = indexed(
             store, "made", PARSER, DOCUMENTS, Models.of(), name="s", progress=steps.append
         )
-        assert found(store, "brass scale") == ["A brass scale is used for this."]
-        assert store.count("made") == made.outcome.chunks == len(made.nodes) == 4
-    assert (made.outcome.parser, made.outcome.collection) == ("s", "made")
-    assert made.outcome.tokens >= made.outcome.max_tokens > 0
-    assert [document.status for document in made.documents.values()] == ["stored", "stored"]
+        assert texts_found(store, "brass scale") == ["A brass scale is used for this."]
+        assert store.count("made") == run.outcome.chunks == len(run.nodes) == 4
+    assert (run.outcome.parser, run.outcome.collection) == ("s", "made")
+    assert run.outcome.tokens >= run.outcome.max_tokens > 0
+    assert [document.status for document in run.documents.values()] == ["stored", "stored"]
     assert [(step.stage, step.done) for step in steps] == [
         *(("parse", 2), ("parse", 4)),
         ("embed", 4),
@@ -97,48 +97,48 @@ def test_a_document_that_cannot_be_split_costs_no_other() -> None:
         return [text]
 
     with open_store() as store:
-        made = indexed(store, "made", as_parser(split), DOCUMENTS, Models.of())
-        assert found(store, "brass scale") == [DOCUMENTS[1].text]
-    assert made.documents["oats"].status == "stored"
-    assert "ValueError" in (made.documents["tea"].error or "")
-    assert "tea" in (made.outcome.error or "")
+        run = indexed(store, "made", as_parser(split), DOCUMENTS, Models.of())
+        assert texts_found(store, "brass scale") == [DOCUMENTS[1].text]
+    assert run.documents["oats"].status == "stored"
+    assert "ValueError" in (run.documents["tea"].error or "")
+    assert "tea" in (run.outcome.error or "")
 
 
 def test_a_refused_chunk_costs_no_other_chunk() -> None:
     models, _ = served(refused="Green")
     with open_store() as store:
-        made = indexed(store, "made", PARSER, DOCUMENTS, models)
-        assert store.count("made") == made.outcome.written == 3
-    assert made.outcome.error is not None
-    tea = made.documents["tea"]
+        run = indexed(store, "made", PARSER, DOCUMENTS, models)
+        assert store.count("made") == run.outcome.written == 3
+    assert run.outcome.error is not None
+    tea = run.documents["tea"]
     assert (tea.status, tea.stored, tea.chunks) == ("incomplete", 1, 2)
     assert tea.lack == "1 of 2 chunks stored"
     assert "a text was refused" in (tea.error or "")
-    assert made.documents["oats"].status == "stored"
+    assert run.documents["oats"].status == "stored"
 
 
 def test_a_model_that_refuses_every_request_is_asked_once() -> None:
     models, model = served(key_refused="")
     with open_store() as store:
-        made = indexed(store, "made", PARSER, DOCUMENTS, models)
+        run = indexed(store, "made", PARSER, DOCUMENTS, models)
     assert len(model.asked) == 2
-    assert [document.stored for document in made.documents.values()] == [0, 0]
-    assert "the key was refused" in (made.outcome.error or "")
+    assert [document.stored for document in run.documents.values()] == [0, 0]
+    assert "the key was refused" in (run.outcome.error or "")
 
 
 def test_a_model_that_fails_for_good_costs_nothing_that_it_answered_before() -> None:
     models, model = served(key_refused="Oats")
     documents = [*DOCUMENTS, Document(id_="rye", text="Rye is sown late. It stands the winter.")]
     with open_store() as store:
-        made = indexed(store, "made", PARSER, documents, models)
+        run = indexed(store, "made", PARSER, documents, models)
         assert store.count("made") == 2
     assert len(model.asked) == 4
-    assert [document.status for document in made.documents.values()] == [
+    assert [document.status for document in run.documents.values()] == [
         "stored",
         *["incomplete"] * 2,
     ]
     assert all(
-        "the key was refused" in (made.documents[text].error or "") for text in ("oats", "rye")
+        "the key was refused" in (run.documents[text].error or "") for text in ("oats", "rye")
     )
 
 
@@ -153,10 +153,10 @@ def test_a_parser_whose_model_fails_for_good_is_asked_for_no_further_document() 
 
     documents = [*DOCUMENTS, Document(id_="rye", text="Rye is sown late.")]
     with open_store() as store:
-        made = indexed(store, "made", as_parser(by_model), documents, Models.of())
+        run = indexed(store, "made", as_parser(by_model), documents, Models.of())
     assert split == [document.text for document in DOCUMENTS]
     assert all(
-        "the key was refused" in (document.error or "") for document in made.documents.values()
+        "the key was refused" in (document.error or "") for document in run.documents.values()
     )
 
 
@@ -196,9 +196,9 @@ def test_parents_without_a_child_that_can_be_found_are_left_out() -> None:
     models, _ = served(refused="tea")
     parser = get_parser("parent-child")
     with open_store() as store:
-        made = indexed(store, "made", parser, DOCUMENTS, models)
-        kept = store.fetch("made", [node.node_id for node in made.nodes])
-    assert texts(made.nodes) > 0
+        run = indexed(store, "made", parser, DOCUMENTS, models)
+        kept = store.fetch("made", [node.node_id for node in run.nodes])
+    assert texts(run.nodes) > 0
     assert texts(list(kept.values())) == 0
 
 
@@ -208,18 +208,18 @@ TWINS = [Document(id_=name, text=DOCUMENTS[0].text) for name in ("first", "secon
 def test_a_server_is_asked_for_equal_texts_once() -> None:
     models, server = served()
     with open_store() as store:
-        made = indexed(store, "made", PARSER, TWINS, models)
+        run = indexed(store, "made", PARSER, TWINS, models)
         assert store.count("made") == 4
     assert sorted(server.asked) == sorted(set(server.asked))
     assert len(server.asked) == 2
-    assert made.outcome.embedding_tokens == made.outcome.saved_tokens > 0
-    assert [row.status for row in made.documents.values()] == ["stored", "stored"]
+    assert run.outcome.embedding_tokens == run.outcome.saved_tokens > 0
+    assert [row.status for row in run.documents.values()] == ["stored", "stored"]
 
 
 def test_equal_texts_that_a_server_refuses_are_missing_in_every_document() -> None:
     models, _ = served(refused="boiling")
     with open_store() as store:
-        made = indexed(store, "made", PARSER, TWINS, models)
+        run = indexed(store, "made", PARSER, TWINS, models)
         assert store.count("made") == 2
-    assert [row.lack for row in made.documents.values()] == ["1 of 2 chunks stored"] * 2
-    assert [row.error for row in made.documents.values()] == ["a text was refused"] * 2
+    assert [row.lack for row in run.documents.values()] == ["1 of 2 chunks stored"] * 2
+    assert [row.error for row in run.documents.values()] == ["a text was refused"] * 2

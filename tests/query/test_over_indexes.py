@@ -41,7 +41,7 @@ DENSE = QueryOptions(mode="dense")
 ONE_KIND = MetadataFilters(filters=[MetadataFilter(key="kind", value="tea")])
 
 
-def made(store: Any = None, texts: Sequence[str] = ()) -> VectorStoreIndex:
+def index_of(store: Any = None, texts: Sequence[str] = ()) -> VectorStoreIndex:
     """A stock index of two documents, in a store of its own."""
     context = StorageContext.from_defaults(vector_store=store or SimpleVectorStore())
     plant = Document(
@@ -84,7 +84,7 @@ EVERY_STORE = pytest.mark.parametrize("kind", STORES)
 
 @EVERY_STORE
 async def test_a_question_is_answered_from_an_index_over_any_vector_store(kind: str) -> None:
-    index = made(STORES[kind]())
+    index = index_of(STORES[kind]())
     engine = RagNodesQueryEngine.from_index(index)
     assert ANSWER in str(engine.query(QUESTION))
     assert ANSWER in str(await engine.aquery(QUESTION))
@@ -95,7 +95,7 @@ async def test_a_question_is_answered_from_an_index_over_any_vector_store(kind: 
 @pytest.mark.parametrize("kind", ["qdrant", "hybrid", "ours"])
 def test_a_vector_store_that_was_filled_before_is_enough(kind: str) -> None:
     store = STORES[kind]()
-    made(store)
+    index_of(store)
     engine = RagNodesQueryEngine(vector_store=store, embed_model="lexical")
     assert ANSWER in str(engine.query(QUESTION))
 
@@ -107,7 +107,7 @@ def tokens_in(nodes: Sequence[NodeWithScore]) -> int:
 def long_index(kind: str) -> tuple[VectorStoreIndex, str]:
     """An index over a document of 200 sentences, and its text."""
     text = " ".join(f"Generator {n} starts when battery {n} is full." for n in range(200))
-    index = made(STORES[kind]())
+    index = index_of(STORES[kind]())
     index.insert(Document(text=text, id_="long"))
     return index, text
 
@@ -154,7 +154,7 @@ def test_the_default_budget_holds_for_chunks_without_a_number() -> None:
 
 @pytest.mark.parametrize("kind", ["simple", "qdrant"])
 def test_an_index_with_embeddings_alone_is_read_by_sentences(kind: str) -> None:
-    index = made(STORES[kind]())
+    index = index_of(STORES[kind]())
     options = QueryOptions(budget=13)
     [best, *_] = RagNodesRetriever.from_index(index, options=options).retrieve(QUESTION)
     assert best.node.get_content() == ANSWER
@@ -172,7 +172,7 @@ def test_both_vectors_of_a_stock_hybrid_collection_are_searched(
 
     monkeypatch.setattr(QdrantVectorStore, "query", noted)
     for enable_hybrid, mode in ((True, "hybrid"), (False, "dense")):
-        index = made(stock_qdrant(enable_hybrid=enable_hybrid))
+        index = index_of(stock_qdrant(enable_hybrid=enable_hybrid))
         options = QueryOptions(mode="hybrid")
         assert RagNodesRetriever.from_index(index, options=options).retrieve(QUESTION)
         expected = VectorStoreQueryMode.HYBRID if enable_hybrid else VectorStoreQueryMode.DEFAULT
@@ -185,7 +185,7 @@ def test_both_vectors_of_a_stock_hybrid_collection_are_searched(
 def test_a_hybrid_search_without_sparse_vectors_is_dense_and_says_so(
     kind: str, mode: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    index = made(STORES[kind]())
+    index = index_of(STORES[kind]())
     RagNodesQueryEngine.from_index(index).answer(QUESTION)  # has chosen no mode
     assert not caplog.messages
     options = QueryOptions(mode="hybrid")
@@ -197,7 +197,7 @@ def test_a_hybrid_search_without_sparse_vectors_is_dense_and_says_so(
 
 @EVERY_STORE
 def test_filters_of_llama_index_and_ours_narrow_the_search(kind: str) -> None:
-    index = made(STORES[kind]())
+    index = index_of(STORES[kind]())
     for options in ({"filters": ONE_KIND}, {"document_ids": "tea"}):
         nodes = RagNodesRetriever.from_index(index, **options).retrieve(QUESTION)
         assert {node.node.ref_doc_id for node in nodes} == {"tea"}
@@ -262,7 +262,7 @@ def test_a_filter_by_what_no_node_of_an_index_has_is_refused() -> None:
 
 
 def test_scores_are_from_zero_to_one_in_the_order_of_the_ranks() -> None:
-    nodes = RagNodesRetriever.from_index(made(), options=DENSE).retrieve(QUESTION)
+    nodes = RagNodesRetriever.from_index(index_of(), options=DENSE).retrieve(QUESTION)
     scores = [node.score or 0.0 for node in nodes]
     assert scores == sorted(scores, reverse=True)
     assert all(0 <= score <= 1 for score in scores)
@@ -271,7 +271,7 @@ def test_scores_are_from_zero_to_one_in_the_order_of_the_ranks() -> None:
 def test_neighbours_are_read_from_the_index() -> None:
     for store in (SimpleVectorStore(), stock_qdrant()):
         options = QueryOptions(mode="dense", expand="neighbours", budget=None, top_k=1)
-        retriever = RagNodesRetriever.from_index(made(store), options=options)
+        retriever = RagNodesRetriever.from_index(index_of(store), options=options)
         hits = retriever.hits(QUESTION, retriever.question_vector(QUESTION).vector)
         assert [hit.origin for hit in hits][:2] == ["search", "neighbour"]
 
@@ -286,7 +286,7 @@ def test_postprocessors_choose_and_order_the_chunks() -> None:
 
     def first(*steps: BaseNodePostprocessor) -> str:
         engine = RagNodesQueryEngine.from_index(
-            made(), options=DENSE, node_postprocessors=list(steps)
+            index_of(), options=DENSE, node_postprocessors=list(steps)
         )
         return engine.retrieve(QueryBundle(QUESTION))[0].get_content()
 
@@ -297,7 +297,7 @@ def test_postprocessors_choose_and_order_the_chunks() -> None:
 
 
 def test_an_engine_is_made_of_a_retriever_and_asks_with_the_users_template() -> None:
-    retriever = RagNodesRetriever.from_index(made(), filters=ONE_KIND)
+    retriever = RagNodesRetriever.from_index(index_of(), filters=ONE_KIND)
     llm = ScriptedLLM(lines=["It has none [1]."])
     manager = CallbackManager()
     engine = RagNodesQueryEngine.from_args(
@@ -317,7 +317,7 @@ def test_an_engine_is_made_of_a_retriever_and_asks_with_the_users_template() -> 
 
 def test_without_text_nothing_is_written() -> None:
     engine = RagNodesQueryEngine.from_index(
-        made(), response_mode="no_text", llm=ScriptedLLM(lines=["x"])
+        index_of(), response_mode="no_text", llm=ScriptedLLM(lines=["x"])
     )
     response = engine.query(QUESTION)
     assert response.source_nodes
@@ -350,11 +350,11 @@ def test_unsupported_keywords_are_refused_with_a_remedy(
     options: dict[str, Any], remedy: str
 ) -> None:
     with pytest.raises(ConfigurationError, match=remedy):
-        RagNodesQueryEngine.from_index(made(), **options)
+        RagNodesQueryEngine.from_index(index_of(), **options)
 
 
 def test_unsearchable_questions_are_refused() -> None:
-    by_words = RagNodesRetriever.from_index(made(), options=QueryOptions(mode="sparse"))
+    by_words = RagNodesRetriever.from_index(index_of(), options=QueryOptions(mode="sparse"))
     with pytest.raises(ConfigurationError, match="no sparse vectors"):
         by_words.retrieve(QUESTION)
     with pytest.raises(ConfigurationError, match="SummaryIndex has no vectors"):
@@ -363,7 +363,7 @@ def test_unsearchable_questions_are_refused() -> None:
         RagNodesRetriever(vector_store=SimpleVectorStore(), embed_model="lexical")
     with pytest.raises(ConfigurationError, match="pass a store"):
         RagNodesQueryEngine(embed_model="lexical")
-    stock: Any = made().as_retriever()
+    stock: Any = index_of().as_retriever()
     with pytest.raises(ConfigurationError, match="RetrieverQueryEngine"):
         RagNodesQueryEngine.from_args(stock)
 
@@ -374,12 +374,12 @@ def test_a_failing_vector_store_is_named_without_its_words() -> None:
             raise RuntimeError(f"sk-secret {query.query_str}")
 
     with pytest.raises(StoreError, match="Broken failed: RuntimeError") as failed:
-        RagNodesRetriever.from_index(made(Broken())).retrieve(QUESTION)
+        RagNodesRetriever.from_index(index_of(Broken())).retrieve(QUESTION)
     assert "sk-secret" not in str(failed.value)
 
 
 def test_an_embedding_of_another_size_is_named_with_both_sizes() -> None:
-    engine = RagNodesQueryEngine.from_index(made(), embed_model=MockEmbedding(8))
+    engine = RagNodesQueryEngine.from_index(index_of(), embed_model=MockEmbedding(8))
     with pytest.raises(
         StoreError, match=r"have \d{2,} dimensions and that of the question 8: give"
     ):
@@ -388,6 +388,6 @@ def test_an_embedding_of_another_size_is_named_with_both_sizes() -> None:
 
 def test_a_stock_engine_takes_our_retriever_with_the_refused_keywords() -> None:
     llm = ScriptedLLM(lines=["A battery."])
-    retriever = RagNodesRetriever.from_index(made())
+    retriever = RagNodesRetriever.from_index(index_of())
     engine = RetrieverQueryEngine.from_args(retriever, llm=llm, response_mode="refine")
     assert str(engine.query(QUESTION)) == "A battery."

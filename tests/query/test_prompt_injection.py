@@ -79,8 +79,8 @@ def test_a_document_stays_data_between_the_marks(
     assert request.path == "/v1/chat/completions", "nothing else is called"
     body = request.body
     assert body.keys() <= {"model", "messages", "temperature", "max_tokens", "stream"}, "no tools"
-    told, message = body["messages"]
-    assert told == {"role": "system", "content": DEFAULT_SYSTEM_PROMPT}, "no word of a document"
+    system, message = body["messages"]
+    assert system == {"role": "system", "content": DEFAULT_SYSTEM_PROMPT}, "no word of a document"
     assert message["role"] == "user"
     prompt = message["content"]
     before, opening, rest = prompt.partition(f"{OPENING}\n")

@@ -30,11 +30,11 @@ def test_any_slice_of_a_document_is_put_together_from_its_chunks(preset: str, st
     add(store, *get_parser(preset)([document]))  # type: ignore[arg-type]
     for start in range(0, len(TEXT) - 120, 37):
         span = Span(start, start + 111)
-        found = quote(store, COLLECTION, "d", span)
-        assert found.node.text == span.of(TEXT)
+        quotation = quote(store, COLLECTION, "d", span)
+        assert quotation.node.text == span.of(TEXT)
         ends_in_word = any(is_inside_word(TEXT, at) for at in span)
-        assert found.is_exactly(span.of(TEXT)) != ends_in_word
-        assert not found.is_exactly(span.of(TEXT).replace("e", "3", 1))
+        assert quotation.is_exactly(span.of(TEXT)) != ends_in_word
+        assert not quotation.is_exactly(span.of(TEXT).replace("e", "3", 1))
 
 
 def test_a_slice_that_begins_inside_a_number_does_not_approve_the_rest_of_it(store: Store) -> None:
@@ -42,12 +42,12 @@ def test_a_slice_that_begins_inside_a_number_does_not_approve_the_rest_of_it(sto
     add(store, *get_parser("fixed")([Document(text=text, id_="d")]))  # type: ignore[arg-type]
     for sent in ("1 metres per second.", "21 metres per second. It takes 2", "m"):
         span = Span(text.index(sent), text.index(sent) + len(sent))
-        found = quote(store, COLLECTION, "d", span)
-        assert found.node.text == sent
-        assert (found.is_exactly(sent), found.find(sent)) == (False, None)
-    found = quote(store, COLLECTION, "d", Span(text.index("1 metres"), len(text)))
-    assert found.find("metres PER second") == Span(2, 19)
-    assert found.find("1 metres") is None
+        quotation = quote(store, COLLECTION, "d", span)
+        assert quotation.node.text == sent
+        assert (quotation.is_exactly(sent), quotation.find(sent)) == (False, None)
+    quotation = quote(store, COLLECTION, "d", Span(text.index("1 metres"), len(text)))
+    assert quotation.find("metres PER second") == Span(2, 19)
+    assert quotation.find("1 metres") is None
 
 
 @pytest.mark.parametrize(
@@ -122,10 +122,10 @@ ONE, TWO = "00000000-0000-0000-0000-000000000001", "00000000-0000-0000-0000-0000
 
 def test_white_space_of_which_only_the_length_is_stored_may_differ(store: Store) -> None:
     add(store, chunk(ONE, "One.", 0, TWO, start_char=0), chunk(TWO, "Two.", 7, start_char=7))
-    found = quote(store, COLLECTION, "d", Span(0, 11))
-    assert found.is_exactly("One.\n \nTwo.")
-    assert not found.is_exactly("One.\nx\nTwo.")
-    assert not found.is_exactly("One.\n\nTwo.")
+    quotation = quote(store, COLLECTION, "d", Span(0, 11))
+    assert quotation.is_exactly("One.\n \nTwo.")
+    assert not quotation.is_exactly("One.\nx\nTwo.")
+    assert not quotation.is_exactly("One.\n\nTwo.")
 
 
 def test_text_between_chunks_of_another_splitter_is_never_made_up(store: Store) -> None:

@@ -149,15 +149,15 @@ async def test_the_retriever_gives_llama_index_what_is_to_be_read_each_text_once
     retriever = RagNodesRetriever(
         store=store, collection=collection, models=offline, options=QueryOptions(top_k=4)
     )
-    found = retriever.retrieve(QUESTION)
-    joined = "\n".join(hit.node.get_content() for hit in found)
+    hits = retriever.retrieve(QUESTION)
+    joined = "\n".join(hit.node.get_content() for hit in hits)
     assert all(joined.count(sentence) <= 1 for sentence in SENTENCES)
-    assert SENTENCES[4] in found[0].node.get_content()
-    for hit in found:
+    assert SENTENCES[4] in hits[0].node.get_content()
+    for hit in hits:
         assert isinstance(hit.node, TextNode)
         assert TEXT[hit.node.start_char_idx : hit.node.end_char_idx] == hit.node.text
     later = await retriever.aretrieve(QUESTION)
-    assert [hit.node.text for hit in later] == [hit.node.text for hit in found]
+    assert [hit.node.text for hit in later] == [hit.node.text for hit in hits]
 
 
 def test_a_window_that_does_not_stand_where_it_says_is_read_without_a_place() -> None:
@@ -174,10 +174,10 @@ def test_a_window_that_does_not_stand_where_it_says_is_read_without_a_place() ->
 
 def test_joined_windows_end_on_the_page_of_the_last_one(valves: Document) -> None:
     nodes = get_parser("sentence-window")([valves])
-    found = [
+    chosen = [
         node for node in nodes if any(name in node.get_content() for name in ("charlie", "hotel"))
     ]
-    hits = [Hit(node=node, rank=rank, score=1.0) for rank, node in enumerate(found, start=1)]
+    hits = [Hit(node=node, rank=rank, score=1.0) for rank, node in enumerate(chosen, start=1)]
     [read] = replaced(expanded(hits, lambda _: {}, "auto", limit=len(hits)))
     assert (read.node.metadata[PAGE_START], read.node.metadata[PAGE_END]) == (1, 2)
     assert read.node.metadata[END_CHAR] > len(PAGES[0])

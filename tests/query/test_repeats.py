@@ -78,15 +78,15 @@ def test_no_sentence_is_read_twice_across_documents_and_every_place_says_it(
     packed = pack(read, budget)
     texts = {document.id_: document.text for document in documents}
     by_sentence = _read_in(packed)
-    assert all(len(found) == 1 for found in by_sentence.values())
+    assert all(len(occurrences) == 1 for occurrences in by_sentence.values())
     for hit in packed.hits:
         _check_places(hit, texts)
     if budget == 10**5:  # all is read, so all places of what is read are named
         named = _named_in(packed)
         for sentence, [own] in by_sentence.items():
             for other in texts.keys() - {own}:
-                for found in re.finditer(_pattern(sentence), texts[other], re.IGNORECASE):
-                    visible = {at for at in range(*found.span()) if not texts[other][at].isspace()}
+                for match in re.finditer(_pattern(sentence), texts[other], re.IGNORECASE):
+                    visible = {at for at in range(*match.span()) if not texts[other][at].isspace()}
                     assert visible <= named[other]
 
 
@@ -115,22 +115,24 @@ def _pattern(sentence: str) -> str:
 
 def _read_in(packed: Packed) -> dict[str, set[str]]:
     """The documents in which each sentence is read."""
-    found: dict[str, set[str]] = defaultdict(set)
+    documents_by_sentence: dict[str, set[str]] = defaultdict(set)
     for source in packed.sources:
         text = normalised(source.text)
         for sentence in SENTENCES:
             if normalised(sentence) in text:
-                found[sentence].add(source.hits[0].node.ref_doc_id or "")
-    return found
+                documents_by_sentence[sentence].add(source.hits[0].node.ref_doc_id or "")
+    return documents_by_sentence
 
 
 def _named_in(packed: Packed) -> dict[str, set[int]]:
     """The characters of each document that are named as further places."""
-    found: dict[str, set[int]] = defaultdict(set)
+    positions_by_document: dict[str, set[int]] = defaultdict(set)
     for hit in packed.hits:
         for node in hit.also:
-            found[node.ref_doc_id or ""] |= {*range(node.start_char_idx, node.end_char_idx)}
-    return found
+            positions_by_document[node.ref_doc_id or ""] |= {
+                *range(node.start_char_idx, node.end_char_idx)
+            }
+    return positions_by_document
 
 
 def _answer(store: Store, models: Models, documents: list[Document], **options: Any) -> Answer:

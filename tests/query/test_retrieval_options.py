@@ -27,8 +27,8 @@ def retriever(store: Store, collection: str, models: Models, **options: Any) -> 
 
 
 def hits(store: Store, collection: str, models: Models, **options: Any) -> list[Hit]:
-    one = retriever(store, collection, models, **options)
-    return one.hits(QUESTION, one.question_vector(QUESTION).vector)
+    searching = retriever(store, collection, models, **options)
+    return searching.hits(QUESTION, searching.question_vector(QUESTION).vector)
 
 
 def test_a_collection_is_named_by_the_splitter_that_made_it(store: Store, offline: Models) -> None:
@@ -43,10 +43,10 @@ def test_a_reranker_decides_the_order_and_sees_more_than_is_shown(
 ) -> None:
     seen: list[int] = []
 
-    def last_first(question: str, found: Sequence[Hit]) -> Sequence[Hit]:
+    def last_first(question: str, candidates: Sequence[Hit]) -> Sequence[Hit]:
         assert question == QUESTION
-        seen.append(len(found))
-        return found[::-1]
+        seen.append(len(candidates))
+        return candidates[::-1]
 
     plain = hits(store, collection, offline, top_k=50, mode="hybrid")
     turned = hits(store, collection, offline, top_k=2, mode="hybrid", rerank=last_first)
@@ -67,10 +67,10 @@ def test_a_llama_index_postprocessor_is_a_reranker(
                 node.score = float(len(node.node.get_content()))
             return sorted(nodes, key=lambda node: -(node.score or 0))
 
-    found = hits(store, collection, offline, top_k=3, rerank=Longest())
-    lengths = [len(hit.node.text) for hit in found]
+    ranked = hits(store, collection, offline, top_k=3, rerank=Longest())
+    lengths = [len(hit.node.text) for hit in ranked]
     assert lengths == sorted(lengths, reverse=True)
-    assert [hit.rerank_score for hit in found] == lengths
+    assert [hit.rerank_score for hit in ranked] == lengths
     nothing = SimilarityPostprocessor(similarity_cutoff=1.1)
     assert hits(store, collection, offline, rerank=nothing) == []
 

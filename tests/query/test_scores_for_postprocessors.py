@@ -32,7 +32,7 @@ scores = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(-1, 1), max_size
 words = st.dictionaries(st.sampled_from("abcdefgh"), st.floats(0.01, 60), max_size=8)
 
 
-def found(
+def hits_of(
     store: Store, collection: str, models: Models, question: str = QUESTION, **options: Any
 ) -> list[NodeWithScore]:
     retriever = RagNodesRetriever(
@@ -49,7 +49,7 @@ def falling(nodes: Sequence[NodeWithScore]) -> bool:
 def test_scores_lie_between_0_and_1_in_the_order_of_the_ranking(
     store: Store, collection: str, offline: Models, way: dict[str, Any]
 ) -> None:
-    nodes = found(store, collection, offline, BROAD, top_k=50, **way)
+    nodes = hits_of(store, collection, offline, BROAD, top_k=50, **way)
     assert len(nodes) > 2
     assert all(0 <= node.get_score() <= 1 for node in nodes)
     assert falling(nodes)
@@ -71,7 +71,7 @@ def test_every_fusion_has_its_scores_between_0_and_1_in_its_own_order(
 def test_a_cutoff_of_a_stock_postprocessor_drops_what_has_little_to_do_with_the_question(
     store: Store, collection: str, offline: Models, mode: str
 ) -> None:
-    nodes = found(store, collection, offline, top_k=50, mode=mode)
+    nodes = hits_of(store, collection, offline, top_k=50, mode=mode)
     kept = SimilarityPostprocessor(similarity_cutoff=0.2).postprocess_nodes(nodes)
     assert 0 < len(kept) < len(nodes)
     assert [node.node_id for node in kept] == [node.node_id for node in nodes[: len(kept)]]
@@ -80,9 +80,9 @@ def test_a_cutoff_of_a_stock_postprocessor_drops_what_has_little_to_do_with_the_
 def test_a_dense_score_is_the_cosine_and_the_best_words_score_1(
     store: Store, collection: str, offline: Models
 ) -> None:
-    for node in found(store, collection, offline, top_k=50, mode="dense"):
+    for node in hits_of(store, collection, offline, top_k=50, mode="dense"):
         assert node.score == max(0, node.metadata[keys.RETRIEVAL_SIMILARITY])
-    first, second, *_ = found(store, collection, offline, top_k=50, mode="sparse")
+    first, second, *_ = hits_of(store, collection, offline, top_k=50, mode="sparse")
     assert first.score == 1
     best = first.metadata[keys.RETRIEVAL_KEYWORD_SCORE]
     assert second.score == pytest.approx(second.metadata[keys.RETRIEVAL_KEYWORD_SCORE] / best)
@@ -109,7 +109,7 @@ def test_chunks_that_are_all_alike_score_as_similar_as_they_are() -> None:
 def test_raw_scores_are_in_the_metadata_and_neither_embedded_nor_read(
     store: Store, collection: str, offline: Models
 ) -> None:
-    [first, *_] = found(store, collection, offline, mode="hybrid")
+    [first, *_] = hits_of(store, collection, offline, mode="hybrid")
     raw = {key for key in first.metadata if key in keys.SCORES}
     assert raw == {
         keys.RETRIEVAL_SIMILARITY,
@@ -124,12 +124,12 @@ def test_nodes_of_other_parsers_hide_the_scores_too(store: Store, offline: Model
     node = TextNode(text="A spare battery starts the generator.", metadata={"kind": "note"})
     node.embedding = offline.embedding.get_text_embedding(node.text)
     store.vector_store("foreign").add([node])
-    [only] = found(store, "foreign", offline)
+    [only] = hits_of(store, "foreign", offline)
     assert only.node.get_content(MetadataMode.LLM) == f"kind: note\n\n{node.text}"
 
 
 def test_raw_scores_are_never_stored_back(store: Store, collection: str, offline: Models) -> None:
-    [first, *_] = found(store, collection, offline, granularity="chunks")
+    [first, *_] = hits_of(store, collection, offline, granularity="chunks")
     node = first.node
     node.embedding = offline.embedding.get_text_embedding(first.text)
     store.vector_store("second").add([node])
@@ -195,7 +195,7 @@ class Logits(BaseNodePostprocessor):
 def test_the_scores_of_a_reranker_are_probabilities_and_its_own_are_kept(
     store: Store, collection: str, offline: Models
 ) -> None:
-    nodes = found(store, collection, offline, top_k=3, mode="hybrid", rerank=Logits())
+    nodes = hits_of(store, collection, offline, top_k=3, mode="hybrid", rerank=Logits())
     assert [node.metadata[keys.RETRIEVAL_RERANK_SCORE] for node in nodes] == [4, 1, -2]
     expected = pytest.approx([0.982, 0.731, 0.119], abs=0.001)
     assert [node.score for node in nodes] == expected
@@ -221,7 +221,9 @@ def test_a_score_that_is_no_number_comes_last_and_changes_no_other(
 ) -> None:
     scores = [0.9, 0.5]
     scores.insert(place, float("nan"))
-    nodes = found(store, collection, offline, top_k=3, mode="hybrid", rerank=Scoring(scores=scores))
+    nodes = hits_of(
+        store, collection, offline, top_k=3, mode="hybrid", rerank=Scoring(scores=scores)
+    )
     assert [node.score for node in nodes] == [0.9, 0.5, 0.0]
     assert keys.RETRIEVAL_RERANK_SCORE not in nodes[2].metadata
 
@@ -232,7 +234,7 @@ def test_the_cutoff_keeps_the_order_of_a_reranker(
     def last_first(_: str, hits: Sequence[Hit]) -> Sequence[Hit]:
         return hits[::-1]
 
-    nodes = found(store, collection, offline, top_k=50, rerank=last_first)
+    nodes = hits_of(store, collection, offline, top_k=50, rerank=last_first)
     assert falling(nodes)
 
 
@@ -249,6 +251,6 @@ def test_a_model_that_finds_everything_alike_leaves_the_words_to_decide(store: S
     nodes = [TextNode(text="A pump turns.", embedding=[0.5] * 4)]
     nodes.append(TextNode(text="The generator starts.", embedding=[0.5] * 4))
     store.vector_store("alike").add(nodes)
-    first, second = found(store, "alike", models)
+    first, second = hits_of(store, "alike", models)
     assert "generator" in first.text
     assert (first.score, second.score) == (1, 0)

@@ -174,12 +174,12 @@ def test_chunks_keep_their_order_if_no_sentence_matches(
     collection = stored(store, offline, valves, "heading", min_chunk_size=0)
     retriever = engine(store, collection, offline, budget=80, mode="hybrid").retriever
     asked = "¿Dónde están los tornillos?"
-    found = retriever.hits(asked, retriever.question_vector(asked).vector)
+    ranked = retriever.hits(asked, retriever.question_vector(asked).vector)
     whole = engine(store, collection, offline, budget=None, top_k=3, mode="hybrid").retriever
     usual = whole.hits(asked, whole.question_vector(asked).vector)
-    assert [hit.node.node_id for hit in found[:2]] == [hit.node.node_id for hit in usual[:2]]
-    assert found[0].read.text == usual[0].node.text
-    assert sum(count_tokens(hit.read.text) for hit in found) <= 80
+    assert [hit.node.node_id for hit in ranked[:2]] == [hit.node.node_id for hit in usual[:2]]
+    assert ranked[0].read.text == usual[0].node.text
+    assert sum(count_tokens(hit.read.text) for hit in ranked) <= 80
 
 
 def test_chunks_without_a_place_are_read_by_sentence_too(store: Store, offline: Models) -> None:
@@ -208,9 +208,9 @@ def test_a_number_of_chunks_no_budget_or_a_search_by_meaning_alone_gives_chunks(
         {"granularity": "chunks"},
     ]
     for options in ways:
-        found = hits_of(store, collection, offline, **options)
-        assert found
-        assert all(hit.surroundings is None for hit in found), options
+        ranked = hits_of(store, collection, offline, **options)
+        assert ranked
+        assert all(hit.surroundings is None for hit in ranked), options
     asked = hits_of(store, collection, offline, top_k=2, budget=40, granularity="sentences")
     assert FOUND in asked[0].read.text
     assert hits_of(store, collection, offline, mode="dense", granularity="sentences")[
@@ -242,8 +242,8 @@ def test_a_filter_also_holds_for_what_stands_beside_a_chunk(
     store: Store, offline: Models, valves: Document
 ) -> None:
     collection = stored(store, offline, valves, "heading", min_chunk_size=0)
-    found = hits_of(store, collection, offline, filter=Filter(pages=(4, 4)))
-    assert {hit.read.metadata["page_start"] for hit in found} == {4}
+    ranked = hits_of(store, collection, offline, filter=Filter(pages=(4, 4)))
+    assert {hit.read.metadata["page_start"] for hit in ranked} == {4}
 
 
 def test_only_the_documents_that_are_asked_are_read(
@@ -264,12 +264,12 @@ def test_only_the_documents_that_are_asked_are_read(
 def test_a_reranker_chooses_the_chunks_whose_sentences_are_read(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    def only_golf(_: str, found: Sequence[Hit]) -> Sequence[Hit]:
-        return [hit for hit in found if "golf" in hit.node.text]
+    def only_golf(_: str, candidates: Sequence[Hit]) -> Sequence[Hit]:
+        return [hit for hit in candidates if "golf" in hit.node.text]
 
     collection = stored(store, offline, valves, "heading", min_chunk_size=0)
-    found = hits_of(store, collection, offline, rerank=only_golf, expand="none", budget=200)
-    assert {hit.read.metadata["page_start"] for hit in found} == {7}
+    ranked = hits_of(store, collection, offline, rerank=only_golf, expand="none", budget=200)
+    assert {hit.read.metadata["page_start"] for hit in ranked} == {7}
 
 
 def test_a_small_window_of_a_model_leaves_out_the_worst_passages(
@@ -314,9 +314,9 @@ def test_passages_side_by_side_are_one_unless_the_page_is_turned_between_them(
     collection = stored(store, offline, document, "fixed")
     retriever = engine(store, collection, offline, budget=100).retriever
     asked = "How many litres has the red tank?"
-    found = retriever.hits(asked, retriever.question_vector(asked).vector)
-    assert len(found) == passages
-    assert "\n\n".join(hit.read.text for hit in found) == text
+    ranked = retriever.hits(asked, retriever.question_vector(asked).vector)
+    assert len(ranked) == passages
+    assert "\n\n".join(hit.read.text for hit in ranked) == text
 
 
 def test_a_passage_is_not_split_for_a_worse_one_that_stands_beside_the_best(
@@ -415,8 +415,8 @@ def test_the_similarity_of_chunks_counts_only_where_the_embedding_knows_meaning(
     question = "What does a boat cost?"
 
     def order(counted: Counted | None) -> list[str | None]:
-        found = Sentences(question, hits, counted).hits(100)
-        return [hit.node.ref_doc_id for hit in found]
+        ranked = Sentences(question, hits, counted).hits(100)
+        return [hit.node.ref_doc_id for hit in ranked]
 
     assert order(None) == ["words", "meaning", "beside"]
     # What was not found is no nearer than the worst that was; the last of all is left out.
@@ -429,8 +429,8 @@ def test_unretrieved_nodes_rank_behind_negative_scores() -> None:
         hit_of("The boat is quick", "near", -0.1, 2),
         hit_of("The boat is brown", "beside", None, 3),
     ]
-    found = Sentences("What does a boat cost?", hits, COSINE).hits(100)
-    assert [hit.node.ref_doc_id for hit in found] == ["near", "far"]
+    ranked = Sentences("What does a boat cost?", hits, COSINE).hits(100)
+    assert [hit.node.ref_doc_id for hit in ranked] == ["near", "far"]
 
 
 def placed(start: int, text: str, rank: int) -> Hit:
@@ -451,10 +451,10 @@ def test_a_chunk_that_contradicts_another_at_its_place_is_read_whole_and_without
 def test_no_text_is_put_together_of_chunks_that_contradict_each_other() -> None:
     first, second = "The valve opens at four bar. It is", "It was shut on Friday. It is green."
     hits = [placed(0, first, 1), placed(first.index("It is"), second, 2)]
-    found = Sentences("Is the valve shut?", hits).hits(100)
-    assert {hit.read.text for hit in found} == {first, second}
-    assert [hit.read.start_char_idx for hit in found if hit.read.text == first] == [0]
-    assert [hit.read.start_char_idx for hit in found if hit.read.text == second] == [None]
+    ranked = Sentences("Is the valve shut?", hits).hits(100)
+    assert {hit.read.text for hit in ranked} == {first, second}
+    assert [hit.read.start_char_idx for hit in ranked if hit.read.text == first] == [0]
+    assert [hit.read.start_char_idx for hit in ranked if hit.read.text == second] == [None]
 
 
 def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_not(
@@ -514,8 +514,8 @@ def test_a_sentence_in_chunks_that_white_space_separates_is_read_whole(
         parser = get_parser(preset, **{**SMALL[preset], "chunk_size": size})
         nodes = parser([Document(text=text, id_="d")])
         cut += not any(RINSED in " ".join(node.text.split()) for node in nodes)  # type: ignore[attr-defined]
-        found = [NodeWithScore(node=node, score=0.5) for node in nodes]
-        best, *_ = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
+        hits = [NodeWithScore(node=node, score=0.5) for node in nodes]
+        best, *_ = SentencePostprocessor(budget=30).postprocess_nodes(hits, query_str=HOW_OFTEN)
         assert isinstance(best.node, TextNode)
         assert RINSED in " ".join(best.node.text.split())
         assert text[best.node.start_char_idx : best.node.end_char_idx] == best.node.text
@@ -538,8 +538,8 @@ def test_the_engine_reads_and_cites_a_sentence_in_two_chunks_whole(
 def test_chunks_of_another_splitter_are_joined_at_the_right_offsets() -> None:
     splitter = SentenceSplitter(chunk_size=22, chunk_overlap=0)
     nodes = splitter([Document(text=WRAPPED, id_="d")])
-    found = [NodeWithScore(node=node, score=0.5) for node in nodes]
-    best, *_ = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
+    hits = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    best, *_ = SentencePostprocessor(budget=30).postprocess_nodes(hits, query_str=HOW_OFTEN)
     assert isinstance(best.node, TextNode)
     own = WRAPPED[best.node.start_char_idx : best.node.end_char_idx]
     assert " ".join(best.node.text.split()) == " ".join(own.split()) == RINSED
@@ -548,6 +548,6 @@ def test_chunks_of_another_splitter_are_joined_at_the_right_offsets() -> None:
 def test_a_blank_line_between_chunks_joins_no_sentences() -> None:
     text = "Filters of the main pump\n\nmust be rinsed every four weeks"
     nodes = get_parser("sentence", chunk_size=1, chunk_overlap=0)([Document(text=text, id_="d")])
-    found = [NodeWithScore(node=node, score=0.5) for node in nodes]
-    read_nodes = SentencePostprocessor(budget=30).postprocess_nodes(found, query_str=HOW_OFTEN)
+    hits = [NodeWithScore(node=node, score=0.5) for node in nodes]
+    read_nodes = SentencePostprocessor(budget=30).postprocess_nodes(hits, query_str=HOW_OFTEN)
     assert sorted(text.index(read_node.node.get_content()) for read_node in read_nodes) == [0, 26]

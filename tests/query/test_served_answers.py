@@ -50,14 +50,14 @@ def models(openai_server: OpenAIServer) -> Models:
 def engine(store: Store, models: Models, document: Document) -> RagNodesQueryEngine:
     parser = get_parser("fixed", chunk_size=90, chunk_overlap=0)
     report = ingest_documents([document], {"fixed": parser}, store, models=models)
-    made = RagNodesQueryEngine(
+    opened = RagNodesQueryEngine(
         store=store,
         collection=report.columns[0].collection,
         models=models,
         options=QueryOptions(prices={"a-model": (1.0, 2.0)}),
     )
-    made.retriever.question_vector(QUESTION)  # remembered, so that faults meet the chat model
-    return made
+    opened.retriever.question_vector(QUESTION)  # remembered, so that faults meet the chat model
+    return opened
 
 
 async def streamed(engine: RagNodesQueryEngine, *, wait: bool) -> list[Event]:

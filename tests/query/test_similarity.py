@@ -23,7 +23,7 @@ KNOWN = dict(PAIRS)
 class Polyglot(BaseEmbedding):
     """Gives both texts of a pair the same vector, in the languages that it is told to know."""
 
-    known: tuple[str, ...] = ("en",)
+    languages: tuple[str, ...] = ("en",)
     _requests: list[int] = PrivateAttr(default_factory=list)
     _questions: list[str] = PrivateAttr(default_factory=list)
     _failures: list[Exception] = PrivateAttr(default_factory=list)
@@ -31,7 +31,7 @@ class Polyglot(BaseEmbedding):
     _answer: Any = PrivateAttr(default=None)
 
     def _get_text_embedding(self, text: str) -> list[float]:
-        for language in self.known:
+        for language in self.languages:
             for number, pair in enumerate(KNOWN[language]):
                 if text in pair:
                     return [float(at == number) for at in range(9)]
@@ -111,14 +111,14 @@ def test_a_language_without_pairs_asks_nothing_and_counts_as_unknown(
     assert polyglot._requests == []
 
 
-@pytest.mark.parametrize(("right", "known"), [(5, False), (6, True)])
+@pytest.mark.parametrize(("right", "is_known"), [(5, False), (6, True)])
 def test_six_of_eight_right_answers_are_enough(
-    models: Models, monkeypatch: pytest.MonkeyPatch, right: int, known: bool
+    models: Models, monkeypatch: pytest.MonkeyPatch, right: int, is_known: bool
 ) -> None:
     pairs = PAIRS["en"]
     strangers = [(f"question {n}", pairs[n][1]) for n in range(right, 8)]
     monkeypatch.setitem(PAIRS, "en", [*pairs[:right], *strangers])
-    assert knows(models, "en") is known
+    assert knows(models, "en") is is_known
 
 
 @pytest.mark.parametrize("vectors", [[[1.0]], [[1.0], [2.0, 3.0]], [["a"]] * 16])

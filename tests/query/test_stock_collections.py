@@ -89,8 +89,8 @@ def test_a_hybrid_search_of_it_is_dense_and_says_so_once(
         whole = engine(stock, offline, granularity="chunks")
         hybrid = [whole.answer(QUESTION) for _ in range(2)][-1]
     assert (whole.retriever.mode, hybrid.mode) == ("dense", "dense")
-    [said] = caplog.messages
-    assert "'stock' has no BM25 vectors of ours; it is searched by meaning only" in said
+    [warning] = caplog.messages
+    assert "'stock' has no BM25 vectors of ours; it is searched by meaning only" in warning
     dense = engine(stock, offline, mode="dense").answer(QUESTION)
     assert [(hit.node.node_id, hit.score) for hit in hybrid.hits] == [
         (hit.node.node_id, hit.score) for hit in dense.hits
@@ -122,17 +122,17 @@ def test_its_scores_are_those_of_the_stock_retriever(stock: Store, offline: Mode
     retriever = RagNodesRetriever(
         store=stock, collection="stock", models=offline, options=QueryOptions(top_k=4)
     )
-    found = {node.node_id: node.score for node in retriever.retrieve(QUESTION)}
-    assert found == pytest.approx(expected, abs=1e-5)
+    scores = {node.node_id: node.score for node in retriever.retrieve(QUESTION)}
+    assert scores == pytest.approx(expected, abs=1e-5)
 
 
 async def test_every_way_to_ask_works_on_it(stock: Store, offline: Models) -> None:
     models = Models(offline.embedding, MockLLM(), offline.embedding_name, "mock", offline=False)
-    one = engine(stock, models, mode="dense")
-    assert POWER in one.answer(QUESTION).text
-    assert POWER in (await one.aanswer(QUESTION)).text
-    assert isinstance(list(one.stream(QUESTION))[-1], Finished)
-    assert one.query(QUESTION).source_nodes
+    asked_engine = engine(stock, models, mode="dense")
+    assert POWER in asked_engine.answer(QUESTION).text
+    assert POWER in (await asked_engine.aanswer(QUESTION)).text
+    assert isinstance(list(asked_engine.stream(QUESTION))[-1], Finished)
+    assert asked_engine.query(QUESTION).source_nodes
 
 
 def test_filters_on_what_exists_hold_and_on_what_does_not_are_refused(

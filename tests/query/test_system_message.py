@@ -58,10 +58,10 @@ async def test_every_way_of_asking_sends_the_rules_as_a_system_message(
     assert [event async for event in engine.astream(QUESTION)]
     assert roles(openai_server) == [["system", "user"]] * 4
     for body in openai_server.asked("chat/completions"):
-        told, asked = (message["content"] for message in body["messages"])
-        assert told == DEFAULT_SYSTEM_PROMPT
-        assert "helpful assistant" in told
-        assert "Always cite" in told
+        system, asked = (message["content"] for message in body["messages"])
+        assert system == DEFAULT_SYSTEM_PROMPT
+        assert "helpful assistant" in system
+        assert "Always cite" in system
         assert asked.startswith("<<<EXCERPTS\n[Source 1")
         assert QUESTION in asked
 

@@ -42,7 +42,7 @@ class Listening(BaseEventHandler):
     def names(self) -> list[str]:
         return [event.class_name() for event in self.seen]
 
-    def one(self, name: str) -> Any:
+    def event_named(self, name: str) -> Any:
         [event] = [event for event in self.seen if event.class_name() == name]
         return event
 
@@ -116,12 +116,12 @@ def test_tracers_see_the_nodes_and_the_answer(
     engine: RagNodesQueryEngine, listening: Listening
 ) -> None:
     answer = engine.answer(QUESTION)
-    nodes = listening.one("RetrievalEndEvent").nodes
+    nodes = listening.event_named("RetrievalEndEvent").nodes
     assert [node.node_id for node in nodes][: len(answer.hits)] == [
         hit.read.node_id for hit in answer.hits
     ]
     assert all(0 <= node.score <= 1 for node in nodes)
-    ended = listening.one("SynthesizeEndEvent").response
+    ended = listening.event_named("SynthesizeEndEvent").response
     assert isinstance(ended, Response)
     assert ended.response == answer.text
 
@@ -149,7 +149,7 @@ def test_the_events_of_retrieval_belong_to_a_span_of_the_retriever(
     engine: RagNodesQueryEngine, listening: Listening
 ) -> None:
     engine.query(QUESTION)
-    span = listening.one("RetrievalEndEvent").span_id
+    span = listening.event_named("RetrievalEndEvent").span_id
     assert span.startswith("RagNodesRetriever.")
 
 
@@ -236,7 +236,7 @@ def test_the_system_prompt_is_replaced_alone(engine: RagNodesQueryEngine) -> Non
 
 
 @pytest.mark.parametrize(
-    ("name", "template", "said"),
+    ("name", "template", "message"),
     [
         (PROMPT, PromptTemplate("Only {context_str}"), "lacks {query_str}"),
         (PROMPT, PromptTemplate("Only {query_str}"), "lacks {context_str}"),
@@ -270,10 +270,10 @@ def test_the_system_prompt_is_replaced_alone(engine: RagNodesQueryEngine) -> Non
     ],
 )
 def test_a_prompt_that_cannot_work_is_refused_and_nothing_changes(
-    engine: RagNodesQueryEngine, name: str, template: Any, said: str
+    engine: RagNodesQueryEngine, name: str, template: Any, message: str
 ) -> None:
     before = engine.models
     with pytest.raises(ConfigurationError) as refused:
         engine.update_prompts({SYSTEM: PromptTemplate("New"), name: template})
-    assert said in str(refused.value)
+    assert message in str(refused.value)
     assert engine.models is before

@@ -27,9 +27,9 @@ ANSWER = "A spare battery starts the generator when the grid is down."
 
 
 def node(text: str, document: str = "theirs") -> TextNode:
-    made = TextNode(text=text, embedding=get_embedding("lexical").get_text_embedding(text))
-    made.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
-    return made
+    chunk = TextNode(text=text, embedding=get_embedding("lexical").get_text_embedding(text))
+    chunk.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id=document)
+    return chunk
 
 
 @pytest.fixture
@@ -104,16 +104,16 @@ async def test_a_retriever_warns_once(
     with caplog.at_level(logging.WARNING, logger="rag_nodes.query.retriever"):
         retriever.retrieve(QUESTION)
         await retriever.aretrieve(QUESTION)
-    [said] = caplog.messages
-    assert "not searched (1); choose mode 'hybrid'" in said
+    [warning] = caplog.messages
+    assert "not searched (1); choose mode 'hybrid'" in warning
 
 
 @pytest.mark.parametrize("name", ["text-sparse-new", "text-sparse"])
 def test_a_stock_hybrid_collection_is_counted_too(name: str) -> None:
     named: dict[str, Any] = {"client": memory_client(), "index_doc_id": False}
     both: dict[str, Any] = {"sparse_doc_fn": document_vectors, "sparse_query_fn": query_vectors}
-    made = QdrantVectorStore("stock", enable_hybrid=True, sparse_vector_name=name, **both, **named)
-    made.add([node("The generator is checked every year.")])
+    stock = QdrantVectorStore("stock", enable_hybrid=True, sparse_vector_name=name, **both, **named)
+    stock.add([node("The generator is checked every year.")])
     QdrantVectorStore("stock", **named).add([node(ANSWER)])
     opened = QdrantVectorStore("stock", enable_hybrid=True, **both, **named)
 
