@@ -16,11 +16,11 @@ QUESTION = "How high is the machine?"
 QUOTED = "The machine is two metres high."
 
 
-def model(said: str) -> str | ToolCall:
+def model(message: str) -> str | ToolCall:
     """Search for the question, verify a sentence of what was found, and cite it if it is exact."""
-    if said == QUESTION:
-        return ToolCall("search", {"query": said})
-    reply = json.loads(said)
+    if message == QUESTION:
+        return ToolCall("search", {"query": message})
+    reply = json.loads(message)
     if "passages" in reply:
         passage = reply["passages"][0]
         place = {key: passage[key] for key in ("document_id", "start", "end")}

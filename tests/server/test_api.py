@@ -96,15 +96,15 @@ def test_citations_of_files_with_the_same_name_have_the_ids_of_their_uploads(
 def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: Path) -> None:
     crawl = write_crawl(tmp_path / "crawl.json")
     session = _uploaded(client, crawl.read_text("utf-8"), "crawl.json")
-    found = {}
+    texts = {}
     for name in ("guide", "long", "short", "copy", "elsewhere"):
         body = {"question": "What page is short?", "filter": {"source": f"{SITE}/{name}"}}
         answer = client.post("/ask", json=body, headers=session).json()
-        found[name] = {hit["text"] for hit in answer["hits"]}
-    assert found["short"] == found["copy"] == {SHORT}, "both addresses lead to the same text"
-    assert all("draws water" in text for text in found["guide"] | found["long"])
-    assert not found["guide"] & found["long"]
-    assert found["elsewhere"] == set()
+        texts[name] = {hit["text"] for hit in answer["hits"]}
+    assert texts["short"] == texts["copy"] == {SHORT}, "both addresses lead to the same text"
+    assert all("draws water" in text for text in texts["guide"] | texts["long"])
+    assert not texts["guide"] & texts["long"]
+    assert texts["elsewhere"] == set()
 
 
 def test_a_similarity_cutoff_holds_and_nonsense_is_refused(
@@ -372,7 +372,7 @@ def test_a_locked_store_is_said_without_its_folder() -> None:
 
 
 def test_a_message_keeps_addresses_and_of_paths_the_last_part() -> None:
-    for said, seen in (
+    for message, seen in (
         ("/home/op/My Docs/private/st: locked", "st: locked"),
         ("cannot open file:///home/op/x.db", "cannot open x.db"),
         ("error:/home/op/x.db", "error:x.db"),
@@ -384,7 +384,7 @@ def test_a_message_keeps_addresses_and_of_paths_the_last_part() -> None:
         (r"at C:\Users\ann\x.pdf now", "at x.pdf now"),
         ("https://api.openai.com/v1: no key", "https://api.openai.com/v1: no key"),
     ):
-        assert public_words(said) == seen
+        assert public_words(message) == seen
 
 
 def test_without_the_token_nothing_is_answered() -> None:

@@ -49,20 +49,20 @@ def phases(client: httpx.Client) -> dict[str, tuple[str, list[str]]]:
     )
     schema = schemathesis.openapi.from_dict(client.get("/openapi.json").json(), config=config)
     ended: dict[str, str] = {}
-    found: defaultdict[str, list[str]] = defaultdict(list)
+    failures: defaultdict[str, list[str]] = defaultdict(list)
     for event in from_schema(schema).execute():
         if isinstance(event, events.PhaseFinished):
             ended[event.phase.name.value] = event.status.value
         elif isinstance(event, events.ScenarioFinished):
             checks = (failure for case in event.recorder.checks.values() for failure in case)
-            found[event.phase.value] += [
+            failures[event.phase.value] += [
                 f"{event.recorder.label}: {check.name}: {check.failure_info}"
                 for check in checks
                 if check.failure_info
             ]
         elif isinstance(event, events.NonFatalError):
-            found[event.phase.value].append(f"{event.label}: {event.value}")
-    return {name: (status, found[name]) for name, status in ended.items()}
+            failures[event.phase.value].append(f"{event.label}: {event.value}")
+    return {name: (status, failures[name]) for name, status in ended.items()}
 
 
 @pytest.mark.parametrize("phase", ["coverage", "fuzzing", "stateful"])

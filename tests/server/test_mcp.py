@@ -142,7 +142,7 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
 
 
 @pytest.mark.parametrize(
-    ("tool", "arguments", "said"),
+    ("tool", "arguments", "message"),
     [
         ("nothing", {}, "choose one of: search, ask, quote, list_documents"),
         ("ask", {}, "question: must be given"),
@@ -166,23 +166,23 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
     ],
 )
 async def test_wrong_arguments_are_an_error_that_the_agent_can_read(
-    address: str, tool: str, arguments: dict[str, Any], said: str
+    address: str, tool: str, arguments: dict[str, Any], message: str
 ) -> None:
     async with _connected(address) as session:
         reply = await session.call_tool(tool, arguments)
     assert reply.isError
     assert reply.structuredContent
     assert reply.structuredContent["kind"] == "ConfigurationError"
-    told = str(reply.content)
-    assert said in told
-    assert "Traceback" not in told
-    assert "pydantic" not in told
+    reply_text = str(reply.content)
+    assert message in reply_text
+    assert "Traceback" not in reply_text
+    assert "pydantic" not in reply_text
 
 
 async def test_numbers_that_a_model_wrote_as_text_are_taken(address: str) -> None:
     async with _connected(address) as session:
-        found = data(await session.call_tool("search", {"query": "machine", "budget": "50"}))
-    assert found["passages"]
+        result = data(await session.call_tool("search", {"query": "machine", "budget": "50"}))
+    assert result["passages"]
 
 
 def test_an_agent_that_left_ends_the_call_that_works_for_it(

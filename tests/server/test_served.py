@@ -58,12 +58,12 @@ def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
     before = sorted(tmp_path.rglob("*"))
     reply, _ = _done(served, operation)
     assert reply
-    said = json.dumps(reply)
+    replied = json.dumps(reply)
     assert not Path(served.settings.store).exists()
     assert sorted(tmp_path.rglob("*")) == before
-    assert str(tmp_path) not in said
-    assert str(Path.home()) not in said
-    assert re.findall(r'"(?:/|[A-Z]:\\\\)[^"]*"', said) == []
+    assert str(tmp_path) not in replied
+    assert str(Path.home()) not in replied
+    assert re.findall(r'"(?:/|[A-Z]:\\\\)[^"]*"', replied) == []
 
 
 @every_served
@@ -103,8 +103,8 @@ def test_many_steps_are_reported_once_per_percent() -> None:
 
 
 def test_words_on_the_way_lose_their_paths() -> None:
-    said = described(Said("/home/op/My Docs/x.db: locked", "warning"))
-    assert said == ("warning", {"words": "x.db: locked"})
+    description = described(Said("/home/op/My Docs/x.db: locked", "warning"))
+    assert description == ("warning", {"words": "x.db: locked"})
 
 
 @every_served
@@ -157,5 +157,5 @@ def test_an_integer_may_be_written_as_json_writes_one() -> None:
 @every_served
 def test_nothing_is_described_that_only_a_terminal_takes(operation: Operation) -> None:
     for model in (operation.request, operation.reply):
-        said = json.dumps(model_for(model).model_json_schema())
-        assert re.findall(r".{40}(?:--[a-z]|epeatable|rag-nodes |=[a-z]+\.pdf).{40}", said) == []
+        schema = json.dumps(model_for(model).model_json_schema())
+        assert re.findall(r".{40}(?:--[a-z]|epeatable|rag-nodes |=[a-z]+\.pdf).{40}", schema) == []

@@ -50,7 +50,7 @@ async def test_an_agent_searches_asks_verifies_and_lists_over_stdio(tmp_path: Pa
     store = fill(tmp_path)
     async with mcp_process(tmp_path, "--store", str(store), "--verbose") as session:
         tools = (await session.list_tools()).tools
-        found = data(await session.call_tool("search", {"query": "how high is the machine"}))
+        result = data(await session.call_tool("search", {"query": "how high is the machine"}))
         asked = data(await session.call_tool("ask", {"question": "What colour is the machine?"}))
         listed = data(await session.call_tool("list_documents", {}))
         [cited] = [citation for citation in asked["citations"] if "red" in citation["text"]]
@@ -58,7 +58,7 @@ async def test_an_agent_searches_asks_verifies_and_lists_over_stdio(tmp_path: Pa
         exact = data(await session.call_tool("quote", {**place, "text": cited["text"]}))
         wrong = data(await session.call_tool("quote", {**place, "text": "The machine is blue."}))
     assert [tool.name for tool in tools] == ["search", "ask", "quote", "list_documents"]
-    assert "two metres" in found["passages"][0]["text"]
+    assert "two metres" in result["passages"][0]["text"]
     assert [document["name"] for document in listed["documents"]] == ["note.md"]
     assert exact["text"] == TEXT[cited["start"] : cited["end"]]
     assert (exact["exact"], wrong["exact"]) == (True, False)
@@ -94,14 +94,14 @@ async def test_errors_have_a_kind_and_a_remedy_and_the_server_goes_on(tmp_path: 
         ]
         replies = [await session.call_tool(name, arguments) for name, arguments in calls]
         assert data(await session.call_tool("search", {"query": "machine"}))["passages"]
-    told = [reply.structuredContent or {} for reply in replies]
-    assert [reply_["kind"] for reply_ in told] == [
+    contents = [reply.structuredContent or {} for reply in replies]
+    assert [reply_["kind"] for reply_ in contents] == [
         "DocumentMissingError",
         *["ConfigurationError"] * 3,
     ]
-    assert told[1]["remedy"] == f"choose start and end inside 0 to {len(TEXT.rstrip())}"
+    assert contents[1]["remedy"] == f"choose start and end inside 0 to {len(TEXT.rstrip())}"
     assert all(
-        reply.isError and reply_["remedy"] for reply, reply_ in zip(replies, told, strict=True)
+        reply.isError and reply_["remedy"] for reply, reply_ in zip(replies, contents, strict=True)
     )
 
 
@@ -122,10 +122,10 @@ async def test_two_clients_share_a_store_and_wait_while_it_is_in_use_for_a_short
     store = fill(tmp_path)
     (tmp_path / "other").mkdir()
     async with (
-        mcp_process(tmp_path, "--store", str(store)) as one,
+        mcp_process(tmp_path, "--store", str(store)) as first,
         mcp_process(tmp_path / "other", "--store", str(store)) as other,
     ):
-        for session in (one, other, one, other):
+        for session in (first, other, first, other):
             assert data(await session.call_tool("search", {"query": "machine"}))["passages"]
         with open_store(store):
             waiting = asyncio.create_task(other.call_tool("search", {"query": "machine"}))

@@ -153,8 +153,8 @@ def test_a_body_of_twice_the_limit_is_refused_on_every_route(
     server: tuple[str, _Counting],
 ) -> None:
     address, counting = server
-    found = _routes(counting.app)
-    paths = {path.replace("{", "").replace("}", "").replace(":path", "") for path in found}
+    routes = _routes(counting.app)
+    paths = {path.replace("{", "").replace("}", "").replace(":path", "") for path in routes}
     assert {"/api/upload", "/api/ask", "/api/chunk", "/mcp", "/gradio_api/upload"} <= paths
     assert "/gradio_api/queue/join" in paths
     folder = Path(os.environ["GRADIO_TEMP_DIR"])

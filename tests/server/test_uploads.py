@@ -181,12 +181,12 @@ def test_a_file_that_is_not_what_it_says_is_a_row_with_its_reason(
         ("a.pdf", b"%PDF-1.7 broken", ""),
     ]
     files = [("files", (name, content)) for name, content, _ in bad]
-    for some in (slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8), slice(8, 9)):
-        reply = client.post("/upload", files=[*files[some], ("files", ("good.md", b"# Good"))])
+    for batch in (slice(0, 2), slice(2, 4), slice(4, 6), slice(6, 8), slice(8, 9)):
+        reply = client.post("/upload", files=[*files[batch], ("files", ("good.md", b"# Good"))])
         *failed, good = reply.json()["files"]
         assert good["status"] == "read"
         assert str(folder) not in reply.text
-        for row, (_, _, reason) in zip(failed, bad[some], strict=True):
+        for row, (_, _, reason) in zip(failed, bad[batch], strict=True):
             assert (row["status"], reason in row["error"]) == ("failed", True), row
             assert row["remedy"]
 
