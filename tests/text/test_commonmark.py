@@ -105,9 +105,9 @@ def test_the_examples_are_those_of_the_whole_specification() -> None:
 def test_all_examples_have_the_same_blocks_whatever_ends_their_lines(end: str) -> None:
     for number, example_text in enumerate(EXAMPLES, start=1):
         text = example_text.replace("\n", end)
-        expected, found = by_reference(text), by_us(text)
-        assert (found != expected) is (number in LONG_CODE_SPANS), number
-        assert code_spans_as_paragraphs(found, expected) == expected, number
+        expected, ours = by_reference(text), by_us(text)
+        assert (ours != expected) is (number in LONG_CODE_SPANS), number
+        assert code_spans_as_paragraphs(ours, expected) == expected, number
 
 
 _TEXT_LINES = [

@@ -25,8 +25,8 @@ Late blight spreads in wet summers and can be slowed by wide spacing between pla
 
 
 def quotes(question: str, *passages: str, limit: int = 3) -> list[str]:
-    found = extract(question, passages, limit=limit)
-    return [passages[span.passage][span.start : span.end] for span in found]
+    extracts = extract(question, passages, limit=limit)
+    return [passages[span.passage][span.start : span.end] for span in extracts]
 
 
 @pytest.mark.parametrize(
@@ -166,8 +166,8 @@ def test_an_entry_of_a_table_of_contents_is_never_quoted(line: str) -> None:
 
 
 def test_a_sentence_that_trails_off_is_no_entry() -> None:
-    said = "The threats to the data storage zone are many, and more..."
-    assert quotes("Which threats has the data storage zone?", f"{said}\n") == [said]
+    sentence = "The threats to the data storage zone are many, and more..."
+    assert quotes("Which threats has the data storage zone?", f"{sentence}\n") == [sentence]
 
 
 def test_a_long_row_of_dots_is_read_in_no_time() -> None:
@@ -190,8 +190,8 @@ def test_a_sentence_that_opens_with_a_pronoun_brings_the_one_before() -> None:
 
 def test_a_sentence_that_overlapping_passages_share_is_quoted_once() -> None:
     sentence = "The warranty of the engine ends after five years."
-    found = quotes("When does the engine warranty end?", f"One. {sentence}", f"{sentence} Two.")
-    assert found == [sentence]
+    quoted = quotes("When does the engine warranty end?", f"One. {sentence}", f"{sentence} Two.")
+    assert quoted == [sentence]
 
 
 def test_a_fragment_is_quoted_only_where_there_is_nothing_else() -> None:
@@ -202,8 +202,8 @@ def test_a_fragment_is_quoted_only_where_there_is_nothing_else() -> None:
 
 def test_the_earlier_of_two_equally_good_passages_wins() -> None:
     passages = ["Valve A opens at five bar today.", "Valve B opens at five bar today."]
-    found = extract("At which pressure in bar opens the valve?", passages)
-    assert [extract_.passage for extract_ in found] == [0, 1]
+    extracts = extract("At which pressure in bar opens the valve?", passages)
+    assert [extract_.passage for extract_ in extracts] == [0, 1]
 
 
 @pytest.mark.parametrize("limit", [0, 1, 2])
@@ -221,12 +221,12 @@ def test_a_word_no_passage_has_does_not_silence_the_words_all_have() -> None:
 def test_offsets_are_inside_the_passage_and_quotes_hold_something(
     question: str, passages: list[str]
 ) -> None:
-    found = extract(question, passages)
-    for span in found:
+    extracts = extract(question, passages)
+    for span in extracts:
         assert passages[span.passage][span.start : span.end].strip()
         assert 0 <= span.start < span.end <= len(passages[span.passage])
         assert 0.0 < span.score <= 1.001
-    assert extract(question, passages) == found
+    assert extract(question, passages) == extracts
 
 
 @pytest.mark.parametrize("unit", ["\n", " ", ".", "| ", "- ", "a", "1 ", "`", "#", "天"])
@@ -239,15 +239,15 @@ def test_degenerate_passages_are_read_in_one_go(unit: str) -> None:
 def test_the_part_of_a_sentence_that_an_overlapping_chunk_repeats_is_not_quoted_again() -> None:
     whole = "The sand filter must be rinsed backwards when the pressure is over 2.4 bar."
     parts = ["ust be rinsed backwards when the pressure is over 2.4 bar.", whole[:60]]
-    found = extract("When must the sand filter be rinsed backwards?", [whole, *parts])
-    assert [(span.passage, span.start, span.end) for span in found] == [(0, 0, len(whole))]
+    extracts = extract("When must the sand filter be rinsed backwards?", [whole, *parts])
+    assert [(span.passage, span.start, span.end) for span in extracts] == [(0, 0, len(whole))]
 
 
 def test_neighbouring_words_of_the_question_found_side_by_side_win() -> None:
     apart = "Nodes are for data, and a transfer costs money there."
     together = "There, data transfer nodes are what costs money."
-    found = extract("What do data transfer nodes cost?", [apart, together], limit=1)
-    assert [extract_.passage for extract_ in found] == [1]
+    extracts = extract("What do data transfer nodes cost?", [apart, together], limit=1)
+    assert [extract_.passage for extract_ in extracts] == [1]
 
 
 @pytest.mark.parametrize(
@@ -286,5 +286,5 @@ def test_code_headings_and_comments_are_not_quoted(
     assert quotes("How do I restart the pump?", passage, limit=1) == [
         "To restart the pump, hold the red button for five seconds."
     ]
-    found = quotes("How do I restart the pump now please?", passage)
-    assert not [quote for quote in found if "now" in quote]
+    quoted = quotes("How do I restart the pump now please?", passage)
+    assert not [quote for quote in quoted if "now" in quote]

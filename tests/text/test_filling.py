@@ -43,14 +43,14 @@ def rankings(draw: st.DrawFn) -> tuple[str, list[Ranked]]:
     text = " ".join(draw(st.lists(WORDS, min_size=1, max_size=120)))
     offsets = st.integers(0, len(text))
     spans = draw(st.lists(st.tuples(offsets, offsets), min_size=1, max_size=12))
-    found = []
+    passages = []
     for left, right in spans:
         start, end = sorted((left, right))
         core = Span(start, (start + end) // 2) if draw(st.booleans()) else None
         if draw(st.booleans()):
             core = Span((start + end) // 2, end)
-        found.append(Ranked("a", Span(start, end), text[start:end], core))
-    return text, found
+        passages.append(Ranked("a", Span(start, end), text[start:end], core))
+    return text, passages
 
 
 def test_parts_stand_in_the_order_of_the_text_though_that_with_the_core_is_read_first() -> None:
@@ -61,16 +61,16 @@ def test_parts_stand_in_the_order_of_the_text_though_that_with_the_core_is_read_
 
 @given(rankings(), st.integers(1, 400))
 def test_the_budget_is_filled_and_never_exceeded_and_nothing_is_paid_twice(
-    made: tuple[str, list[Ranked]], budget: int
+    ranking: tuple[str, list[Ranked]], budget: int
 ) -> None:
-    text, found = made
-    filled = fill(found, budget)
+    text, passages = ranking
+    filled = fill(passages, budget)
     parts = [part for own in filled.parts for part in own]
     assert filled.tokens == tokens(parts, text) <= budget
     assert sum(part.length for part in parts) == sum(span.length for span in merge(parts))
-    for passage, own in zip(found, filled.parts, strict=False):
+    for passage, own in zip(passages, filled.parts, strict=False):
         assert all(passage.span.start <= p.start < p.end <= passage.span.end for p in own)
-    everything = fill(found, None)
+    everything = fill(passages, None)
     if everything.tokens > budget:
         # What is left is at most the loss that is allowed, or too small for the next character.
         assert budget - filled.tokens <= budget * MOST_LOST + MOST_TOKENS_OF_A_CHARACTER
@@ -80,15 +80,15 @@ def test_the_budget_is_filled_and_never_exceeded_and_nothing_is_paid_twice(
 
 @given(rankings(), st.integers(1, 100))
 def test_no_split_falls_inside_what_a_reader_sees_as_one_character(
-    made: tuple[str, list[Ranked]], budget: int
+    ranking: tuple[str, list[Ranked]], budget: int
 ) -> None:
-    _, found = made
-    for passage, own in zip(found, fill(found, budget).parts, strict=False):
+    _, passages = ranking
+    for passage, own in zip(passages, fill(passages, budget).parts, strict=False):
         inner = {passage.span.start + match.end() for match in regex.finditer(r"\X", passage.text)}
-        known = {edge for other in found for edge in other.span}
+        edges = {edge for other in passages for edge in other.span}
         for part in own:
-            assert part.end in inner | known
-            assert part.start in inner | known
+            assert part.end in inner | edges
+            assert part.start in inner | edges
 
 
 def test_the_last_passage_is_truncated_after_a_sentence_where_that_loses_little() -> None:
@@ -114,13 +114,13 @@ def test_a_text_without_words_is_split_at_a_token() -> None:
 
 @given(rankings(), st.integers(1, 400))
 def test_an_exact_budget_is_full_but_for_a_character_of_several_tokens(
-    made: tuple[str, list[Ranked]], budget: int
+    ranking: tuple[str, list[Ranked]], budget: int
 ) -> None:
-    text, found = made
-    filled = fill(found, budget, exact=True)
+    text, passages = ranking
+    filled = fill(passages, budget, exact=True)
     parts = [part for own in filled.parts for part in own]
     assert filled.tokens == tokens(parts, text) <= budget
-    if fill(found, None).tokens > budget:
+    if fill(passages, None).tokens > budget:
         assert budget - filled.tokens <= MOST_TOKENS_OF_A_CHARACTER
 
 
@@ -165,10 +165,10 @@ def test_a_budget_with_two_percent_left_is_full_and_begins_no_further_passage() 
 
 
 def test_a_match_is_read_before_the_text_in_front_of_it() -> None:
-    known, core = Span(600, 700), Span(700, 800)
+    match, core = Span(600, 700), Span(700, 800)
     around = Ranked("a", Span(0, 1000), TEXT[:1000], core)
     budget = count_tokens(TEXT[600:700]) + count_tokens(TEXT[700:800])
-    filled = fill([*ranked((known.start, known.end)), around], budget)
+    filled = fill([*ranked((match.start, match.end)), around], budget)
     assert all(part.start >= core.start for part in filled.parts[1])
     assert sum(part.overlap(core) for part in filled.parts[1]) > 0
 
@@ -178,11 +178,11 @@ HEADED = "# Deck\n\nIt is blue. The pump is on the left side of the deck.\n\n# H
 
 def in_sentences(core: Span | None = None, *, text: str = HEADED) -> Ranked:
     """Return a text whose sentences are known."""
-    found = (text.index(own) for own in ("It is blue.", "The pump", "It is red."))
-    ends = (text.index(".", at) + 1 for at in found)
+    sentence_starts = (text.index(own) for own in ("It is blue.", "The pump", "It is red."))
+    ends = (text.index(".", at) + 1 for at in sentence_starts)
     starts = (text.index(own) for own in ("It is blue.", "The pump", "It is red."))
-    known = tuple(map(Span, starts, ends))
-    return Ranked("a", Span(0, len(text)), text, core, sentences=known)
+    sentences = tuple(map(Span, starts, ends))
+    return Ranked("a", Span(0, len(text)), text, core, sentences=sentences)
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,7 @@ PROSE = [
 TEXT = "\n\n".join(PROSE)
 
 
-def found(text: str, *documents: str) -> str | None:
+def text_located(text: str, *documents: str) -> str | None:
     """Return the characters at which a text is found."""
     given = documents or (TEXT,)
     place = LetterIndex(given).find(text)
@@ -45,40 +45,40 @@ def found(text: str, *documents: str) -> str | None:
     ids=["ligatures", "hyphens", "bullets", "compatibility", "accents", "spaces"],
 )  # fmt: skip
 def test_spellings_of_programs_are_the_same_text(extracted: str, written: str) -> None:
-    assert found(extracted, f"{TEXT}\n\n{written}\n\nThe end.") == written
+    assert text_located(extracted, f"{TEXT}\n\n{written}\n\nThe end.") == written
 
 
 def test_a_place_is_found_beside_headers_that_the_document_leaves_out() -> None:
     page = f"Manual of the Lady Anne, page 7 of 90\n{PROSE[2]}\n{PROSE[3]}\nPrinted in Oban"
-    assert found(page) == f"{PROSE[2]}\n\n{PROSE[3]}"
+    assert text_located(page) == f"{PROSE[2]}\n\n{PROSE[3]}"
 
 
 def test_a_place_is_found_around_a_line_that_stands_elsewhere() -> None:
     chunk = f"{PROSE[1]} {PROSE[2]} Figure 3 shows the boat house. {PROSE[3]} {PROSE[4]}"
-    assert found(chunk) == "\n\n".join(PROSE[1:5])
+    assert text_located(chunk) == "\n\n".join(PROSE[1:5])
 
 
 def test_a_short_text_with_another_word_has_no_place() -> None:
-    assert found(PROSE[4].replace("holiday", "wedding")) is None
-    assert found(PROSE[4]) == PROSE[4]
+    assert text_located(PROSE[4].replace("holiday", "wedding")) is None
+    assert text_located(PROSE[4]) == PROSE[4]
 
 
 def test_a_text_in_other_words_has_no_place() -> None:
     chunk = "Before a storm comes up the purser looks at the rudder. " * 8
-    assert found(chunk) is None
+    assert text_located(chunk) is None
 
 
 def test_a_text_that_stands_twice_has_no_place() -> None:
     twice = f"{TEXT}\n\nAppendix\n\n{PROSE[5]}\n\n{PROSE[6]}"
-    assert found(f"{PROSE[5]} {PROSE[6]}", twice) is None
-    assert found(f"Page 8\n{PROSE[5]}\n{PROSE[6]}\nPage 9", twice) is None
-    assert found(f"{PROSE[4]} {PROSE[5]} {PROSE[6]}", twice) == "\n\n".join(PROSE[4:7])
+    assert text_located(f"{PROSE[5]} {PROSE[6]}", twice) is None
+    assert text_located(f"Page 8\n{PROSE[5]}\n{PROSE[6]}\nPage 9", twice) is None
+    assert text_located(f"{PROSE[4]} {PROSE[5]} {PROSE[6]}", twice) == "\n\n".join(PROSE[4:7])
 
 
 def test_a_copy_with_one_other_word_is_not_taken_for_the_text() -> None:
     copy = TEXT.replace("storm", "flood")
-    assert found(f"Page 3 {TEXT} Page 4", TEXT, copy) is None
-    assert found(TEXT, TEXT, copy) == TEXT
+    assert text_located(f"Page 3 {TEXT} Page 4", TEXT, copy) is None
+    assert text_located(TEXT, TEXT, copy) == TEXT
 
 
 def found_in_order(
@@ -93,9 +93,9 @@ def found_in_order(
     """
     index = LetterIndex([document])
     parts = [IndexedSpan(number, Span(0, len(page))) for number, page in enumerate(pages)]
-    known = [IndexedSpan(0, Span(*ends)) for ends in pairwise([*at, len(document)])] if at else []
+    located = [IndexedSpan(0, Span(*ends)) for ends in pairwise([*at, len(document)])] if at else []
     pieces = [Piece(page, number) for number, page in enumerate(pages, start=1)]
-    places = index.find_in_order(pieces, parts, [index.find(page) for page in pages], [0], known)
+    places = index.find_in_order(pieces, parts, [index.find(page) for page in pages], [0], located)
     return [place and (place.span.start, place.span.of(document)) for place in places]
 
 
@@ -124,7 +124,7 @@ def test_one_of_two_equal_texts_has_no_place_unless_it_is_next_to_a_neighbour() 
 def test_forms_that_differ_in_a_number_are_distinguished_by_their_order() -> None:
     forms = [f"Form {number}. {PROSE[0]} {PROSE[1]} Ref {number * 7}." for number in range(10, 30)]
     pages = [f"Manual of boats, page {n}\n{form}" for n, form in enumerate(forms, start=301)]
-    assert found("\n".join(pages[4:5]), "\n\n".join(forms)) is None
+    assert text_located("\n".join(pages[4:5]), "\n\n".join(forms)) is None
     places = found_in_order("\n\n".join(forms), *pages)
     assert [place and place[1] for place in places] == forms
 
@@ -176,7 +176,7 @@ def test_other_texts_have_no_place_in_order() -> None:
 
 def test_targets_of_links_are_no_letters_of_the_text() -> None:
     linked = PROSE[1].replace("purser", "[purser](https://boats.example/crew/(all)/purser)")
-    assert found(PROSE[1], f"{PROSE[0]}\n\n{linked}\n\n{PROSE[2]}") == linked
+    assert text_located(PROSE[1], f"{PROSE[0]}\n\n{linked}\n\n{PROSE[2]}") == linked
 
 
 def test_only_the_texts_that_are_named_are_searched() -> None:
@@ -189,8 +189,8 @@ def test_only_the_texts_that_are_named_are_searched() -> None:
 
 
 def test_short_and_empty_texts_have_no_place() -> None:
-    assert found("The anchor") is None
-    assert found("") is None
+    assert text_located("The anchor") is None
+    assert text_located("") is None
     assert LetterIndex([]).find(PROSE[0]) is None
     assert LetterIndex(["", ""]).find(PROSE[0]) is None
 
@@ -202,4 +202,4 @@ def test_each_letter_knows_its_character() -> None:
 
 
 def test_a_text_of_one_letter_is_not_looked_for_everywhere() -> None:
-    assert found("a" * 300 + "b" * 30, "a" * 200_000) is None
+    assert text_located("a" * 300 + "b" * 30, "a" * 200_000) is None

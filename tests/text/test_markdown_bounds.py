@@ -103,9 +103,9 @@ def test_many_marks_without_partners_are_searched_for_once(
 
 def test_one_comment_that_reads_as_prose_ends_no_long_code() -> None:
     code = CODE * (PLAUSIBLE // (3 * len(CODE))) + PROSE + LONG_CODE
-    [found] = of_kind(Kind.CODE, f"```\n{code}```\n\nThe end.\n")
-    assert found.endswith("```")
-    assert len(found) > PLAUSIBLE
+    [code_block] = of_kind(Kind.CODE, f"```\n{code}```\n\nThe end.\n")
+    assert code_block.endswith("```")
+    assert len(code_block) > PLAUSIBLE
 
 
 def test_the_bounds_are_those_of_the_documentation() -> None:

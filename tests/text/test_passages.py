@@ -47,12 +47,12 @@ def passages_of(question: str, runs: list[TextRun], budget: int) -> list[Read]:
 
 def read(question: str, texts: dict[str, str], budget: int) -> list[str]:
     runs = [TextRun(name, 0, text) for name, text in texts.items()]
-    return [of(passage, runs) for passage in passages_of(question, runs, budget)]
+    return [text_of(passage, runs) for passage in passages_of(question, runs, budget)]
 
 
-def of(one: Read, runs: list[TextRun]) -> str:
-    run = runs[one.run]
-    return run.text[one.span.start - run.start : one.span.end - run.start]
+def text_of(passage: Read, runs: list[TextRun]) -> str:
+    run = runs[passage.run]
+    return run.text[passage.span.start - run.start : passage.span.end - run.start]
 
 
 def test_the_sentence_with_the_words_of_the_question_is_read_first() -> None:
@@ -98,7 +98,7 @@ def test_the_headings_above_a_sentence_count_for_it_however_far_up_they_are() ->
     runs = [TextRun(name, 0, f"## {name}\n\n{below}") for name in ("Buses", "Ferries")]
     best, *_ = passages_of("Do dogs travel free on a ferry?", runs, 20)
     assert runs[best.run].document == "Ferries"
-    assert of(best, runs) == "Dogs travel free."
+    assert text_of(best, runs) == "Dogs travel free."
 
 
 def test_a_sentence_nearly_as_good_as_the_best_is_read_with_it() -> None:
@@ -146,14 +146,14 @@ def test_passages_are_disjoint_visible_slices_that_fill_the_budget(
     assert passages == passages_of(question, runs, budget)
     spans = sorted((runs[passage.run].document, passage.span) for passage in passages)
     assert all(a[0] < b[0] or a[1].end <= b[1].start for a, b in pairwise(spans))
-    texts = [of(passage, runs) for passage in passages]
+    texts = [text_of(passage, runs) for passage in passages]
     assert all(
         len(text) == passage.span.length for passage, text in zip(passages, texts, strict=True)
     )
     assert not any(text.isspace() for text in texts)
     filled = fill(
         [
-            Ranked(runs[passage.run].document, passage.span, of(passage, runs))
+            Ranked(runs[passage.run].document, passage.span, text_of(passage, runs))
             for passage in passages
         ],
         budget,
@@ -176,8 +176,8 @@ def test_the_order_of_runs_decides_nothing_but_ties(
     assert sum(passage.score for passage in ours[:1]) == sum(
         passage.score for passage in others[:1]
     )
-    assert sorted(of(passage, runs) for passage in ours) == sorted(
-        of(passage, mixed) for passage in others
+    assert sorted(text_of(passage, runs) for passage in ours) == sorted(
+        text_of(passage, mixed) for passage in others
     )
 
 
@@ -224,8 +224,8 @@ def test_nearness_that_is_the_same_everywhere_changes_nothing() -> None:
 
 def test_nearness_alone_finds_nothing_where_no_word_of_the_question_is() -> None:
     runs = [TextRun("ferry", 0, FERRY)]
-    found = PassageRanker("zebra?", runs, similar(lambda _, offset: float(offset))).passages(30)
-    assert all(passage.score == 0 for passage in found)
+    passages = PassageRanker("zebra?", runs, similar(lambda _, offset: float(offset))).passages(30)
+    assert all(passage.score == 0 for passage in passages)
 
 
 def test_nearness_is_asked_for_places_of_the_document() -> None:
@@ -246,7 +246,9 @@ def test_a_sentence_with_the_word_is_read_before_one_with_the_word_only_in_its_h
         TextRun("own", 0, "# Boats\n\nIt was built long ago.\n\nThe ferry is blue too."),
     ]
     blue = [
-        passage for passage in passages_of("A blue ferry?", runs, 30) if "blue" in of(passage, runs)
+        passage
+        for passage in passages_of("A blue ferry?", runs, 30)
+        if "blue" in text_of(passage, runs)
     ]
     assert runs[blue[0].run].document == "own"
 

@@ -69,9 +69,9 @@ def test_other_headings_are_none(heading: str) -> None:
 
 @pytest.mark.parametrize("heading", ["## References", "## 9 Bibliography", "Some more lines"])
 def test_the_list_is_read_last_with_a_heading_or_by_the_look_of_its_entries(heading: str) -> None:
-    found = order(QUESTION, paper(heading))
-    assert True in found
-    assert found == sorted(found)
+    is_reference = order(QUESTION, paper(heading))
+    assert True in is_reference
+    assert is_reference == sorted(is_reference)
 
 
 def test_the_paragraph_after_a_list_is_read_before_it() -> None:

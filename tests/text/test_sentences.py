@@ -220,8 +220,8 @@ CASES = {**ENGLISH, **LINES, **OTHERS}
 def test_sentences_of(name: str) -> None:
     marked = CASES[name]
     text = marked.replace("‖", "")
-    found = [span.of(text) for span in sentence_spans(text)]
-    assert found == [piece.strip() for piece in marked.split("‖")]
+    sentences = [span.of(text) for span in sentence_spans(text)]
+    assert sentences == [piece.strip() for piece in marked.split("‖")]
 
 
 def test_there_are_cases_enough() -> None:

@@ -39,8 +39,8 @@ def test_numbers_signs_and_single_letters_are_raised(text: str, shown: str) -> N
 
 @given(st.text(st.sampled_from("0123456789+-\u2212=()[]abnxTÄé ,.")))
 def test_a_superscript_keeps_its_length_and_its_meaning(text: str) -> None:
-    def plain(some: str) -> str:
-        return unicodedata.normalize("NFKC", some).replace("\u2212", "-")
+    def plain(text: str) -> str:
+        return unicodedata.normalize("NFKC", text).replace("\u2212", "-")
 
     assert len(raised(text)) == len(text)
     assert plain(raised(text)) == plain(text)

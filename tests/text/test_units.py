@@ -132,8 +132,8 @@ def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     assert twice < 2.5 * once
 
 
-def speaker_of(said: str, text: str = MEETING) -> tuple[str, ...]:
-    return Speakers(text).at(text.index(said))
+def speaker_of(words: str, text: str = MEETING) -> tuple[str, ...]:
+    return Speakers(text).at(text.index(words))
 
 
 def test_a_turn_lasts_until_the_next_label() -> None:

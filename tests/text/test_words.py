@@ -86,8 +86,8 @@ def test_every_letter_and_digit_of_spaced_scripts_is_part_of_a_word_and_no_sign_
 
 @given(st.text())
 def test_cutting_the_words_again_changes_nothing_in_spaced_scripts(text: str) -> None:
-    found = [word for word in words(text) if word.isascii()]
-    assert words(" ".join(found)) == found
+    ascii_words = [word for word in words(text) if word.isascii()]
+    assert words(" ".join(ascii_words)) == ascii_words
 
 
 @given(st.text(alphabet=st.characters(exclude_categories=())))
@@ -134,13 +134,13 @@ def test_a_long_text_is_not_remembered() -> None:
 @given(TEXTS)
 def test_a_run_holds_the_counts_of_every_text(texts: list[str]) -> None:
     expected = [Counter(words(text)) for text in texts]
-    found = []
+    counts = []
     for run in in_runs(expected):
         pairs = [(run.vocabulary[n], c) for n, c in zip(run.words, run.counts, strict=True)]
         ends = [0, *run.different.cumsum()]
-        found += [pairs[start:end] for start, end in pairwise(ends)]
+        counts += [pairs[start:end] for start, end in pairwise(ends)]
         assert [list(run.rows()).count(n) for n in range(len(run.different))] == [*run.different]
-    assert found == [list(text.items()) for text in expected]
+    assert counts == [list(text.items()) for text in expected]
 
 
 def test_many_texts_come_in_runs_of_which_none_is_large() -> None:
