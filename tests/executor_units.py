@@ -41,10 +41,10 @@ class Poison(NamedTuple):
 class Unready(NamedTuple):
     """A recipe that says who makes it, and never is made."""
 
-    said: str
+    folder: str
 
     def prepare(self) -> None:
-        announcing(self.said, 0)
+        announcing(self.folder, 0)
 
 
 class Unborn:
@@ -95,9 +95,9 @@ def killed_in(recipe: Poison, unit: Files) -> tuple[int, ...]:
     return unit.numbers
 
 
-def slow(said: str, unit: int) -> int:
+def slow(folder: str, unit: int) -> int:
     """Says who does it, and takes its time."""
-    (Path(said) / str(os.getpid())).touch()
+    (Path(folder) / str(os.getpid())).touch()
     time.sleep(0.02)
     return unit
 

@@ -48,14 +48,14 @@ class Stamp(TransformComponent):
 
 def embed(data: bytes, text: str) -> tuple[list[float], dict[str, Any], str]:
     """The vector of a text, options, and all that can be seen of the model and was logged."""
-    said: list[str] = []
+    messages: list[str] = []
     listener = logging.Handler()
-    listener.emit = lambda record: said.append(record.getMessage())  # type: ignore[method-assign]
+    listener.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
     logging.getLogger().addHandler(listener)
     logging.getLogger().setLevel(logging.DEBUG)
     model = unpickled(data)
     vector = model.get_query_embedding(text)
-    shown = [repr(model), str(model.to_dict()), model.model_dump_json(), *said]
+    shown = [repr(model), str(model.to_dict()), model.model_dump_json(), *messages]
     return vector, model.to_dict(), "\n".join(shown)
 
 

@@ -55,20 +55,20 @@ class Place(NamedTuple):
         workers = ["--ray-address", address, "--workers", "2", "--embedding", "lexical"]
         return [sys.executable, "-m", "rag_nodes.cli", *ingest, *workers]
 
-    def said(self, kind: str) -> list[str]:
+    def messages(self, kind: str) -> list[str]:
         return [path.read_text("utf-8") for path in (self.folder / "said").glob(f"*-{kind}")]
 
     def processes(self) -> dict[int, str]:
         """Those that were started here, found by their environment, and what they are called."""
         mark = f"HOSTILE={self.folder}/said".encode()
-        found = {}
+        commands = {}
         for path in Path("/proc").glob("[0-9]*/environ"):
             try:
                 if mark in path.read_bytes().split(b"\0"):
-                    found[int(path.parent.name)] = path.with_name("cmdline").read_text("utf-8")
+                    commands[int(path.parent.name)] = path.with_name("cmdline").read_text("utf-8")
             except OSError:  # it ended meanwhile, or is somebody else's
                 continue
-        return found
+        return commands
 
 
 class Running(NamedTuple):
@@ -82,7 +82,7 @@ class Running(NamedTuple):
         return str(self.ray.get_runtime_context().gcs_address)
 
     @property
-    def said(self) -> str:
+    def pid_folder(self) -> str:
         return str(self.place.folder / "said")
 
 

@@ -171,8 +171,8 @@ def test_an_engine_reads_with_the_models_what_was_ingested_with_them(tmp_path: P
         assert "Nine litres" in str(engine.query("How much does the tank hold?"))
         answer = ask("How much does the tank hold?", **places, embed_model=embed_model, llm=llm)
         assert answer.answer_model == "parrot"
-        found = RagNodesRetriever(**places, embed_model=embed_model).retrieve("the tank")
-        assert found[0].node.get_content() == DOCUMENT.text
+        hits = RagNodesRetriever(**places, embed_model=embed_model).retrieve("the tank")
+        assert hits[0].node.get_content() == DOCUMENT.text
 
 
 def test_models_next_to_one_of_their_parts_is_refused() -> None:

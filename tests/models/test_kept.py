@@ -31,9 +31,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_paid_for(
 
 def test_two_users_of_one_file_find_what_the_other_wrote(tmp_path: Path) -> None:
     path = tmp_path / "w.sqlite"
-    one, two = KeptAnswers(path), KeptAnswers(path)
-    for kept, name in zip((one, two, one, two), "abcd", strict=True):
+    first, two = KeptAnswers(path), KeptAnswers(path)
+    for kept, name in zip((first, two, first, two), "abcd", strict=True):
         kept.add("m", name, f"about {name}")
-    for kept in (one, two):
+    for kept in (first, two):
         assert [kept.get("m", name) for name in "abcd"] == [f"about {name}" for name in "abcd"]
     assert texts_in(path) == 4

@@ -43,8 +43,8 @@ def test_a_model_is_loaded_from_its_folder_and_runs_offline(settings: Settings) 
 @installed
 async def test_batches_async_calls_and_half_surrogates_are_embedded(settings: Settings) -> None:
     model = choose_models(settings).embedding
-    one, two = model.get_text_embedding_batch(["tank", "pump \ud800"])
-    assert await model.aget_text_embedding("tank") == one
+    first, two = model.get_text_embedding_batch(["tank", "pump \ud800"])
+    assert await model.aget_text_embedding("tank") == first
     assert len(two) == 2
 
 

@@ -353,8 +353,8 @@ def test_every_fault_ends_in_a_message_after_a_bounded_number_of_requests(
     openai_server.fail(fault, times=50)
     with pytest.raises(error) as caught:
         ask(embedding, llm)
-    for said in (words, MODEL, openai_server.base):
-        assert said in str(caught.value)
+    for part in (words, MODEL, openai_server.base):
+        assert part in str(caught.value)
     assert len(openai_server.requests) == requests
 
 

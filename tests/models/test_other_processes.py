@@ -74,8 +74,8 @@ def test_models_of_openai_keep_key_headers_and_options(
     access: dict[str, Any],
 ) -> None:
     model = OpenAIServerEmbedding(model_name="nomic", dimensions=16, retry_seconds=1, **access)
-    there = workers.submit(in_worker.embed, pickled(model), "tank").result()
-    vector, options, shown = there
+    result = workers.submit(in_worker.embed, pickled(model), "tank").result()
+    vector, options, shown = result
     assert vector == pytest.approx(model.get_query_embedding("tank"))
     assert options == model.to_dict()
     llm = OpenAIServerLLM(
@@ -148,9 +148,9 @@ def test_a_summary_keeps_its_llm_and_what_was_paid_for(
     summary(here)
     paid = len(openai_server.requests)
     steps = [summary, EmbeddedText(text="summary")]
-    found, identities = in_worker.transform(pickled(steps), [TEXT])
+    metadata, identities = in_worker.transform(pickled(steps), [TEXT])
     assert len(openai_server.requests) == paid
-    assert found[0]["summary"] == here[0].metadata["summary"]
+    assert metadata[0]["summary"] == here[0].metadata["summary"]
     assert identities == [identity_of(step) for step in steps]
     other = "The pump is below the tank."
     in_worker.transform(pickled([summary]), [other])
@@ -164,11 +164,11 @@ def test_other_transformations_do_the_same_there() -> None:
         EmbeddingGuard(max_tokens=64, tokenizer="o200k_base"),
         UserTransformations([SectionSummary(max_tokens=20)], tokenizer="o200k_base"),
     ]
-    found, identities = in_worker.transform(pickled(steps), [TEXT, TEXT * 12])
+    metadata, identities = in_worker.transform(pickled(steps), [TEXT, TEXT * 12])
     nodes: Any = [TextNode(text=TEXT), TextNode(text=TEXT * 12)]
     for step in steps:
         nodes = step(nodes)
-    assert [future.keys() for future in found] == [node.metadata.keys() for node in nodes]
+    assert [future.keys() for future in metadata] == [node.metadata.keys() for node in nodes]
     assert identities == [identity_of(step) for step in steps]
 
 
@@ -177,9 +177,9 @@ def test_the_users_own_state_and_the_key_of_their_llm_go_along(
 ) -> None:
     titles = TitleExtractor(llm=OpenAIServerLLM(model="llama3", **access), num_workers=1)
     data = pickled([UserTransformations([Stamp("tea"), titles])])
-    [found], _ = in_worker.transform(data, [TEXT])
-    assert found["stamp"] == "tea"
-    assert found["document_title"] == openai_server.answer
+    [metadata], _ = in_worker.transform(data, [TEXT])
+    assert metadata["stamp"] == "tea"
+    assert metadata["document_title"] == openai_server.answer
     assert {request.authorization for request in openai_server.requests} == {f"Bearer {KEY}"}
 
 
@@ -209,10 +209,10 @@ def test_pickling_keeps_models_unchanged_and_shared_objects_shared(access: dict[
     models = Models.of(embed_model=embedding, llm=ParrotLLM(says="no"))
     llm = OpenAIServerLLM(model="llama3", **access)
     steps = [SectionSummary(llm=llm), UserTransformations([SectionSummary(llm=llm)])]
-    arrived, (one, two) = unpickled(pickled((models, steps)))
+    arrived, (first, two) = unpickled(pickled((models, steps)))
     assert arrived.describe() == models.describe()
     assert arrived.llm.complete("?") == CompletionResponse(text="no")
-    assert one.llm is two.steps[0].llm
+    assert first.llm is two.steps[0].llm
     assert embedding.__dict__ == before
     assert embedding.callback_manager is callbacks
 
@@ -223,15 +223,15 @@ def test_several_processes_write_into_one_file_and_no_answer_is_lost(
     path = tmp_path / "written.sqlite"
     own = KeptAnswers(path)
     assert own.get("writer-0", "0") is None
-    there = [workers.submit(in_worker.write, path, number, 25, 30_000) for number in range(2)]
+    writers = [workers.submit(in_worker.write, path, number, 25, 30_000) for number in range(2)]
     for number in range(25):
         own.add("writer-2", str(number), "2" * 30_000)
-    for future in there:
+    for future in writers:
         future.result()
     for kept in (own, KeptAnswers(path)):
         for writer in range(3):
-            found = [kept.get(f"writer-{writer}", str(number)) for number in range(25)]
-            assert found == [f"{writer}" * 30_000] * 25
+            answers = [kept.get(f"writer-{writer}", str(number)) for number in range(25)]
+            assert answers == [f"{writer}" * 30_000] * 25
 
 
 @pytest.mark.parametrize(

@@ -23,7 +23,7 @@ from rag_nodes.models.executors import Executor, Inline, LostUnit, Pool, Ray
 from rag_nodes.models.executors import executor as executors
 
 
-def made(kind: str, request: pytest.FixtureRequest) -> Executor:
+def executor_of(kind: str, request: pytest.FixtureRequest) -> Executor:
     if kind == "ray":
         return Ray(2, address=request.getfixturevalue("running").address)
     return Inline() if kind == "inline" else Pool(2)
@@ -31,21 +31,21 @@ def made(kind: str, request: pytest.FixtureRequest) -> Executor:
 
 @pytest.fixture(params=["inline", "pool", "ray"])
 def executor(request: pytest.FixtureRequest) -> Iterator[Executor]:
-    with closing(made(request.param, request)) as one:
-        yield one
+    with closing(executor_of(request.param, request)) as opened:
+        yield opened
 
 
 @pytest.fixture(params=["pool", "ray"])
 def processes(request: pytest.FixtureRequest) -> Iterator[Executor]:
     """An executor with other processes."""
-    with closing(made(request.param, request)) as one:
-        yield one
+    with closing(executor_of(request.param, request)) as opened:
+        yield opened
 
 
 @pytest.fixture
 def pool() -> Iterator[Pool]:
-    with closing(Pool(2)) as one:
-        yield one
+    with closing(Pool(2)) as opened:
+        yield opened
 
 
 def numbers_in(folder: Path) -> list[int]:
@@ -80,10 +80,12 @@ def test_units_are_taken_as_there_is_room_and_a_cancelled_run_ends(executor: Exe
 
 def test_only_the_crashing_part_of_a_unit_is_lost(processes: Executor, tmp_path: Path) -> None:
     given = [units.Files((at, at + 1)) for at in range(0, 40, 2)]
-    found = list(processes.run(units.killed_in, units.Poison(21, tmp_path), given))
-    lost = [outcome for outcome in found if isinstance(outcome[1], LostUnit)]
+    outcomes = list(processes.run(units.killed_in, units.Poison(21, tmp_path), given))
+    lost = [outcome for outcome in outcomes if isinstance(outcome[1], LostUnit)]
     assert [unit for unit, _ in lost] == [units.Files((21,))]
-    done = [number for unit, result in found if result == unit.numbers for number in unit.numbers]
+    done = [
+        number for unit, result in outcomes if result == unit.numbers for number in unit.numbers
+    ]
     assert sorted(done) == [n for n in range(40) if n != 21]
     # A pool is told which part is in hand; Ray goes by halves.
     assert len(numbers_in(tmp_path)) == (2 if isinstance(processes, Pool) else 3)
@@ -100,8 +102,8 @@ def test_processes_that_are_killed_cost_no_unit(processes: Executor, tmp_path: P
 
     killer = threading.Thread(target=kill_one)
     killer.start()
-    found = processes.run(units.slow, str(tmp_path), range(50))
-    assert sorted(found) == [(n, n) for n in range(50)]
+    outcomes = processes.run(units.slow, str(tmp_path), range(50))
+    assert sorted(outcomes) == [(n, n) for n in range(50)]
     over.set()
     killer.join()
     assert killed
@@ -146,8 +148,8 @@ def test_unpicklable_arguments_are_errors_that_name_them(
     processes: Executor,
 ) -> None:
     limited = LettersEmbedding(rate_limiter=TokenBucketRateLimiter(requests_per_minute=1))
-    said = "^LettersEmbedding cannot be pickled .* run without workers"
-    with pytest.raises(ConfigurationError, match=said):
+    message = "^LettersEmbedding cannot be pickled .* run without workers"
+    with pytest.raises(ConfigurationError, match=message):
         list(processes.run(units.twice, limited, range(3)))
     with pytest.raises(ConfigurationError, match="<lambda> is not a function of a module"):
         list(processes.run(units.twice, lambda: 0, range(3)))
@@ -158,9 +160,9 @@ def test_workers_log_here_once_per_process_and_print_to_stderr(
 ) -> None:
     with caplog.at_level(logging.WARNING):
         assert len(list(processes.run(units.talking, 0, range(6)))) == 6
-    said = [record.message for record in caplog.records if record.name == "a.library"]
-    assert said == ["of all units"] * len(said)
-    assert said
+    messages = [record.message for record in caplog.records if record.name == "a.library"]
+    assert messages == ["of all units"] * len(messages)
+    assert messages
     assert capfd.readouterr().out == ""
 
 
@@ -187,8 +189,8 @@ def test_processes_that_die_before_they_begin_end_the_run(
 
 
 def test_a_worker_of_ray_has_the_graphics_card_that_it_was_to_have(running: Running) -> None:
-    with closing(Ray(1, address=running.address, num_gpus=1)) as one:
-        [(_, card)] = one.run(units.cards, 0, [1])
+    with closing(Ray(1, address=running.address, num_gpus=1)) as opened:
+        [(_, card)] = opened.run(units.cards, 0, [1])
     assert card in {"0", "1"}
 
 
@@ -211,22 +213,22 @@ list(Pool(2).run(*given, range(9)))
 
 @pytest.mark.parametrize("where", ["unit", "start"])
 def test_no_process_outlives_the_one_that_started_it(tmp_path: Path, where: str) -> None:
-    script, said = tmp_path / "script.py", tmp_path / "said"
+    script, pid_folder = tmp_path / "script.py", tmp_path / "said"
     script.write_text(DRIVER, encoding="utf-8")
-    said.mkdir()
+    pid_folder.mkdir()
     driver = subprocess.Popen(
-        [sys.executable, script, where, said],
+        [sys.executable, script, where, pid_folder],
         env={**os.environ, "PYTHONPATH": str(Path(__file__).parents[2])},
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
     )
     try:
-        while len(pids := numbers_in(said)) < 2:
+        while len(pids := numbers_in(pid_folder)) < 2:
             assert driver.poll() is None, driver.communicate()[1]
     finally:
         driver.kill()
-        told = driver.communicate()[1]
+        errors = driver.communicate()[1]
     for pid in pids:
         wait_until_gone(pid, seconds=2)
-    assert "Traceback" not in told
+    assert "Traceback" not in errors

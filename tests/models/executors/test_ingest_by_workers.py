@@ -55,8 +55,8 @@ def ledger_of(store: Path) -> dict[str, Any]:
                 document_id._replace(
                     stored_at=bool(document_id.stored_at), failed_at=bool(document_id.failed_at)
                 )
-                for known in stored
-                for document_id in known.values()
+                for ids_by_node in stored
+                for document_id in ids_by_node.values()
             ],
         }
 
@@ -100,8 +100,10 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
         assert "the worker died twice reading it (SIGKILL)" in str(failed.error)
         assert [file.status for file in report.files].count("read") == 39
         assert capfd.readouterr().err.count("a broken font") == 2  # two deaths, no innocent's
-        said = [record.getMessage() for record in caplog.records if record.name == "py.warnings"]
-        assert ["UserWarning: a broken font, by ****" in warning for warning in said] == [True]
+        warnings = [
+            record.getMessage() for record in caplog.records if record.name == "py.warnings"
+        ]
+        assert ["UserWarning: a broken font, by ****" in warning for warning in warnings] == [True]
         assert note.exists()
         good = [path for path in paths if path.name != "03.md"]
         with pytest.warns(UserWarning, match="a broken font"):

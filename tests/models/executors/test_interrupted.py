@@ -25,10 +25,10 @@ def descendants(parent: int) -> list[int]:
         except OSError:  # it ended meanwhile
             continue
         parents[int(place.parent.name)] = int(facts[1])
-    found = [parent]
-    for item in found:
-        found += [child for child, its_parent in parents.items() if its_parent == item]
-    return found
+    pids = [parent]
+    for item in pids:
+        pids += [child for child, its_parent in parents.items() if its_parent == item]
+    return pids
 
 
 def hears_ctrl_c(process: int) -> bool:
@@ -41,13 +41,13 @@ def hears_ctrl_c(process: int) -> bool:
 def test_ctrl_c_ends_all_processes_and_says_how_to_go_on(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    docs, said, temporary = tmp_path / "docs", tmp_path / "said", tmp_path / "t"
-    for child in (docs, said, temporary):
+    docs, pid_folder, temporary = tmp_path / "docs", tmp_path / "said", tmp_path / "t"
+    for child in (docs, pid_folder, temporary):
         child.mkdir()
     for number in range(3):
         (docs / f"{number}.md").write_text(f"# Machine {number}\n\nIt is heavy.", "utf-8")
     (docs / "zz.md").write_text("# Zz\n\nWAIT HERE", "utf-8")
-    monkeypatch.setenv("HOSTILE", str(said))
+    monkeypatch.setenv("HOSTILE", str(pid_folder))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-none")
     monkeypatch.setenv("TMPDIR", str(temporary))
     command = ["ingest", str(docs), "--store", str(tmp_path / "store"), "-p", SPLITTER]

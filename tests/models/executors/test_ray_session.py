@@ -47,7 +47,7 @@ def test_an_address_where_nobody_is_fails_at_once_and_says_what_to_do() -> None:
 
 
 @pytest.mark.parametrize(
-    ("given", "told"),
+    ("given", "mode"),
     [
         ({}, None),
         ({"RAY_AUTH_TOKEN": "t"}, "token"),
@@ -56,13 +56,13 @@ def test_an_address_where_nobody_is_fails_at_once_and_says_what_to_do() -> None:
     ],
 )
 def test_a_cluster_is_shown_the_token_that_is_there(
-    given: dict[str, str], told: str | None, monkeypatch: pytest.MonkeyPatch
+    given: dict[str, str], mode: str | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH", "RAY_AUTH_MODE"):
         monkeypatch.delenv(name, raising=False)
     for name, value in given.items():
         monkeypatch.setenv(name, value)
-    assert _joining_options().get("RAY_AUTH_MODE") == told
+    assert _joining_options().get("RAY_AUTH_MODE") == mode
 
 
 def test_an_address_where_somebody_else_is_fails_at_once() -> None:
