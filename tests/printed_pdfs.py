@@ -14,8 +14,8 @@ Print = tuple[float, float, float, Sequence[str]]
 
 def printed(*prints: Print, content: bytes = b"") -> bytes:
     """Return a page of text; a glyph of several letters is a ligature."""
-    said = sorted({glyph for *_, glyphs in prints for glyph in glyphs})
-    codes = {glyph: code for code, glyph in enumerate(said, 33)}
+    characters = sorted({glyph for *_, glyphs in prints for glyph in glyphs})
+    codes = {glyph: code for code, glyph in enumerate(characters, 33)}
     shown = b"".join(
         b"BT /F %f Tf %f %f Td <%b> Tj ET\n"
         % (size, x, y, "".join(f"{codes[glyph]:02x}" for glyph in glyphs).encode())
@@ -29,7 +29,7 @@ def printed(*prints: Print, content: bytes = b"") -> bytes:
         b"1 begincodespacerange <00> <ff> endcodespacerange\n"
         b"%d beginbfchar\n%bendbfchar\nendcmap end end" % (len(codes), pairs)
     )
-    widths = b" ".join(b"0" if combining(glyph[0]) else b"500" for glyph in said)
+    widths = b" ".join(b"0" if combining(glyph[0]) else b"500" for glyph in characters)
     return pdf(
         CATALOG,
         b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",

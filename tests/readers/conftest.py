@@ -25,9 +25,9 @@ def path(tmp_path: Path) -> Path:
 
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ReaderPool]:
-    made = ReaderPool("hostile_reader_child")
-    yield made
-    made.close()
+    opened = ReaderPool("hostile_reader_child")
+    yield opened
+    opened.close()
 
 
 @pytest.fixture(params=["pymupdf", "pdfium"])

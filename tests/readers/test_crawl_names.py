@@ -47,8 +47,8 @@ def documents(crawl: Path) -> list[Document]:
 def comparison(documents: list[Document], no_configuration: Path) -> Iterator[Comparison]:
     del no_configuration
     parsers, models = {"heading": get_parser("heading")}, choose_models(Settings())
-    with Comparison(parsers, documents=documents, models=models) as made:
-        yield made
+    with Comparison(parsers, documents=documents, models=models) as opened:
+        yield opened
 
 
 @pytest.fixture

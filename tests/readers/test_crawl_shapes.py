@@ -29,12 +29,12 @@ def rows(tmp_path: Path, content: Any, name: str = "crawl.json") -> list[ReadRes
     return list(read_all([path]))
 
 
-def documents(found: list[ReadResult]) -> list[Document]:
-    return [row.document for row in found if row.document]
+def documents(results: list[ReadResult]) -> list[Document]:
+    return [row.document for row in results if row.document]
 
 
-def error(found: list[ReadResult]) -> ReadError:
-    [row] = [row for row in found if row.error]
+def error(results: list[ReadResult]) -> ReadError:
+    [row] = [row for row in results if row.error]
     assert row.error is not None
     return row.error
 
@@ -82,9 +82,9 @@ def error(found: list[ReadResult]) -> ReadError:
     ],
 )  # fmt: skip
 def test_every_call_and_crawler_gives_its_page(tmp_path: Path, content: Any) -> None:
-    found = rows(tmp_path, content)
-    [document] = documents(found)
-    assert len(found) == 1
+    results = rows(tmp_path, content)
+    [document] = documents(results)
+    assert len(results) == 1
     assert (document.text, document.metadata[keys.SOURCE]) == (TEXT, URL)
 
 
@@ -114,9 +114,9 @@ def test_an_incomplete_crawl_gives_its_pages_and_says_so(
     tmp_path: Path, about: dict[str, Any], missing: str, is_first: bool
 ) -> None:
     content = {**about, "data": [PAGE]} if is_first else {"data": [PAGE], **about}
-    found = rows(tmp_path, content)
-    assert [row.error is None for row in found] == [True, False]
-    assert f"the crawl is incomplete: {missing}" in str(error(found))
+    results = rows(tmp_path, content)
+    assert [row.error is None for row in results] == [True, False]
+    assert f"the crawl is incomplete: {missing}" in str(error(results))
 
 
 @pytest.mark.parametrize(
@@ -136,9 +136,9 @@ def test_an_incomplete_crawl_gives_its_pages_and_says_so(
 def test_a_file_without_pages_says_what_it_is(
     tmp_path: Path, content: dict[str, Any], reason: str
 ) -> None:
-    found = error(rows(tmp_path, content))
-    assert isinstance(found, NoPagesError)
-    assert reason in found.reason
+    failure = error(rows(tmp_path, content))
+    assert isinstance(failure, NoPagesError)
+    assert reason in failure.reason
 
 
 @pytest.mark.parametrize(
@@ -239,8 +239,8 @@ def test_records_of_other_programs(
 
 def test_a_record_is_reported_whose_id_came_before_or_that_has_no_text(tmp_path: Path) -> None:
     content = [RECORDS[0], RECORDS[0], {"id": "c", "text": " "}]
-    found = rows(tmp_path, content)
-    assert [str(row.error).partition("; ")[0].rpartition(": ")[2] for row in found[1:]] == [
+    results = rows(tmp_path, content)
+    assert [str(row.error).partition("; ")[0].rpartition(": ")[2] for row in results[1:]] == [
         "the id 'a' came before in this file",
         "no text",
     ]

@@ -25,15 +25,17 @@ WORDS_APART = 0.002
 
 @pytest.mark.parametrize("name", NAMES)
 def test_text_headings_tables_title_and_outline_are_the_same(name: str) -> None:
-    one, other = (read_pdf(CORPUS / name, limits) for limits in (PYMUPDF, PDFIUM))
-    words = [Counter(reading.text.split()) for reading in (one, other)]
+    left, other = (read_pdf(CORPUS / name, limits) for limits in (PYMUPDF, PDFIUM))
+    words = [Counter(reading.text.split()) for reading in (left, other)]
     apart = (words[0] - words[1]).total() + (words[1] - words[0]).total()
     assert apart <= WORDS_APART * words[0].total()
     for pattern in (r"^#.*", r"^\|.*"):
-        found = [re.findall(pattern, reading.text, re.MULTILINE) for reading in (one, other)]
-        assert found[0] == found[1]
-    assert one.title == other.title
-    assert len(one.page_starts or ()) == len(other.page_starts or ())
+        marked_lines = [
+            re.findall(pattern, reading.text, re.MULTILINE) for reading in (left, other)
+        ]
+        assert marked_lines[0] == marked_lines[1]
+    assert left.title == other.title
+    assert len(left.page_starts or ()) == len(other.page_starts or ())
     first, second = (extract(CORPUS / name, limits) for limits in (PYMUPDF, PDFIUM))
     assert first.outline == second.outline
 
@@ -73,8 +75,8 @@ def test_every_character_of_a_page_is_in_one_line_of_it() -> None:
                 for number, (line, shown) in enumerate(zip(lines, glyphs, strict=True)):
                     text = "".join(run.text for run in line.runs)
                     assert text == "".join(glyph.text for glyph in shown)
-                    there = [word[4] for word in words if word[6] == number]
-                    assert "".join(there) == "".join(text.split())
+                    in_lines = [word[4] for word in words if word[6] == number]
+                    assert "".join(in_lines) == "".join(text.split())
 
 
 def cut(share: float) -> Callable[[bytes], bytes]:

@@ -75,8 +75,8 @@ def test_chunks_cross_the_pages_of_a_joined_document_and_know_them() -> None:
     assert joined.metadata["page_starts"] == [0, 16, 32]
     assert "page_label" not in joined.metadata
     nodes = get_parser("fixed", chunk_size=32, chunk_overlap=0)([joined])
-    found = [(node.metadata["page_start"], node.metadata["page_end"]) for node in nodes]
-    assert found == [(1, 2), (3, 3)]
+    page_spans = [(node.metadata["page_start"], node.metadata["page_end"]) for node in nodes]
+    assert page_spans == [(1, 2), (3, 3)]
 
 
 def test_a_page_that_was_left_out_keeps_the_numbers_of_those_behind_it() -> None:
@@ -106,6 +106,6 @@ def test_a_joined_document_has_the_same_id_every_time_and_what_its_pages_share()
 
 def test_pages_of_several_files_and_none_are_refused() -> None:
     several = [*pages("/a/tea.pdf", ["A"]), *pages("/b/tea.pdf", ["B"])]
-    for given, said in ((several, "of 2 files"), ([], "no pages")):
-        with pytest.raises(ConfigurationError, match=f"{said}; give the pages of one file"):
+    for given, message in ((several, "of 2 files"), ([], "no pages")):
+        with pytest.raises(ConfigurationError, match=f"{message}; give the pages of one file"):
             join_pages(given)

@@ -47,8 +47,8 @@ def test_report_page_and_command_line_show_the_warning(
 ) -> None:
     models = choose_models(Settings())
     parsers = {"fixed": get_parser("fixed")}
-    with Comparison(parsers, documents=read(slip), models=models) as made:
-        report = made.loaded
+    with Comparison(parsers, documents=read(slip), models=models) as opened:
+        report = opened.loaded
     assert [(file.status, file.error) for file in report.files] == [("partial", WARNING)]
     assert WARNING in report_html(report)
     run(["ingest", str(slip), "--store", ":memory:", "--parser", "fixed", "--quiet"])

@@ -57,11 +57,11 @@ def test_a_crash_a_hang_and_a_bomb_are_an_error_of_that_file_and_the_next_one_is
 
 @pytest.mark.parametrize("isolate", [True, False])
 def test_a_pdf_tells_page_by_page_how_much_of_it_is_read(isolate: bool) -> None:
-    told: list[float] = []
-    with shares_told_to(told.append):
+    shares: list[float] = []
+    with shares_told_to(shares.append):
         read(CORPUS / "handbook.pdf", isolate=isolate)
-    assert told == sorted(set(told))
-    assert told[0] == 0.0 < told[-1] < 1.0
+    assert shares == sorted(set(shares))
+    assert shares[0] == 0.0 < shares[-1] < 1.0
 
 
 def test_a_file_is_not_blamed_for_what_another_broke(pool: ReaderPool, tmp_path: Path) -> None:

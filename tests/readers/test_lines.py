@@ -44,10 +44,10 @@ def test_a_node_is_in_its_lines_of_the_file_and_begins_and_ends_there(
         document.metadata["source"] = str(path)
         for node in parser.get_nodes_from_documents([document]):  # type: ignore[attr-defined]
             hit = Hit(node, 1, 1.0)
-            found = hit.lines()
-            assert found is not None
-            assert found == cite_passage(1, hit, 0, len(node.text)).lines()
-            lines = _lines(document.text)[found.start_line - 1 : found.end_line]
+            line_range = hit.lines()
+            assert line_range is not None
+            assert line_range == cite_passage(1, hit, 0, len(node.text)).lines()
+            lines = _lines(document.text)[line_range.start_line - 1 : line_range.end_line]
             assert node.text in "".join(lines)
             assert node.text not in "".join(lines[1:])
             assert node.text not in "".join(lines[:-1])

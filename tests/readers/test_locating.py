@@ -97,9 +97,11 @@ def test_every_sentence_has_boxes_that_cover_its_letters_and_no_other_ones(name:
         boxes = locate_quote(
             CORPUS / name, number=number, quote=quote, file_hash=None, limits=LIMITS
         )
-        said = quote.span.of(text)
-        wanted = Counter(said[at] for at in letters_of(said))
-        assert Counter(filter(str.isalnum, "".join(under(CORPUS / name, boxes)))) == wanted, said
+        sentence = quote.span.of(text)
+        wanted = Counter(sentence[at] for at in letters_of(sentence))
+        assert Counter(filter(str.isalnum, "".join(under(CORPUS / name, boxes)))) == wanted, (
+            sentence
+        )
         count += 1
     assert count > 50
 
@@ -135,11 +137,11 @@ def test_words_in_another_order_have_no_boxes(printed: list[str], asked: list[st
         document.new_page().insert_text((72, 72), " ".join(printed))
         shown = glyphs_of(document)
     places = quotes.align(" ".join(asked), shown.text, shown.lines)
-    said = " ".join(asked)
-    if quotes.is_in_order(PageQuote(said, 0, len(said)), places, shown.text):
+    sentence = " ".join(asked)
+    if quotes.is_in_order(PageQuote(sentence, 0, len(sentence)), places, shown.text):
         pairs = list(pairwise(asked))
-        there = " ".join(printed)
-        held = sum(f"{pair} {other}" in there for pair, other in pairs)
+        page_words = " ".join(printed)
+        held = sum(f"{pair} {other}" in page_words for pair, other in pairs)
         assert held >= quotes.MIN_IN_ORDER * len(pairs)
 
 

@@ -18,7 +18,7 @@ KAMATZ, HOLAM = "\u05b8", "\u05b9"
 
 def page(path: Path, *prints: tuple[float, float, Sequence[str]]) -> Path:
     """Make a page of 12 points: each letter takes 6 points, a mark none."""
-    path.write_bytes(printed(*((x, y, 12, said) for x, y, said in prints)))
+    path.write_bytes(printed(*((x, y, 12, words) for x, y, words in prints)))
     return path
 
 

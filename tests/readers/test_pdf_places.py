@@ -26,7 +26,7 @@ SAMPLE = 3
 LIMITS = Limits()
 
 
-def made(page: Callable[[Any], None], *, width: float = 400, height: float = 300) -> Any:
+def document_of(page: Callable[[Any], None], *, width: float = 400, height: float = 300) -> Any:
     """A document of one page."""
     document = pymupdf.open()
     page(document.new_page(width=width, height=height))
@@ -40,19 +40,19 @@ def written(*lines: str) -> Any:
         for number, line in enumerate(lines):
             page.insert_text((30, 40 + 20 * number), line)
 
-    return made(write)
+    return document_of(write)
 
 
-def covered(document: Any, text: str, said: str, number: int = 0) -> list[str]:
+def covered(document: Any, text: str, words: str, number: int = 0) -> list[str]:
     """What stands under the boxes of a piece of a text, box by box, as the engine reads it."""
     glyphs = glyphs_of(document, number + 1)
-    start = text.index(said)
-    places = align(text, glyphs.text, glyphs.lines)[start : start + len(said)]
+    start = text.index(words)
+    places = align(text, glyphs.text, glyphs.lines)[start : start + len(words)]
     return [under(glyphs, box) for box in boxes_of(places, glyphs)]
 
 
 @pytest.mark.parametrize(
-    ("lines", "text", "said", "found"),
+    ("lines", "text", "words", "texts"),
     [
         pytest.param(
             ("Rinse the fil-", "ter weekly."), "Rinse the filter weekly.", "filter",
@@ -91,12 +91,12 @@ def covered(document: Any, text: str, said: str, number: int = 0) -> list[str]:
     ],
 )  # fmt: skip
 def test_a_piece_of_the_text_is_found_where_the_page_says_it(
-    lines: tuple[str, ...], text: str, said: str, found: list[str]
+    lines: tuple[str, ...], text: str, words: str, texts: list[str]
 ) -> None:
     document = written(*lines)
     assert [
-        requirement.replace("\u00ad", "").strip() for requirement in covered(document, text, said)
-    ] == found
+        requirement.replace("\u00ad", "").strip() for requirement in covered(document, text, words)
+    ] == texts
 
 
 def test_a_ligature_is_as_many_characters_as_the_text_has() -> None:
@@ -107,15 +107,15 @@ def test_a_ligature_is_as_many_characters_as_the_text_has() -> None:
         def glyph_lines(self) -> Iterator[list[Glyph]]:
             yield [Glyph("\ufb03", (0, 0, 30, 9)), Glyph("\ue000", (0, 0, 9, 99))]
 
-    found = page_glyphs(Page(written("office")[0]))
-    assert found.text == "ffi "
-    assert [box[0] for box in found.boxes[:3]] == [0, 10, 20]
+    shown = page_glyphs(Page(written("office")[0]))
+    assert shown.text == "ffi "
+    assert [box[0] for box in shown.boxes[:3]] == [0, 10, 20]
 
 
 def test_text_from_right_to_left_is_found_in_the_order_of_the_file() -> None:
-    said = "\u05e9\u05dc\u05d5\u05dd"
-    glyphs = Glyphs(said, [(90.0 - 10 * at, 0, 100.0 - 10 * at, 9) for at in range(4)], [0] * 4)
-    assert boxes_of(align(f"# {said}", glyphs.text, glyphs.lines), glyphs) == [(60, 0, 100, 9)]
+    letters = "\u05e9\u05dc\u05d5\u05dd"
+    glyphs = Glyphs(letters, [(90.0 - 10 * at, 0, 100.0 - 10 * at, 9) for at in range(4)], [0] * 4)
+    assert boxes_of(align(f"# {letters}", glyphs.text, glyphs.lines), glyphs) == [(60, 0, 100, 9)]
 
 
 @pytest.mark.skipif(not DOCS.is_dir(), reason="the shared documents are not here")
@@ -128,10 +128,10 @@ def test_the_sentences_of_real_documents_are_found(
     spans = exact = nearly = 0
     for path in sorted(DOCS.glob("*.pdf")):
         try:
-            found = found_in(sample(path, tmp_path))
+            located = found_in(sample(path, tmp_path))
         except (errors.EncryptedFileError, errors.NoTextLayerError):
             continue
-        spans, exact, nearly = spans + found.spans, exact + found.exact, nearly + found.nearly
+        spans, exact, nearly = spans + located.spans, exact + located.exact, nearly + located.nearly
     assert spans > 700
     assert exact / spans >= 0.995
     # The script places by PyMuPDF, so with PDFium one engine reads and the other places.
@@ -189,7 +189,9 @@ def test_a_page_that_takes_too_long_or_is_not_there_is_refused(
 
 def test_a_page_of_any_size_has_so_many_pixels_at_most(tmp_path: Path) -> None:
     path = tmp_path / "wall.pdf"
-    made(lambda page: page.insert_text((50, 50), "wall"), width=14_000, height=7_000).save(path)
+    document_of(lambda page: page.insert_text((50, 50), "wall"), width=14_000, height=7_000).save(
+        path
+    )
     drawn = draw_page(path, number=1, text="wall", dpi=300, limits=LIMITS)
     size = pymupdf.Pixmap(drawn.png)
     assert (size.width, size.height) == (MOST_PIXELS, MOST_PIXELS // 2)

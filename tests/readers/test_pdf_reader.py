@@ -88,9 +88,9 @@ def test_an_empty_page_repeats_the_start_of_the_next(tmp_path: Path) -> None:
         "Last words.",
         "",
     ]
-    found = PageMap(starts)
-    assert found.page_of(document.text.index("First")) == 2
-    assert found.page_of(document.text.index("Last")) == 5
+    page_map = PageMap(starts)
+    assert page_map.page_of(document.text.index("First")) == 2
+    assert page_map.page_of(document.text.index("Last")) == 5
 
 
 def test_a_sentence_that_crosses_a_page_is_joined_and_the_map_stays_exact(tmp_path: Path) -> None:

@@ -160,8 +160,8 @@ def test_folders_are_walked_in_order_without_hidden_and_foreign_files(tmp_path: 
     ]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         write(tmp_path / name, name.encode())
-    found = [result.path.relative_to(tmp_path).as_posix() for result in read_all([tmp_path])]
-    assert found == ["a.md", "b.txt", "deep/c.txt"]
+    names = [result.path.relative_to(tmp_path).as_posix() for result in read_all([tmp_path])]
+    assert names == ["a.md", "b.txt", "deep/c.txt"]
 
 
 def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:

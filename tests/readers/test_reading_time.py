@@ -22,9 +22,9 @@ class Clock:
 
 @pytest.fixture
 def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
-    made = Clock()
-    monkeypatch.setattr(files, "time", made)
-    return made
+    fake = Clock()
+    monkeypatch.setattr(files, "time", fake)
+    return fake
 
 
 def test_importing_llama_index_is_not_part_of_reading_the_first_file(
@@ -66,7 +66,7 @@ def test_a_child_process_that_starts_is_not_part_of_reading_its_first_file(
 def test_a_child_says_when_it_begins_with_a_file(tmp_path: Path) -> None:
     page = tmp_path / "page.html"
     page.write_text("<h1>Pumps</h1><p>They move water.</p>")
-    said: list[object] = []
-    said.extend(pool.stream(page, Limits(), started=lambda: said.append("started")))
-    assert said[0] == "started"
-    assert [type(message) for message in said[1:]] == [Reading]
+    messages: list[object] = []
+    messages.extend(pool.stream(page, Limits(), started=lambda: messages.append("started")))
+    assert messages[0] == "started"
+    assert [type(message) for message in messages[1:]] == [Reading]

@@ -127,8 +127,8 @@ def test_nothing_outside_is_ever_fetched(tmp_path: Path, monkeypatch: pytest.Mon
         )
     parts["word/_rels/document.xml.rels"] = relations
     # In this process: no patch reaches a child.
-    made = read(write_docx(tmp_path / "call.docx", parts), isolate=False)
-    assert made.text == "[go](http://127.0.0.1:9/)"
+    document = read(write_docx(tmp_path / "call.docx", parts), isolate=False)
+    assert document.text == "[go](http://127.0.0.1:9/)"
     page = tmp_path / "call.html"
     called = ' src="http://127.0.0.1:9/"'
     page.write_text(
@@ -200,7 +200,7 @@ def test_a_reason_quotes_a_damaged_file_in_brief_and_on_one_line(tmp_path: Path)
 
 
 def test_an_embedded_document_that_is_missing_is_reported(tmp_path: Path) -> None:
-    made = read(write_docx(tmp_path / "a.docx", members(paragraph("x") + "<w:altChunk/>")))
-    assert made.metadata[keys.READ_WARNINGS] == [
+    document = read(write_docx(tmp_path / "a.docx", members(paragraph("x") + "<w:altChunk/>")))
+    assert document.metadata[keys.READ_WARNINGS] == [
         "the embedded document without a name was left out: it is not in the file"
     ]

@@ -30,13 +30,13 @@ def text_of(tmp_path: Path, body: str, **parts: str) -> str:
 
 
 def numbering(*levels: tuple[str, str]) -> str:
-    made = "".join(
+    level_elements = "".join(
         f'<w:lvl w:ilvl="{at}"><w:start w:val="1"/><w:numFmt w:val="{kind}"/>'
         f'<w:lvlText w:val="{pattern}"/></w:lvl>'
         for at, (kind, pattern) in enumerate(levels)
     )
     return (
-        f'<w:abstractNum w:abstractNumId="0">{made}</w:abstractNum>'
+        f'<w:abstractNum w:abstractNumId="0">{level_elements}</w:abstractNum>'
         '<w:num w:numId="1"><w:abstractNumId w:val="0"/></w:num>'
     )
 
@@ -193,9 +193,9 @@ def test_merged_cells_repeat_downwards_and_are_blank_sideways(tmp_path: Path) ->
 def test_a_table_within_a_cell_is_flattened_and_a_warning_says_so(tmp_path: Path) -> None:
     inner = table([paragraph("a"), paragraph("b")], [paragraph("c"), paragraph("d")])
     body = table([paragraph("x"), paragraph("y")], [paragraph("see"), inner])
-    made = document(tmp_path, body)
-    assert made.text.splitlines()[-1] == "| see | a, b; c, d |"
-    assert made.metadata[keys.READ_WARNINGS] == [
+    converted = document(tmp_path, body)
+    assert converted.text.splitlines()[-1] == "| see | a, b; c, d |"
+    assert converted.metadata[keys.READ_WARNINGS] == [
         "1 table inside a table cell was flattened into it"
     ]
 
@@ -220,8 +220,8 @@ def test_links_are_kept_and_dangerous_ones_are_text(tmp_path: Path) -> None:
         for name in ("ok", "bad", "none")
     )
     links["bad"] = links["bad"].replace("\t", "&#9;")
-    made = read(write_docx(tmp_path / "file.docx", members(body, links)))
-    assert made.text == "[go ok](https://example.org/a%20b%28c%29)\n\ngo bad\n\ngo none"
+    converted = read(write_docx(tmp_path / "file.docx", members(body, links)))
+    assert converted.text == "[go ok](https://example.org/a%20b%28c%29)\n\ngo bad\n\ngo none"
 
 
 def test_links_made_of_fields_are_kept_and_instructions_are_not_text(tmp_path: Path) -> None:
@@ -240,9 +240,9 @@ def test_inserted_text_stays_and_deleted_and_hidden_text_goes(tmp_path: Path) ->
         f"<w:moveFrom>{run('here')}</w:moveFrom>{run('secret', '<w:vanish/>')}"
         f"{shown}</w:p>"
     )
-    made = document(tmp_path, body)
-    assert made.text == "new shown"
-    assert made.metadata[keys.READ_WARNINGS] == ["1 hidden piece of text was left out"]
+    converted = document(tmp_path, body)
+    assert converted.text == "new shown"
+    assert converted.metadata[keys.READ_WARNINGS] == ["1 hidden piece of text was left out"]
 
 
 def test_notes_are_marked_in_the_text_and_written_at_its_end(tmp_path: Path) -> None:
@@ -269,9 +269,11 @@ def test_text_boxes_are_read_once_and_images_are_counted(tmp_path: Path) -> None
         f"<mc:Fallback><w:pict>{box}</w:pict></mc:Fallback></mc:AlternateContent>"
     )
     body = f"<w:p>{run('around')}<w:r>{both}</w:r><w:r><w:drawing/></w:r></w:p>"
-    made = document(tmp_path, body)
-    assert made.text == "around\n\nboxed"
-    assert made.metadata[keys.READ_WARNINGS] == ["1 image, chart or embedded object was left out"]
+    converted = document(tmp_path, body)
+    assert converted.text == "around\n\nboxed"
+    assert converted.metadata[keys.READ_WARNINGS] == [
+        "1 image, chart or embedded object was left out"
+    ]
 
 
 def test_content_controls_are_transparent_and_the_table_of_contents_is_left_out(
@@ -306,8 +308,8 @@ def test_files_in_the_strict_variant_of_the_format_are_read(tmp_path: Path) -> N
         "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
         "http://purl.oclc.org/ooxml/wordprocessingml/main",
     )
-    made = read(write_docx(tmp_path / "file.docx", {**parts, "word/document.xml": xml}))
-    assert made.text == "# One"
+    document = read(write_docx(tmp_path / "file.docx", {**parts, "word/document.xml": xml}))
+    assert document.text == "# One"
 
 
 def test_a_document_without_text_is_empty_and_one_over_the_limit_is_refused(tmp_path: Path) -> None:
