@@ -14,17 +14,19 @@ FOLDER = Path(__file__).parent.parent / "benchmarks"
 
 @pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
 def test_every_benchmark_finds_what_it_imports_of_the_library(script: Path) -> None:
-    for found in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+    for statement in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
         package = (
-            (found.module or "").partition(".")[0] if isinstance(found, ast.ImportFrom) else ""
+            (statement.module or "").partition(".")[0]
+            if isinstance(statement, ast.ImportFrom)
+            else ""
         )
         if package == "rag_nodes":
-            exec(ast.unparse(found), {})  # noqa: S102 -- an import of ours
+            exec(ast.unparse(statement), {})  # noqa: S102 -- an import of ours
 
 
 def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_located() -> None:
-    found = json.loads((FOLDER / "fresh_questions.json").read_text(encoding="utf-8"))
-    questions = found["questions"]
+    loaded = json.loads((FOLDER / "fresh_questions.json").read_text(encoding="utf-8"))
+    questions = loaded["questions"]
     placed = (FOLDER / "fresh_documents.py").read_text(encoding="utf-8")
     assert all(f'"{question["document"]}": Packaged(' in placed for question in questions)
     assert all(passage["text"].strip() for question in questions for passage in question["gold"])

@@ -88,9 +88,9 @@ def test_the_demo_prints_an_answer_its_source_and_the_verdict_of_the_readme() ->
     assert lines[0].endswith(DEMO["ASK"])
     assert TRUTHS[DEMO["ASK"]] in lines[1]
     assert "ferry.pdf, page 2, 1.3 " in lines[2]
-    told = " ".join(" ".join(lines).partition("Verdict")[2].partition("Next")[0].split())
+    verdict = " ".join(" ".join(lines).partition("Verdict")[2].partition("Next")[0].split())
     readme = (ROOT / "README.md").read_text(encoding="utf-8").replace("\n> ", " ")
-    assert f"\n<!-- decision --> {told}\n<!-- /decision -->\n" in readme
+    assert f"\n<!-- decision --> {verdict}\n<!-- /decision -->\n" in readme
 
 
 def test_a_document_without_questions_gets_an_answer_and_the_way_to_a_verdict(
@@ -139,8 +139,10 @@ def test_the_demo_says_what_it_installs_and_how_much_before_it_begins(tmp_path: 
         for _ in range(2)
     )
 
-    said, _, rest = first.partition("<uv begins>")
-    assert re.search(r"Installing .* packages.*: about \d+ MB to download, \d+ MB on disk", said)
-    assert "Once." in said
+    announcement, _, rest = first.partition("<uv begins>")
+    assert re.search(
+        r"Installing .* packages.*: about \d+ MB to download, \d+ MB on disk", announcement
+    )
+    assert "Once." in announcement
     assert rest
     assert "Installing" not in second

@@ -16,9 +16,9 @@ Spoil = Callable[[pytest.MonkeyPatch, Path], object]
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    made = tmp_path / "report.json"
-    made.write_text("before", encoding="utf-8")
-    return made
+    report = tmp_path / "report.json"
+    report.write_text("before", encoding="utf-8")
+    return report
 
 
 def _disk_is_full(patch: pytest.MonkeyPatch, _: Path) -> None:

@@ -176,9 +176,9 @@ def test_an_evaluation_holds_no_text_of_a_foreign_exception(
 def test_served_surfaces_and_the_header_tell_no_text_of_a_foreign_exception() -> None:
     with pytest.raises(LeakyError) as raised:
         leak()
-    told = public(raised.value)
+    error = public(raised.value)
     ours = failure_of(raised.value, LeakyLLM(), name="leaky")
-    texts = (*map(str, told), *map(str, public(ours)), str(report_html(None, error=str(ours))))
+    texts = (*map(str, error), *map(str, public(ours)), str(report_html(None, error=str(ours))))
     assert CANARY not in "".join(texts)
     assert "LeakyError" in str(ours)
 

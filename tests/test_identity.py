@@ -34,7 +34,7 @@ def description() -> str:
 
 
 @pytest.mark.parametrize(
-    "said",
+    "identity",
     [
         beginning_of("README.md"),
         beginning_of("ARCHITECTURE.md"),
@@ -44,8 +44,8 @@ def description() -> str:
     ],
     ids=["README", "ARCHITECTURE", "docs", "package index", "module"],
 )
-def test_the_project_says_in_one_sentence_what_it_is(said: Callable[[], str]) -> None:
-    assert one_line(said()).startswith(rag_nodes.IDENTITY)
+def test_the_project_says_in_one_sentence_what_it_is(identity: Callable[[], str]) -> None:
+    assert one_line(identity()).startswith(rag_nodes.IDENTITY)
 
 
 def test_help_begins_with_that_sentence(capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,9 +64,9 @@ def test_rest_says_it_too_and_agents_read_only_what_to_do() -> None:
 def test_no_number_of_a_requirement_is_in_what_users_read() -> None:
     pages = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").rglob("*.md")]
     sources = (ROOT / "src").rglob("*.py")  # docstrings are help(), OpenAPI and tools' schemas
-    found = {
+    numbers_by_page = {
         str(path.relative_to(ROOT)): numbers
         for path in (*pages, *sources)
         if (numbers := REQUIREMENT.findall(path.read_text(encoding="utf-8")))
     }
-    assert found == {}
+    assert numbers_by_page == {}

@@ -185,14 +185,14 @@ def test_a_release_is_built_from_what_passed_the_same_command_as_every_change() 
 def test_every_python_that_the_package_index_is_told_of_is_tried_before_a_change_lands() -> None:
     project = _project(ROOT)["project"]
     prefix = "Programming Language :: Python :: 3."
-    told = [
+    classifiers = [
         classifier.rpartition(" ")[2]
         for classifier in project["classifiers"]
         if classifier.startswith(prefix)
     ]
     jobs = yaml.safe_load((ROOT / ".github/workflows/test.yml").read_text(encoding="utf-8"))["jobs"]
-    assert jobs["test"]["strategy"]["matrix"]["python"] == told
-    assert project["requires-python"] == f">={told[0]}"
+    assert jobs["test"]["strategy"]["matrix"]["python"] == classifiers
+    assert project["requires-python"] == f">={classifiers[0]}"
 
 
 def test_an_audit_that_could_look_nothing_up_does_not_pass() -> None:
@@ -201,7 +201,7 @@ def test_an_audit_that_could_look_nothing_up_does_not_pass() -> None:
 
 
 def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() -> None:
-    said = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Release")[2]
+    release = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8").partition("## Release")[2]
     folders = [ROOT, *INTEGRATIONS]
     files = [file for folder in folders for file in folder.glob("*.*")]
     files += (ROOT / ".github").rglob("*.yml")
@@ -211,7 +211,7 @@ def test_every_placeholder_of_the_owner_is_named_where_a_release_is_explained() 
         if file.is_file() and "/OWNER" in file.read_text(encoding="utf-8")
     ]
     assert with_owner
-    assert [name for name in with_owner if f"`{name}`" not in said] == []
+    assert [name for name in with_owner if f"`{name}`" not in release] == []
 
 
 def test_only_pymupdf_has_a_licence_that_binds_what_is_built_with_it() -> None:
@@ -246,10 +246,10 @@ def _brought_by(extras: Iterable[str]) -> set[str]:
     left = {("rag-nodes", extra) for extra in ("", *extras)}
     seen: set[tuple[str, str]] = set()
     while left:
-        seen.add(one := left.pop())
-        for wanted in map(Requirement, _requires(*one)):
-            if wanted.marker is None or wanted.marker.evaluate({"extra": one[1]}):
-                left |= {(canonicalize_name(wanted.name), of) for of in ("", *wanted.extras)}
+        seen.add(requirement := left.pop())
+        for wanted in map(Requirement, _requires(*requirement)):
+            if wanted.marker is None or wanted.marker.evaluate({"extra": requirement[1]}):
+                left |= {(canonicalize_name(wanted.name), extra) for extra in ("", *wanted.extras)}
         left -= seen
     return {name for name, _ in seen if _is_installed(name)}
 
@@ -266,10 +266,10 @@ def _is_installed(name: str) -> bool:
 
 
 def _licence(name: str) -> str:
-    said = metadata.metadata(name)
-    kinds = [line for line in said.get_all("Classifier") or [] if line.startswith("License")]
+    fields = metadata.metadata(name)
+    kinds = [line for line in fields.get_all("Classifier") or [] if line.startswith("License")]
     return " ".join(
-        [said.get("License-Expression") or "", said.get("License") or "", *kinds]
+        [fields.get("License-Expression") or "", fields.get("License") or "", *kinds]
     ).strip()
 
 

@@ -100,15 +100,15 @@ def documented() -> Iterator[tuple[str, Any]]:
 
 
 def public_parameters() -> list[Parameter]:
-    found = {}
+    parameters = {}
     for name, function in documented():
         for parameter in inspect.signature(function).parameters.values():
             key, annotation = f"{name}({parameter.name})", parameter.annotation
             if isinstance(annotation, str):  # of a field of pydantic it is a type
                 members = _members(ast.parse(annotation, mode="eval").body)
-                of = {_name_of(part) for member in members for part in _elements(member)}
-                found[key] = Parameter(key, set(map(_name_of, members)), of)
-    return list(found.values())
+                names = {_name_of(part) for member in members for part in _elements(member)}
+                parameters[key] = Parameter(key, set(map(_name_of, members)), names)
+    return list(parameters.values())
 
 
 def _members(annotation: ast.expr) -> list[ast.expr]:
@@ -179,27 +179,29 @@ class World:
     def embedded_by(self, ingested: Callable[..., Any], given: Any, keys: Any) -> list[str]:
         store = open_store()
         [column] = ingested(given, PARSERS, store, embed_metadata=keys).columns
-        ids = [node for of in store.documents(column.collection).values() for node in of]
+        ids = [node for nodes in store.documents(column.collection).values() for node in nodes]
         return embedded(store.fetch(column.collection, ids).values())
 
-    def found(self, searches: Callable[..., Any], document_ids: Any) -> list[str]:
+    def documents_found(self, searches: Callable[..., Any], document_ids: Any) -> list[str]:
         place = {"store": self.store, "collection": self.collection}
         hits = searches(**place, document_ids=document_ids).retrieve("pump")
         return [hit.node.ref_doc_id for hit in hits]
 
     def captured_page(self, **given: Any) -> list[Any]:
         """What a page is made of: its columns, and the documents it starts with."""
-        made: list[Any] = []
+        opened: list[Any] = []
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(page, "Desk", lambda _of, _example, paths: made.append(paths))
+            patch.setattr(page, "Desk", lambda _of, _example, paths: opened.append(paths))
             patch.setattr(
-                page, "sessions_of", lambda _settings, _changed, **given: made.append(given["own"])
+                page,
+                "sessions_of",
+                lambda _settings, _changed, **given: opened.append(given["own"]),
             )
             patch.setattr(page, "_shell", lambda *_, **__: "")
             # There are no sessions to close.
             with self.leaks_collected(), pytest.raises(AttributeError):
                 build_app(**given)
-        return made
+        return opened
 
 
 def texts(results: Any) -> list[tuple[str, str]]:
@@ -210,7 +212,7 @@ def files(report: Any) -> list[tuple[str, str]]:
     return [(file.path, file.status) for file in report.files]
 
 
-def told(report: Any) -> list[str]:
+def answers_of(report: Any) -> list[str]:
     """The answers of a comparison."""
     return [column.answer.text for column in report.columns]
 
@@ -220,10 +222,11 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
     compared, chunk = world.comparison, world.chunk
     return {
         "Comparison.aask(document_ids)": (
-            "a", lambda value: told(asyncio.run(compared.aask("pump", document_ids=value)))),
-        "Comparison.ask(document_ids)": ("a", lambda v: told(compared.ask("pump", document_ids=v))),
+            "a", lambda value: answers_of(asyncio.run(compared.aask("pump", document_ids=value)))),
+        "Comparison.ask(document_ids)": (
+            "a", lambda value: answers_of(compared.ask("pump", document_ids=value))),
         "Comparison.stream(document_ids)": (
-            "a", lambda value: told(compared.stream("pump", document_ids=value).wait())),
+            "a", lambda value: answers_of(compared.stream("pump", document_ids=value).wait())),
         "ColumnEngines.engine(document_ids)": (
             "a", lambda value: compared.engine("fixed", document_ids=value).retrieve("red")),
         "Filter(document_ids)": ("a", lambda value: Filter(document_ids=value).conditions()),
@@ -235,9 +238,9 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             lambda value: asks_for_steps("Set up it", QueryOptions(step_words=value).step_words)),
         "Question(within)": ("a", lambda value: [*Question("1", "?", (), within=value).within]),
         "RagNodesQueryEngine(document_ids)": (
-            "a", lambda value: world.found(RagNodesQueryEngine, value)),
+            "a", lambda value: world.documents_found(RagNodesQueryEngine, value)),
         "RagNodesRetriever(document_ids)": (
-            "a", lambda value: world.found(RagNodesRetriever, value)),
+            "a", lambda value: world.documents_found(RagNodesRetriever, value)),
         "RecursiveNodeParser(separators)": (
             "\n\n", lambda value: RecursiveNodeParser(separators=value).separators),
         "Settings(encoding)": ("cp1250", lambda value: Settings(encoding=value).encoding),
@@ -249,12 +252,12 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
             "The pump.", lambda value: PARSER.split_texts_metadata_aware(value, ["no"])),
         "Store.count_of(document_ids)": ("a", world.of_store(Store.count_of)),
         "Store.delete(node_ids)": (chunk, world.left_after_delete),
-        "Store.fetch(node_ids)": (chunk, world.of_store(lambda *of: [*Store.fetch(*of)])),
+        "Store.fetch(node_ids)": (chunk, world.of_store(lambda *args: [*Store.fetch(*args)])),
         "Store.select(keys)": (
             "doc_id", world.of_store(lambda store, name, keys: store.select(name, None, keys))),
         "Store.vectors(node_ids)": (chunk, world.of_store(Store.vectors)),
         "Store.vectors_of(document_ids)": (
-            "a", world.of_store(lambda *of: [*Store.vectors_of(*of)])),
+            "a", world.of_store(lambda *args: [*Store.vectors_of(*args)])),
         "aingest(paths)": (
             "ab", lambda value: files(asyncio.run(aingest(value, PARSERS, open_store())))),
         "build_app(columns)": (SPLITTER, lambda value: world.captured_page(columns=value)),
@@ -284,9 +287,9 @@ def world(
     tmp_path_factory: pytest.TempPathFactory,
     leaks_collected: Callable[[], AbstractContextManager[None]],
 ) -> Iterator[World]:
-    made = World(tmp_path_factory.mktemp("world"), leaks_collected)
-    yield made
-    made.comparison.close()
+    opened = World(tmp_path_factory.mktemp("world"), leaks_collected)
+    yield opened
+    opened.comparison.close()
 
 
 @pytest.fixture(autouse=True)
@@ -309,7 +312,9 @@ def test_every_public_parameter_for_several_documents_says_that_it_takes_a_singl
         for parameter in public_parameters()
         if "Document" in parameter.elements - parameter.singles
     }
-    as_in_llama_index = {f"AtomicIngestionPipeline{of}(documents)" for of in (".run", ".arun")}
+    as_in_llama_index = {
+        f"AtomicIngestionPipeline{method}(documents)" for method in (".run", ".arun")
+    }
     tuples = {"Dataset(documents)", "Dataset.about(documents)"}
     assert takers - as_in_llama_index == tuples
 

@@ -86,8 +86,8 @@ def test_every_chunk_gets_the_summary_the_model_wrote_of_all_that_it_was_told(
     assert {node.metadata["summary_kind"] for node in nodes} == {"generated"}
     asked = prompts(openai_server)
     assert len(asked) == 3
-    said = ("Tea machines of Kettle Ltd", "Heading: Manual > Tank", TEXT, "at most 77 tokens")
-    assert all(part in prompt for prompt in asked for part in said)
+    parts = ("Tea machines of Kettle Ltd", "Heading: Manual > Tank", TEXT, "at most 77 tokens")
+    assert all(part in prompt for prompt in asked for part in parts)
 
 
 def test_no_text_steps_out_of_its_markers(

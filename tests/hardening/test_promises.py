@@ -28,13 +28,13 @@ def test_every_test_that_the_page_names_is_there() -> None:
 
 def test_nothing_that_is_read_from_a_disk_is_unpickled() -> None:
     to_other_processes = ("models/executors/", "models/pickling.py")
-    found = set()
+    lines = set()
     for file in (ROOT / "src").rglob("*.py"):
         source = file.read_text(encoding="utf-8")
         name = file.relative_to(ROOT / "src" / "rag_nodes").as_posix()
         if re.search(
             r"\b(pickle|dill|cloudpickle|joblib|shelve)\.(loads?|open|Unpickler)\b", source
         ):
-            found.add(name)
-    from_a_disk = {line for line in found if not line.startswith(to_other_processes)}
+            lines.add(name)
+    from_a_disk = {line for line in lines if not line.startswith(to_other_processes)}
     assert from_a_disk == set()
