@@ -110,6 +110,6 @@ def numbers_without_unit(path: Path) -> Iterator[Line]:
     for statement, following in zip(body, [*body[1:], None], strict=True):
         if isinstance(statement, ast.Assign | ast.AnnAssign) and _is_number(statement.value):
             written, above = lines[statement.lineno - 1], lines[statement.lineno - 2]
-            said = _text(following) or "#" in written or above.startswith("#")
-            if not said and not UNIT.search(written.partition("=")[0]):
+            is_explained = _text(following) or "#" in written or above.startswith("#")
+            if not is_explained and not UNIT.search(written.partition("=")[0]):
                 yield line(path, statement.lineno, written)
