@@ -23,7 +23,7 @@ def pdf(*objects: bytes) -> bytes:
     return bytes(content + b"startxref\n%d\n%%%%EOF\n" % table)
 
 
-def one_page(packed: bytes, *, count: int = 1, kids: bytes = b"3 0 R") -> bytes:
+def page_with_content(packed: bytes, *, count: int = 1, kids: bytes = b"3 0 R") -> bytes:
     """A page whose content is this deflated stream."""
     return pdf(
         CATALOG,
@@ -37,7 +37,7 @@ def one_page(packed: bytes, *, count: int = 1, kids: bytes = b"3 0 R") -> bytes:
 
 def text_page() -> bytes:
     """A harmless page."""
-    return one_page(zlib.compress(SHOWN))
+    return page_with_content(zlib.compress(SHOWN))
 
 
 def tree_first(count: int) -> bytes:
@@ -74,7 +74,7 @@ def bomb(unit: bytes, times: int) -> bytes:
     packer = zlib.compressobj(9)
     # What is packed behind a full flush knows nothing of what stands before it.
     first, again = (packer.compress(unit) + packer.flush(zlib.Z_FULL_FLUSH) for _ in range(2))
-    return one_page(first + again * (times - 1) + packer.flush())
+    return page_with_content(first + again * (times - 1) + packer.flush())
 
 
 def empty_pages(count: int) -> bytes:

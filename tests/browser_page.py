@@ -13,7 +13,7 @@ expect.set_options(timeout=PATIENCE)  # by default 5 seconds
 
 
 @contextmanager
-def watched(
+def watch_page(
     browser: Browser,
     address: str,
     patience: int = PATIENCE,
@@ -47,10 +47,10 @@ def load(page: Page, *paths: Path) -> None:
         page.locator(".rn-ready").count()
     ) else page.set_input_files(".rn-big input", [str(path) for path in paths])
     for path in paths:
-        loaded(page, path.name)
+        wait_for_documents(page, path.name)
 
 
-def loaded(page: Page, *names: str) -> None:
+def wait_for_documents(page: Page, *names: str) -> None:
     """Wait until documents of these names are loaded, and nothing is going on any more."""
     for name in names:
         page.locator(".rn-ready .rn-file", has_text=name).wait_for()

@@ -30,7 +30,7 @@ def run(text: str, properties: str = "") -> str:
     return f'<w:r><w:rPr>{properties}</w:rPr><w:t xml:space="preserve">{text}</w:t></w:r>'
 
 
-def styled(text: str, style: str) -> str:
+def styled_paragraph(text: str, style: str) -> str:
     return paragraph(text, f'<w:pStyle w:val="{style}"/>')
 
 

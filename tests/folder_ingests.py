@@ -69,7 +69,7 @@ def contents(store: Store, report: IngestReport) -> dict[str, dict[str, str]]:
     }
 
 
-def stored(corpus: FolderIngests) -> set[str]:
+def stored_files(corpus: FolderIngests) -> set[str]:
     """Names of the files of which chunks are stored, in any collection."""
     return {
         Path(str(node.metadata["source"])).name

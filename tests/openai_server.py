@@ -174,22 +174,22 @@ _STRANGE = {"garbage": "{not json", "shapeless": '["no", "object"]', "nothing": 
 def _app(server: OpenAIServer) -> FastAPI:
     app = FastAPI()
 
-    async def recorded(request: Request) -> tuple[dict[str, Any], Fault, Response | None]:
+    async def record_request(request: Request) -> tuple[dict[str, Any], Fault, Response | None]:
         body = await request.json()
         seen = Recorded(request.url.path, body, request.headers.get("authorization"))
         released = server.released  # first: whoever waits for the request may release it at once
         server.record(seen)
         fault = server.faults.popleft() if server.faults else Fault()
-        return body, fault, await _failed(server, fault, released)
+        return body, fault, await _fail_request(server, fault, released)
 
     @app.post("/v1/embeddings")
     async def embeddings(request: Request) -> Response:
-        body, fault, failure = await recorded(request)
+        body, fault, failure = await record_request(request)
         return failure or _embeddings(server, body, fault)
 
     @app.post("/v1/chat/completions")
     async def chat(request: Request) -> Response:
-        body, fault, failure = await recorded(request)
+        body, fault, failure = await record_request(request)
         if failure is not None:
             return failure
         if body.get("stream"):
@@ -203,7 +203,9 @@ def _app(server: OpenAIServer) -> FastAPI:
     return app
 
 
-async def _failed(server: OpenAIServer, fault: Fault, released: threading.Event) -> Response | None:
+async def _fail_request(
+    server: OpenAIServer, fault: Fault, released: threading.Event
+) -> Response | None:
     if fault.body == "slow":
         await asyncio.to_thread(server.hold, released)
     if fault.body == "html":
@@ -228,10 +230,14 @@ def _embeddings(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> Res
         return JSONResponse({"error": error}, status_code=400)
     length = body.get("dimensions") or server.dimension
     vectors = [_vector(text, length) for text in texts]
-    vectors = _spoiled(vectors, fault.body)
+    vectors = _spoil_vectors(vectors, fault.body)
     coded = body.get("encoding_format") == "base64"
     rows = [
-        {"object": "embedding", "index": index, "embedding": _coded(vector) if coded else vector}
+        {
+            "object": "embedding",
+            "index": index,
+            "embedding": _encode_vector(vector) if coded else vector,
+        }
         for index, vector in enumerate(vectors)
     ]
     rows.reverse()  # the order is in `index`, not in the list
@@ -244,7 +250,7 @@ def _embeddings(server: OpenAIServer, body: dict[str, Any], fault: Fault) -> Res
     return JSONResponse(answer)
 
 
-def _spoiled(vectors: list[list[float]], effect: str) -> list[list[float]]:
+def _spoil_vectors(vectors: list[list[float]], effect: str) -> list[list[float]]:
     if effect == "dimension":
         vectors[-1] = vectors[-1][:-1]
     if effect == "nan":
@@ -273,7 +279,7 @@ async def _broken_off() -> AsyncIterator[str]:
     raise ConnectionAbortedError("made to break off")
 
 
-def _coded(vector: list[float]) -> str:
+def _encode_vector(vector: list[float]) -> str:
     return base64.b64encode(np.array(vector, dtype="<f4").tobytes()).decode()
 
 

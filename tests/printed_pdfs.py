@@ -12,7 +12,7 @@ Print = tuple[float, float, float, Sequence[str]]
 """Left edge, height from below, font size, and what each glyph from left to right says."""
 
 
-def printed(*prints: Print, content: bytes = b"") -> bytes:
+def print_pdf(*prints: Print, content: bytes = b"") -> bytes:
     """Return a page of text; a glyph of several letters is a ligature."""
     characters = sorted({glyph for *_, glyphs in prints for glyph in glyphs})
     codes = {glyph: code for code, glyph in enumerate(characters, 33)}

@@ -91,7 +91,7 @@ def is_of_ray(variable: str) -> bool:
 
 
 @contextmanager
-def made_place() -> Iterator[Place]:
+def make_place() -> Iterator[Place]:
     """A short path, as Ray's sockets have names below it."""
     folder = Path(tempfile.mkdtemp(prefix="rn", dir="/tmp"))
     try:

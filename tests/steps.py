@@ -21,23 +21,23 @@ class CountingPattern:
     def __getattr__(self, name: str) -> Callable[..., Any]:
         method = getattr(self._pattern, name)
 
-        def counted(text: str, *places: int) -> Any:
+        def count_characters(text: str, *places: int) -> Any:
             self.characters += len(text)
             return method(text, *places)
 
-        return counted
+        return count_characters
 
 
 def lines_of(work: Callable[[], object]) -> int:
     """Count the lines of Python that are run, loops without a call included."""
     lines = 0
 
-    def seen(_frame: FrameType, event: str, _argument: object) -> Any:
+    def count_line(_frame: FrameType, event: str, _argument: object) -> Any:
         nonlocal lines
         lines += event == "line"
-        return seen
+        return count_line
 
-    sys.settrace(seen)
+    sys.settrace(count_line)
     try:
         work()
     finally:
@@ -49,11 +49,11 @@ def calls_of(work: Callable[[], object]) -> int:
     """Functions called, Python's own and those written in C."""
     calls = 0
 
-    def seen(_frame: FrameType, event: str, _argument: object) -> None:
+    def count_call(_frame: FrameType, event: str, _argument: object) -> None:
         nonlocal calls
         calls += event in ("call", "c_call")
 
-    sys.setprofile(seen)
+    sys.setprofile(count_call)
     try:
         work()
     finally:
@@ -65,13 +65,13 @@ def steps_of(work: Callable[[], object], patch: pytest.MonkeyPatch) -> int:
     """Functions called, and characters in which clusters and letters of flags were looked for."""
     looked_at, letters_before = 0, graphemes._letters_before
 
-    def counted(text: str, offset: int, floor: int) -> int:
+    def count_letters(text: str, offset: int, floor: int) -> int:
         nonlocal looked_at
         looked_at += offset - floor
         return letters_before(text, offset, floor)
 
     with patch.context() as during:
-        during.setattr(graphemes, "_letters_before", counted)
+        during.setattr(graphemes, "_letters_before", count_letters)
         pattern = CountingPattern(graphemes._CLUSTER)
         for module in (graphemes, recursive):
             during.setattr(module, "_CLUSTER", pattern)

@@ -86,6 +86,6 @@ def passages(*texts: str, document: str = "manual") -> list[TextNode]:
     ]
 
 
-def embedded(node: BaseNode) -> str:
+def embedded_text(node: BaseNode) -> str:
     """What a model is given of a node to embed."""
     return node.get_content(MetadataMode.EMBED)

@@ -6,13 +6,13 @@ from rich.console import Console
 
 
 def terminal(width: int = 80) -> Console:
-    """A terminal that keeps what it shows; see `shown`."""
+    """A terminal that keeps what it shows; see `shown_text`."""
     return Console(
         file=io.StringIO(), force_terminal=True, width=width, markup=False, color_system=None
     )
 
 
-def shown(console: Console) -> str:
+def shown_text(console: Console) -> str:
     """What such a terminal has shown."""
     assert isinstance(console.file, io.StringIO)
     return console.file.getvalue()

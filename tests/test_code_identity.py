@@ -61,7 +61,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     written: set[str] = set()
 
-    def loaded(files: Files) -> Any:
+    def load_module(files: Files) -> Any:
         written.update(files)
         for name, text in files.items():
             sys.modules.pop(name, None)
@@ -69,7 +69,7 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[.
         importlib.invalidate_caches()
         return importlib.import_module(next(iter(files)))
 
-    yield loaded
+    yield load_module
     for name in written:
         sys.modules.pop(name, None)
 

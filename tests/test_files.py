@@ -49,13 +49,13 @@ def _file_is_of_another(patch: pytest.MonkeyPatch, path: Path) -> None:
 
 
 def test_an_interrupted_write_leaves_the_file_as_it_was(path: Path) -> None:
-    def interrupted() -> None:
+    def interrupt_write() -> None:
         with replacing(path) as write:
             write("after")
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        interrupted()
+        interrupt_write()
     assert path.read_text(encoding="utf-8") == "before"
     assert list(path.parent.iterdir()) == [path]
 

@@ -21,7 +21,7 @@ from leaky import (
 )
 from llama_index.core import Document
 from plant import MANUAL, QUESTION, offline_models
-from tests.cli.conftest import invoked
+from tests.cli.conftest import invoke_cli
 from visits import choose
 
 from rag_nodes.apps.panes.answers import turn_view
@@ -54,7 +54,9 @@ def manual(tmp_path: Path, no_configuration: Path) -> Path:
     return path
 
 
-def compared(manual: Path, columns: dict[str, object], **options: Any) -> list[dict[str, Any]]:
+def compare_columns(
+    manual: Path, columns: dict[str, object], **options: Any
+) -> list[dict[str, Any]]:
     """The columns of a report, as plain data."""
     with (
         Comparison(columns, documents=read(manual), **options) as comparison,
@@ -68,7 +70,7 @@ def test_a_comparison_tells_the_class_of_a_foreign_exception_and_not_its_text(
     manual: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    columns = compared(manual, COLUMNS, models=offline_models())
+    columns = compare_columns(manual, COLUMNS, models=offline_models())
     for column in columns:
         assert "LeakyError" in (column["error"] or column["statistics"]["error"])
     assert CANARY not in json.dumps(columns) + caplog.text
@@ -88,13 +90,13 @@ def test_models_and_rerankers_tell_their_class_and_not_their_text(
     manual: Path, caplog: pytest.LogCaptureFixture, options: dict[str, Any]
 ) -> None:
     caplog.set_level(logging.DEBUG)
-    [column] = compared(manual, {"fixed": "fixed"}, **options)
+    [column] = compare_columns(manual, {"fixed": "fixed"}, **options)
     assert "LeakyError" in (column["error"] or "")
     assert CANARY not in json.dumps(column) + caplog.text
 
 
 def test_an_answer_that_breaks_off_keeps_what_had_arrived(manual: Path) -> None:
-    [column] = compared(manual, {"fixed": "fixed"}, llm=LeakyLLM(), embed_model="lexical")
+    [column] = compare_columns(manual, {"fixed": "fixed"}, llm=LeakyLLM(), embed_model="lexical")
     assert (column["answer"], column["partial"]) == (None, "A battery sta")
     assert "LeakyError" in column["error"]
 
@@ -121,7 +123,7 @@ def test_the_command_line_prints_no_text_of_a_foreign_exception(
     manual: Path, words: tuple[str, ...], parser: str, more: tuple[str, ...]
 ) -> None:
     name, *rest = words
-    ended = invoked(name, manual, *rest, "-p", parser, *more)
+    ended = invoke_cli(name, manual, *rest, "-p", parser, *more)
     assert ended.code != 0
     assert "LeakyError" in ended.stdout + ended.stderr
     assert CANARY not in ended.stdout + ended.stderr
@@ -133,7 +135,7 @@ def test_the_command_line_prints_no_text_of_a_foreign_exception(
 def test_the_command_line_prints_no_text_of_a_models_exception(
     manual: Path, model: tuple[str, str]
 ) -> None:
-    ended = invoked("compare", manual, "-a", QUESTION, "-p", "fixed", *model, "-v")
+    ended = invoke_cli("compare", manual, "-a", QUESTION, "-p", "fixed", *model, "-v")
     assert ended.code != 0
     assert "LeakyError" in ended.stdout + ended.stderr
     assert CANARY not in ended.stdout + ended.stderr
@@ -164,7 +166,7 @@ def test_an_evaluation_holds_no_text_of_a_foreign_exception(
     path = tmp_path / "questions.json"
     gold = [{"text": "A spare battery starts the generator when the grid is down."}]
     path.write_text(json.dumps({"questions": [{"question": QUESTION, "gold": gold}]}))
-    ended = invoked(
+    ended = invoke_cli(
         *("evaluate", manual, "--questions", path, "-p", "leaky:LeakySplitter()", "-p", "fixed"),
         *("--json", "-v", "--html", tmp_path / "report.html"),
     )

@@ -20,7 +20,7 @@ ROOT = Path(__file__).parents[1]
 REQUIREMENT = re.compile(r"\bS[0-4]-\d\d\b")
 
 
-def one_line(text: str) -> str:
+def join_lines(text: str) -> str:
     return " ".join(text.replace("**", "").split())
 
 
@@ -45,12 +45,12 @@ def description() -> str:
     ids=["README", "ARCHITECTURE", "docs", "package index", "module"],
 )
 def test_the_project_says_in_one_sentence_what_it_is(identity: Callable[[], str]) -> None:
-    assert one_line(identity()).startswith(rag_nodes.IDENTITY)
+    assert join_lines(identity()).startswith(rag_nodes.IDENTITY)
 
 
 def test_help_begins_with_that_sentence(capsys: pytest.CaptureFixture[str]) -> None:
     assert run(["--help"]) == 0
-    assert rag_nodes.IDENTITY in one_line(capsys.readouterr().out)
+    assert rag_nodes.IDENTITY in join_lines(capsys.readouterr().out)
 
 
 def test_rest_says_it_too_and_agents_read_only_what_to_do() -> None:

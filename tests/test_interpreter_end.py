@@ -120,7 +120,7 @@ except KeyboardInterrupt:
 """
 
 
-def ended(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+def run_to_end(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
     """Run a script in a process of its own; a process that does not end fails the test."""
     return subprocess.run(
         [sys.executable, "-c", script, *arguments],
@@ -132,18 +132,18 @@ def ended(script: str, *arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_short_lived_processes_end_with_0(tmp_path: Path) -> None:
-    run = ended(FORKED, str(tmp_path), str(PROCESSES))
+    run = run_to_end(FORKED, str(tmp_path), str(PROCESSES))
     assert run.returncode == 0, run.stderr
     expected = Counter({f"{name} 0": PROCESSES for name in OPERATIONS})
     assert Counter(run.stdout.splitlines()) == expected, run.stderr
 
 
 def test_a_thread_that_is_within_an_extension_ends_before_the_interpreter() -> None:
-    run = ended(BUSY)
+    run = run_to_end(BUSY)
     assert (run.returncode, run.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("script", [HANGING, INTERRUPTED])
 def test_a_call_that_hangs_does_not_keep_the_process_alive(script: str) -> None:
-    run = ended(script)
+    run = run_to_end(script)
     assert (run.returncode, run.stderr) == (0, "")

@@ -83,7 +83,7 @@ class Parameter(NamedTuple):
     elements: set[str]
 
 
-def documented() -> Iterator[tuple[str, Any]]:
+def documented_functions() -> Iterator[tuple[str, Any]]:
     """Every function, and constructor and method of a class, in the reference of the API."""
     pages = (path.read_text() for path in (ROOT / "docs" / "reference" / "api").glob("*.md"))
     entries = [entry for text in pages for entry in re.findall("(?m)^::: (.+)$", text)]
@@ -101,7 +101,7 @@ def documented() -> Iterator[tuple[str, Any]]:
 
 def public_parameters() -> list[Parameter]:
     parameters = {}
-    for name, function in documented():
+    for name, function in documented_functions():
         for parameter in inspect.signature(function).parameters.values():
             key, annotation = f"{name}({parameter.name})", parameter.annotation
             if isinstance(annotation, str):  # of a field of pydantic it is a type
@@ -130,14 +130,14 @@ def _name_of(annotation: ast.expr) -> str:
     return ast.unparse(named).rpartition(".")[2]
 
 
-def taken_by_callers() -> set[str]:
+def parameters_for_several() -> set[str]:
     """The public parameters of which callers may give several texts or paths."""
     names = {parameter.name for parameter in public_parameters() if parameter.elements & TEXTS}
     ours = RESULTS | OF_OTHERS
     return {name for name in names if name.partition("(")[0] not in ours} - WRITTEN_BY_IMPORTERS
 
 
-def embedded(nodes: Any) -> list[str]:
+def embedded_texts(nodes: Any) -> list[str]:
     return [node.get_content(MetadataMode.EMBED) for node in nodes]
 
 
@@ -180,7 +180,7 @@ class World:
         store = open_store()
         [column] = ingested(given, PARSERS, store, embed_metadata=keys).columns
         ids = [node for nodes in store.documents(column.collection).values() for node in nodes]
-        return embedded(store.fetch(column.collection, ids).values())
+        return embedded_texts(store.fetch(column.collection, ids).values())
 
     def documents_found(self, searches: Callable[..., Any], document_ids: Any) -> list[str]:
         place = {"store": self.store, "collection": self.collection}
@@ -264,7 +264,9 @@ def cases(world: World) -> dict[str, tuple[Any, Callable[[Any], Any]]]:
         "build_app(documents)": ("ab", lambda value: world.captured_page(documents=value)),
         "build_pipeline(embed_metadata)": (
             "dept",
-            lambda v: embedded(build_pipeline("fixed", embed_metadata=v).run(documents=KEYED))),
+            lambda value: embedded_texts(
+                build_pipeline("fixed", embed_metadata=value).run(documents=KEYED)
+            )),
         "document_vectors(texts)": ("red pump", lambda value: list(document_vectors(value)[0])),
         "evaluate(in_use)": ("words", world.decided),
         "export_folder(collections)": (world.collection, world.exported),
@@ -298,12 +300,12 @@ def _in_the_folder(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_every_public_parameter_for_several_texts_takes_a_single_one(world: World) -> None:
-    assert sorted({*cases(world)} - FIELDS) == sorted(taken_by_callers())
+    assert sorted({*cases(world)} - FIELDS) == sorted(parameters_for_several())
     several_only = {
         parameter.name for parameter in public_parameters()
         if parameter.elements & TEXTS and not parameter.elements & TEXTS <= parameter.singles
     }  # fmt: skip
-    assert several_only & taken_by_callers() == set(), "its annotation does not say so"
+    assert several_only & parameters_for_several() == set(), "its annotation does not say so"
 
 
 def test_every_public_parameter_for_several_documents_says_that_it_takes_a_single_one() -> None:

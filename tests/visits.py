@@ -29,7 +29,7 @@ def ignore(_: Progress) -> None:
     """Progress nobody looks at."""
 
 
-def written(path: Path, text: str) -> Path:
+def write_text(path: Path, text: str) -> Path:
     """A file with that text."""
     path.write_text(text, encoding="utf-8")
     return path

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from browser_page import watched
+from browser_page import watch_page
 from playwright.sync_api import Browser, Page
-from visits import DIARY, Visitor, visiting, written
+from visits import DIARY, Visitor, visiting, write_text
 
 from rag_nodes.core.settings import Settings
 
@@ -43,7 +43,7 @@ def _undecided() -> Iterator[None]:
 @pytest.fixture
 def diary(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
     with visiting(settings) as visitor:
-        visitor.load(written(tmp_path / "diary.md", DIARY))
+        visitor.load(write_text(tmp_path / "diary.md", DIARY))
         yield visitor
 
 
@@ -68,5 +68,5 @@ def browser() -> Iterator[Browser]:
 @pytest.fixture
 def page(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """An open page; whatever leaves this machine or breaks fails the test."""
-    with watched(browser, str(app.local_url)) as opened:
+    with watch_page(browser, str(app.local_url)) as opened:
         yield opened

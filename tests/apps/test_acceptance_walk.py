@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from app_process import AppProcess, app_process
-from browser_page import PATIENCE, ask, loaded
+from browser_page import PATIENCE, ask, wait_for_documents
 from openai_server import OpenAIServer
 from playwright.sync_api import Browser, Locator, Page, expect
 
@@ -79,7 +79,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     # 6, 7: a question of fact gets an answer per parser, and they differ
     ask(page, QUESTION)
     columns = page.locator("details.rn-column").all()
-    answers = [_opened(column).locator(".rn-answer").inner_text() for column in columns]
+    answers = [_open_column(column).locator(".rn-answer").inner_text() for column in columns]
     assert len(answers) == 4
     assert all(FACTS[QUESTION] in answer for answer in answers)
     assert len(set(answers)) >= 3
@@ -98,7 +98,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     assert QUESTION in history
     assert FOLLOW_UP in history
     last = page.locator(".rn-turn").first.locator("details.rn-column").all()
-    answered = [fold for fold in last if "quarantine" in _opened(fold).inner_text()]
+    answered = [fold for fold in last if "quarantine" in _open_column(fold).inner_text()]
     assert len(answered) >= 3, "with the same room for all, fixed windows may miss a sentence"
 
     # 10: another document starts over
@@ -106,7 +106,7 @@ def test_the_acceptance_walk(  # noqa: PLR0915 - ten steps of one walk
     page.once("dialog", lambda dialog: dialog.accept())
     page.get_by_role("button", name="Remove handbook.pdf").click()
     page.locator(".rn-file", has_text="handbook.pdf").wait_for(state="detached")
-    loaded(page, "lighthouse.pdf")
+    wait_for_documents(page, "lighthouse.pdf")
     assert "2 pages" in page.inner_text(".rn-documents")
     expect(page.locator(".rn-turn")).to_have_count(0)
     assert _counts(page) != counts
@@ -131,10 +131,10 @@ def _type_key(page: Page) -> None:
 def _upload(page: Page, document: Path) -> None:
     where = ".rn-add input" if page.locator(".rn-ready").count() else ".rn-big input"
     page.set_input_files(where, str(document))
-    loaded(page, document.name)
+    wait_for_documents(page, document.name)
 
 
-def _opened(column: Locator) -> Locator:
+def _open_column(column: Locator) -> Locator:
     """A column whose line is open."""
     column.locator("summary").first.click()
     return column

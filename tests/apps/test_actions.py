@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 from openai_server import UNAUTHORIZED, Fault, OpenAIServer
-from visits import DIARY, QUESTION, TOKEN, Visitor, choose, visiting, written
+from visits import DIARY, QUESTION, TOKEN, Visitor, choose, visiting, write_text
 
 from rag_nodes.apps import desk as desk_module
 from rag_nodes.apps.actions import ACTIONS
@@ -18,7 +18,9 @@ from rag_nodes.core.settings import Settings
 
 @pytest.fixture
 def red(tmp_path: Path) -> Path:
-    return written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n\n# Oil\n\nIt needs oil.")
+    return write_text(
+        tmp_path / "red.md", "# Colour\n\nThe machine is red.\n\n# Oil\n\nIt needs oil."
+    )
 
 
 @pytest.fixture
@@ -60,7 +62,7 @@ def test_a_turn_is_not_drawn_again_by_later_ones(visitor: Visitor, red: Path) ->
 def test_removing_a_document_asks_first_and_says_what_is_lost(
     diary: Visitor, tmp_path: Path
 ) -> None:
-    other = written(tmp_path / "other.md", "Nobody came on Sunday.")
+    other = write_text(tmp_path / "other.md", "Nobody came on Sunday.")
     diary.load(*diary.session.paths, other)
     assert (
         'data-confirm="Remove other.md? All answers are cleared, and questions labelled in it are '
@@ -76,7 +78,7 @@ def test_clearing_removes_the_turns_and_other_documents_do(
     visitor.act("clear")
     assert "turn 1" not in visitor.regions
     visitor.ask(QUESTION)
-    visitor.load(written(tmp_path / "blue.md", "The machine is blue."))
+    visitor.load(write_text(tmp_path / "blue.md", "The machine is blue."))
     assert not [name for name in visitor.regions if name.startswith("turn")]
 
 
@@ -207,7 +209,7 @@ def test_a_fault_that_all_columns_share_is_said_once(
     served = settings.model_copy(update={"api_base": openai_server.base})
     with visiting(served) as visitor:
         choose(visitor.session, "fixed", "heading", "retrieval", key="sk-any")
-        visitor.load(written(tmp_path / "diary.md", DIARY))
+        visitor.load(write_text(tmp_path / "diary.md", DIARY))
         openai_server.fail(UNAUTHORIZED, times=20)
         turn = visitor.ask("What was the weather like?")
         assert turn.count("key was refused") == 1
@@ -215,7 +217,7 @@ def test_a_fault_that_all_columns_share_is_said_once(
         assert "check the API key under Models" in turn
         openai_server.reset()
         openai_server.fail(UNAUTHORIZED, times=20)
-        visitor.load(written(tmp_path / "other.md", f"# Other\n\n{DIARY}"))
+        visitor.load(write_text(tmp_path / "other.md", f"# Other\n\n{DIARY}"))
         documents = visitor.text("documents")
         assert documents.count("key was refused") == 1
         assert documents.count("nothing stored") == 1

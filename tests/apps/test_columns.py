@@ -13,7 +13,7 @@ from llama_index.core.retrievers import BaseRetriever
 from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
 from plant import MANUAL, QUESTION
 from splitters import Given, WindowSplitter
-from visits import Visitor, visiting, written
+from visits import Visitor, visiting, write_text
 
 from rag_nodes.apps.page import build_app
 from rag_nodes.apps.visitors.columns import (
@@ -274,7 +274,7 @@ def test_chunks_that_cannot_be_located_are_counted_and_listed(
     lossy = Given(["The pump draws water.", "Words that stand <nowhere> in it."])
     columns = {"lossy": lossy, "windows": WindowSplitter()}
     with visiting(settings, columns=columns) as visitor:
-        visitor.load(written(tmp_path / "pump.md", "The pump draws water. It rained all day."))
+        visitor.load(write_text(tmp_path / "pump.md", "The pump draws water. It rained all day."))
         visitor.act("tint", value="lossy")
         assert "1 of 2 chunks" in visitor.text("pager")
         assert "Words that stand &lt;nowhere&gt; in it." in visitor.text("pager")

@@ -13,7 +13,7 @@ from typing import Any
 
 import pytest
 from llama_index.core import Document, VectorStoreIndex
-from visits import Visitor, visiting, written
+from visits import Visitor, visiting, write_text
 
 from rag_nodes.apps.panes.evidence import against, details_html, place_of
 from rag_nodes.apps.visitors import deciding
@@ -55,11 +55,11 @@ def _small_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def visitor(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
     with visiting(settings) as opened:
-        opened.load(written(tmp_path / "days.md", TEXT))
+        opened.load(write_text(tmp_path / "days.md", TEXT))
         yield opened
 
 
-def _ended(visitor: Visitor) -> PageSession:
+def _arrive(visitor: Visitor) -> PageSession:
     for thread in threading.enumerate():
         if thread.name == "sweep" and thread not in _EARLIER:
             thread.join(100)
@@ -87,7 +87,7 @@ def test_before_anything_is_measured_the_default_stands(settings: Settings) -> N
 def test_the_settings_are_tested_against_the_baseline_with_won_and_lost_passages(
     visitor: Visitor,
 ) -> None:
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     assert verdict.measure.startswith("recall@")
     rows = against(verdict, REFERENCE)
@@ -103,7 +103,7 @@ def test_the_settings_are_tested_against_the_baseline_with_won_and_lost_passages
 
 
 def test_the_fewest_points_come_first_however_many_passages_are_won(visitor: Visitor) -> None:
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     best = against(verdict, REFERENCE)[-1]
     rows = [
@@ -122,7 +122,7 @@ def test_a_column_has_one_colour_and_one_name_in_bar_plot_and_tables(visitor: Vi
         visitor.act("tick", name=name, checked=is_ticked)
     visitor.act("baseline", value="web")  # by default in the colour of LlamaIndex's splitter
     visitor.settle()
-    _ended(visitor)
+    _arrive(visitor)
     bar, details = visitor.regions["columns"], visitor.regions["details"]
     swatch = r'rn-swatch (rn-c\d)"[^<]*></span><bdi>([^<]+)'
     colours = {name: colour for colour, name in re.findall(swatch, bar)}
@@ -143,18 +143,18 @@ def test_a_column_has_one_colour_and_one_name_in_bar_plot_and_tables(visitor: Vi
 def test_accepted_questions_decide_with_intervals_and_the_baseline_may_be_any_column(
     visitor: Visitor,
 ) -> None:
-    _ended(visitor)
+    _arrive(visitor)
     _accept(visitor, 3)
     assert "Decide by my 3 questions" in visitor.text("decision")
     visitor.act("by_questions")
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     assert not verdict.dataset.probed
     assert " to " in against(verdict, REFERENCE)[0].points
     visitor.act("baseline", value="heading")
     visitor.settle()
     visitor.act("by_questions")
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     assert visitor.session.decider.baseline == "heading (yours)"
     assert against(verdict, "heading (yours)")
@@ -166,7 +166,7 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
 ) -> None:
     visitor.act("context", value=f"budget:{tokens}")
     visitor.settle()
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     assert verdict.measure == f"recall@{tokens}"
     strip = visitor.text("decision")
@@ -178,7 +178,7 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
     assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
     _accept(visitor, 3)
     visitor.act("by_questions")
-    _ended(visitor)
+    _arrive(visitor)
     strip = visitor.text("decision")
     assert re.search(rf"points of recall@{tokens}, \d+ questions? won, \d+ lost", strip)
     assert same in strip
@@ -189,8 +189,8 @@ def test_documents_too_short_to_compare_settings_by_say_so_and_questions_decide(
     settings: Settings, tmp_path: Path
 ) -> None:
     with visiting(settings) as visitor:
-        visitor.load(written(tmp_path / "rules.md", "Quiet hours begin at ten."))
-        _ended(visitor)
+        visitor.load(write_text(tmp_path / "rules.md", "Quiet hours begin at ten."))
+        _arrive(visitor)
         strip = visitor.text("decision")
         assert "too little text to compare settings: add more, or label" in strip
         assert "Try again" not in strip
@@ -198,13 +198,13 @@ def test_documents_too_short_to_compare_settings_by_say_so_and_questions_decide(
         visitor.session.questions.mark(Passage(document.id_, Span(0, 25)))
         visitor.act("label", question="When do quiet hours begin?")
         visitor.act("by_questions")
-        verdict = _ended(visitor).decider.verdict
+        verdict = _arrive(visitor).decider.verdict
         assert verdict is not None
         assert not visitor.session.decider.error
 
 
 def test_a_line_of_the_table_opens_its_passage(visitor: Visitor) -> None:
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     number = matrix(verdict).lines[0].number
     visitor.act("line", number=str(number))
@@ -215,26 +215,26 @@ def test_a_line_of_the_table_opens_its_passage(visitor: Visitor) -> None:
 
 
 def test_another_length_of_answers_decides_again(visitor: Visitor) -> None:
-    first = _ended(visitor).decider.verdict
+    first = _arrive(visitor).decider.verdict
     visitor.act("length", length="page")
-    second = _ended(visitor).decider.verdict
+    second = _arrive(visitor).decider.verdict
     assert second is not first
     visitor.act("length", length="sentence")
     assert visitor.session.decider.verdict is first
 
 
 def test_another_context_decides_again(visitor: Visitor) -> None:
-    _ended(visitor)
+    _arrive(visitor)
     visitor.act("context", value="chunks:5")
     visitor.settle()
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     assert verdict.measure == "recall@k5"
     assert "recall@k5" in visitor.text("details")
 
 
 def test_the_decision_is_used_by_its_spec_and_a_script(visitor: Visitor) -> None:
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     assert verdict.decision.preset in visitor.text("use")
     script = visitor.act("script")["file"]
@@ -248,12 +248,12 @@ def test_the_decision_and_its_script_read_as_the_columns_do(
     monkeypatch: pytest.MonkeyPatch,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    _ended(visitor)
+    _arrive(visitor)
     visitor.act("tick", name="retrieval", checked=True)
     for reading, shown in (("chunks", "whole chunks"), ("sentences", "selected sentences")):
         visitor.act("reading", value=reading)
         visitor.settle()
-        verdict = _ended(visitor).decider.verdict
+        verdict = _arrive(visitor).decider.verdict
         assert verdict is not None
         assert {row.granularity for row in verdict.rows} == {reading}
         assert f"read as {shown}, the same as for your" in visitor.text("decision")
@@ -275,7 +275,7 @@ def test_the_decision_and_its_script_read_as_the_columns_do(
         monkeypatch.chdir(tmp_path)
         arguments = [str(tmp_path / "days.md"), "--question", "Who was seen on day 7?"]
         for number, script in enumerate(scripts):
-            path = written(tmp_path / f"{reading}{number}.py", script)
+            path = write_text(tmp_path / f"{reading}{number}.py", script)
             monkeypatch.setattr(sys, "argv", [str(path), *arguments])
             runpy.run_path(str(path), run_name="__main__")
             assert capsys.readouterr().out.startswith(answer.text)
@@ -294,14 +294,14 @@ def test_a_number_of_chunks_is_read_whole(visitor: Visitor) -> None:
 def test_a_stopped_test_and_a_fault_say_so(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _ended(visitor)
+    _arrive(visitor)
 
     def fail(*_: Any, **__: Any) -> None:
         raise DatasetError("nothing to ask")
 
     monkeypatch.setattr(deciding, "recommend", fail)
     visitor.act("length", length="page")
-    _ended(visitor)
+    _arrive(visitor)
     assert "nothing to ask" in visitor.text("decision")
     monkeypatch.setattr(deciding, "QUIET", 3600.0)
     visitor.act("test")
@@ -312,7 +312,7 @@ def test_a_stopped_test_and_a_fault_say_so(
 def test_a_verdict_stays_until_the_new_one_and_if_there_is_none(
     visitor: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    verdict = _ended(visitor).decider.verdict
+    verdict = _arrive(visitor).decider.verdict
     assert verdict is not None
     headline = verdict.decision.headline[0]
     _accept(visitor, 1)
@@ -334,21 +334,21 @@ def test_a_verdict_stays_until_the_new_one_and_if_there_is_none(
 
 
 def test_a_test_that_waits_for_that_of_another_visitor_says_so(visitor: Visitor) -> None:
-    _ended(visitor)
+    _arrive(visitor)
     with deciding._AT_ONCE.take("the test of another visitor"):
         visitor.act("length", length="page")
         for _ in range(3):
             if "Waiting for tests of other visitors" not in visitor.text("decision"):
                 visitor.act("look")
         assert "Waiting for tests of other visitors" in visitor.text("decision")
-    assert _ended(visitor).decider.verdict is not None
+    assert _arrive(visitor).decider.verdict is not None
 
 
 def test_the_details_of_another_comparison_are_drawn_again(
     visitor: Visitor, tmp_path: Path
 ) -> None:
-    _ended(visitor)
-    visitor.load(written(tmp_path / "other.md", "The other document is short."))
+    _arrive(visitor)
+    visitor.load(write_text(tmp_path / "other.md", "The other document is short."))
     assert "Nothing has been measured yet" in str(details_html(visitor.session))
 
 
@@ -373,7 +373,7 @@ def owner(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Iterator[Visit
 def test_a_removed_document_that_own_engines_still_search_is_named(
     owner: Visitor, tmp_path: Path
 ) -> None:
-    owner.session.start_loading([written(tmp_path / "fair.md", TEXT.replace("pier", "fair"))])
+    owner.session.start_loading([write_text(tmp_path / "fair.md", TEXT.replace("pier", "fair"))])
     owner.settle()
     assert (
         "days.md was removed here: a and b still search it, and nothing of it can be shown."
@@ -390,7 +390,7 @@ def test_settings_are_not_tested_on_documents_that_an_engine_does_not_search(
     words = "was added here"
     assert words not in owner.text("documents")
     owner.session.start_loading(
-        [*owner.session.paths, written(tmp_path / "fair.md", TEXT.replace("pier", "fair"))]
+        [*owner.session.paths, write_text(tmp_path / "fair.md", TEXT.replace("pier", "fair"))]
     )
     owner.settle()
     assert (
@@ -398,7 +398,7 @@ def test_settings_are_not_tested_on_documents_that_an_engine_does_not_search(
         in owner.text("documents")
     )
     owner.act("test")
-    verdict = _ended(owner).decider.verdict
+    verdict = _arrive(owner).decider.verdict
     assert verdict is not None
     assert [document.name for document in verdict.documents] == ["days.md"]
     added = next(each for each in owner.session.documents if "fair" in each.text)
@@ -407,7 +407,7 @@ def test_settings_are_not_tested_on_documents_that_an_engine_does_not_search(
         owner.session.questions.mark(Passage(document.id_, Span(10, 40)))
         owner.act("label", question=f"Who was at {document.id_}?")
     owner.act("by_questions")
-    verdict = _ended(owner).decider.verdict
+    verdict = _arrive(owner).decider.verdict
     assert verdict is not None
     assert [question.document for question in verdict.questions] == [days.id_]
     assert not owner.session.decider.has_new_questions
@@ -417,7 +417,7 @@ def test_an_engine_is_compared_with_an_interval_and_one_without_numbers_is_named
     owner: Visitor, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     owner.act("test")
-    verdict = _ended(owner).decider.verdict
+    verdict = _arrive(owner).decider.verdict
     assert verdict is not None
     other = replace(verdict.decision, take=next(row.name for row in against(verdict, "a")))
     with monkeypatch.context() as patch:
@@ -426,7 +426,7 @@ def test_an_engine_is_compared_with_an_interval_and_one_without_numbers_is_named
         assert "lost. Only accepted questions give an interval." in owner.text("decision")
     _accept(owner, 10)
     owner.act("by_questions")
-    verdict = _ended(owner).decider.verdict
+    verdict = _arrive(owner).decider.verdict
     assert verdict is not None
     assert all(" to " in row.points for row in against(verdict, "a"))
     assert {"b", REFERENCE} <= {row.name for row in against(verdict, "a")}
@@ -443,7 +443,7 @@ def test_an_engine_that_is_to_be_kept_needs_no_script(
     assert "The decision" not in owner.regions["use"], "nothing was tested"
     assert "asks a and b about 180 questions" in owner.text("decision")
     owner.act("test")
-    verdict = _ended(owner).decider.verdict
+    verdict = _arrive(owner).decider.verdict
     assert verdict is not None
     assert "The decision" in owner.regions["use"]
     kept = replace(verdict.decision, take="a", parser={}, preset="")
@@ -458,7 +458,7 @@ def test_another_baseline_keeps_a_verdict_that_measured_it(owner: Visitor) -> No
     owner.act("baseline", value="heading")
     owner.settle()
     owner.act("test")
-    verdict = _ended(owner).decider.verdict
+    verdict = _arrive(owner).decider.verdict
     assert verdict is not None
     for baseline in ("b", REFERENCE, "a", "heading"):
         owner.act("baseline", value=baseline)

@@ -17,7 +17,7 @@ CODE = "```sh\n  pip install pump"
 RAIN, SNOW, WIND = "It rained all day.", "Snow fell at night.", "The wind was from the east."
 
 
-def compared(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
+def compare_answers(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
     """The difference of answers, each the sentences it quotes."""
     names = ("fixed", "heading", "semantic", "recursive")
     between = "\n\n" if kind == "extract" else " "
@@ -34,19 +34,19 @@ def compared(*answers: tuple[str, ...], kind: str = "extract") -> Difference:
     return difference({column.name: column.answer for column in columns if column.answer}, {})
 
 
-def _said(report: Difference) -> dict[str, list[str]]:
+def _columns_by_sentence(report: Difference) -> dict[str, list[str]]:
     return {sentence.text: list(sentence.by_column) for sentence in report.sentences}
 
 
 @pytest.mark.parametrize("kind", ["extract", "generated"])
 def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(kind: str) -> None:
-    report = compared((RAIN, SNOW), (SNOW,), (WIND, RAIN), kind=kind)
-    assert _said(report) == {
+    report = compare_answers((RAIN, SNOW), (SNOW,), (WIND, RAIN), kind=kind)
+    assert _columns_by_sentence(report) == {
         RAIN: ["fixed", "semantic"],
         SNOW: ["fixed", "heading"],
         WIND: ["semantic"],
     }
-    assert "Source" not in "".join(_said(report))
+    assert "Source" not in "".join(_columns_by_sentence(report))
 
 
 @pytest.mark.parametrize(
@@ -75,7 +75,7 @@ def test_a_sentence_of_several_answers_is_there_once_with_all_who_say_it(kind: s
     ],
 )
 def test_one_line_says_what_differs(answers: list[tuple[str, ...]], headline: str) -> None:
-    assert compared(*answers).headline == headline
+    assert compare_answers(*answers).headline == headline
 
 
 def test_a_source_before_a_full_stop_or_comma_leaves_no_gap() -> None:
@@ -84,7 +84,7 @@ def test_a_source_before_a_full_stop_or_comma_leaves_no_gap() -> None:
     )
     assert column.answer
     report = difference({"fixed": column.answer}, {})
-    assert [*_said(report)] == ["It rained.", "Snow fell, they say."]
+    assert [*_columns_by_sentence(report)] == ["It rained.", "Snow fell, they say."]
 
 
 def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sentence() -> None:
@@ -96,7 +96,7 @@ def test_a_block_of_code_is_said_once_and_shown_as_code_and_its_fence_is_no_sent
         for name, text in zip(("fixed", "heading", "semantic"), texts, strict=True)
     ]
     report = difference({column.name: column.answer for column in columns if column.answer}, {})
-    assert _said(report) == {
+    assert _columns_by_sentence(report) == {
         f"```bash\n{code}\n```": ["fixed", "heading", "semantic"],
         "Run this:": ["fixed", "heading"],
         RAIN: ["fixed", "heading"],
@@ -123,13 +123,13 @@ def test_text_after_code_in_a_list_or_sentence_is_a_separate_sentence(
 ) -> None:
     column = make_column(name="fixed", text=text, kind="generated")
     assert column.answer
-    assert [*_said(difference({"fixed": column.answer}, {}))] == sentences
+    assert [*_columns_by_sentence(difference({"fixed": column.answer}, {}))] == sentences
 
 
 def test_a_quotation_that_breaks_off_counts_as_its_whole_sentence() -> None:
-    [sentence] = compared(("It rained all d",), (RAIN,)).sentences
+    [sentence] = compare_answers(("It rained all d",), (RAIN,)).sentences
     assert (sentence.text, sentence.broken) == (RAIN, ["fixed"])
-    assert len(compared(("It rained all d",), (RAIN,), kind="generated").sentences) == 2
+    assert len(compare_answers(("It rained all d",), (RAIN,), kind="generated").sentences) == 2
 
 
 def test_a_quotation_at_the_edge_of_a_chunk_is_broken_where_the_chunk_is() -> None:
@@ -185,15 +185,15 @@ def _statements(*columns: Any, several: bool = False) -> str:
     return html[html.index("rn-statements") : html.index("</ul>")]
 
 
-def _generated(name: str, **given: Any) -> Any:
+def _generated_column(name: str, **given: Any) -> Any:
     return make_column(name=name, text=f"{RAIN} [Source 1]", kind="generated", **given)
 
 
 def test_each_place_that_is_cited_for_a_shared_sentence_is_listed_with_who_cites_it() -> None:
     shown = _statements(
-        _generated("fixed", page=40),
-        _generated("heading", page=31),
-        _generated("semantic", page=31),
+        _generated_column("fixed", page=40),
+        _generated_column("heading", page=31),
+        _generated_column("semantic", page=31),
     )
     first, second = shown.split('title="diary.pdf"')[1], shown.partition("p. 31")[2]
     assert "p. 40" in first
@@ -204,7 +204,7 @@ def test_each_place_that_is_cited_for_a_shared_sentence_is_listed_with_who_cites
 
 def test_every_column_opens_its_own_place_of_a_sentence() -> None:
     placed = {"chunk": f"The roof leaks. {RAIN} Nobody came.", "quote": RAIN}
-    columns = [_generated(name, **placed) for name in ("fixed", "heading")]
+    columns = [_generated_column(name, **placed) for name in ("fixed", "heading")]
     for column in columns:
         node = column.answer.hits[0].node
         node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="diary")
@@ -233,7 +233,7 @@ def test_sentences_are_signed_against_the_baseline_and_what_it_loses_comes_first
 
 def test_a_source_that_was_not_given_is_reported_beside_the_sentence_and_in_the_card() -> None:
     invented = make_column(name="fixed", text=f"{RAIN} [Source 7]", kind="generated", unknown=(7,))
-    columns = (invented, _generated("heading"))
+    columns = (invented, _generated_column("heading"))
     assert "fixed: cites a source that was not given: 7" in _statements(*columns)
     html = str(turn_view(Turn(1, "Why?", make_report(*columns), None, None)))
     card = html[html.index('<details class="rn-column') :]
@@ -251,5 +251,5 @@ def test_an_answer_that_reached_the_limit_of_tokens_says_so() -> None:
 
 @pytest.mark.parametrize("several", [False, True])
 def test_the_file_is_named_beside_a_page_if_several_documents_are_loaded(*, several: bool) -> None:
-    shown = _statements(_generated("fixed"), _generated("heading"), several=several)
+    shown = _statements(_generated_column("fixed"), _generated_column("heading"), several=several)
     assert ("diary.pdf</bdi>" in shown) is several

@@ -48,7 +48,7 @@ def handbook(tmp_path: Path) -> Path:
     return path
 
 
-def loaded(*documents: Document) -> tuple[PageSession, Any]:
+def load_documents(*documents: Document) -> tuple[PageSession, Any]:
     paths, given = given_documents(documents)
     session = PageSession(Settings(), documents=given)
     choose(session, "fixed")
@@ -56,7 +56,7 @@ def loaded(*documents: Document) -> tuple[PageSession, Any]:
 
 
 def test_the_pages_of_a_file_are_one_document_and_blank_ones_are_counted(handbook: Path) -> None:
-    session, report = loaded(*pages(handbook, "1", "2", "3", "4"))
+    session, report = load_documents(*pages(handbook, "1", "2", "3", "4"))
     [document] = session.documents
     shown = report_html(report)
     assert "4 pages" in shown
@@ -80,7 +80,7 @@ def test_the_pages_of_a_file_are_one_document_and_blank_ones_are_counted(handboo
 def test_the_page_is_drawn_as_printed_if_the_file_is_there(
     handbook: Path, documents_of: Callable[[Path], list[Document]]
 ) -> None:
-    session, _ = loaded(*documents_of(handbook))
+    session, _ = load_documents(*documents_of(handbook))
     show_page(session)
     drawing = next(patch["html"] for patch in session.screen.patches(0) if patch["name"] == "sheet")
     assert drawing.count("<image ") == 1
@@ -150,7 +150,7 @@ def test_a_sentence_that_stands_in_a_chunk_of_several_pages_leads_to_its_own(
 
 
 def test_a_question_is_answered_with_the_page_of_the_file(handbook: Path) -> None:
-    session, _ = loaded(*pages(handbook, "1", "2", "3", "4"))
+    session, _ = load_documents(*pages(handbook, "1", "2", "3", "4"))
     [column] = session.talk.ask("When is the ramp lowered?").columns
     assert column.answer is not None
     assert {citation.page for citation in column.answer.citations if "ramp" in citation.quote} == {

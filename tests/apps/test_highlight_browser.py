@@ -25,7 +25,7 @@ def _box(page: int, top: float) -> dict[str, float]:
     return {"page": page, "left": 50, "top": top, "right": 90, "bottom": top + 10}
 
 
-def _opened(browser: Browser, boxes: list[dict[str, float]] | None) -> Page:
+def _open_page(browser: Browser, boxes: list[dict[str, float]] | None) -> Page:
     [page] = re.findall(r"```html\n(.*?)```", GUIDE.read_text("utf-8"), re.DOTALL)
     answer = json.dumps({"citations": [{"boxes": boxes}]})
     inside = re.search(r"export async function highlight.*?\n  }\n", page, re.DOTALL)
@@ -49,7 +49,7 @@ def _opened(browser: Browser, boxes: list[dict[str, float]] | None) -> Page:
 
 
 def test_the_marks_of_all_pages_of_a_quote_replace_earlier_ones(browser: Browser) -> None:
-    page = _opened(browser, [_box(2, 700), _box(3, 60), _box(3, 80)])
+    page = _open_page(browser, [_box(2, 700), _box(3, 60), _box(3, 80)])
     page.wait_for_selector("mark >> nth=2", state="attached")
     assert page.evaluate(MARKS) == [["1050px"], ["90px", "120px"]]
     page.evaluate("boxes => window.highlight('report.pdf', boxes)", [_box(7, 100)])
@@ -61,6 +61,6 @@ def test_the_marks_of_all_pages_of_a_quote_replace_earlier_ones(browser: Browser
 def test_a_citation_without_boxes_is_said_to_have_none(
     browser: Browser, boxes: list[dict[str, float]] | None
 ) -> None:
-    page = _opened(browser, boxes)
+    page = _open_page(browser, boxes)
     page.get_by_text("This citation has no boxes.").wait_for()
     page.close()

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
-from browser_page import PATIENCE, WIDE, ask, load, loaded
+from browser_page import PATIENCE, WIDE, ask, load, wait_for_documents
 from contrast import OURS, STILL, left, pale
 from playwright.sync_api import Browser, Page
 
@@ -57,7 +57,7 @@ def _host(folder: Path, way: str, theme: str) -> Iterator[str]:
 
 
 @contextmanager
-def _opened(browser: Browser, address: str) -> Iterator[Page]:
+def _open_host(browser: Browser, address: str) -> Iterator[Page]:
     """Open our part of the host; an error in the page fails the test."""
     page, errors = browser.new_page(viewport=WIDE), list[str]()
     page.set_default_timeout(PATIENCE)
@@ -102,9 +102,9 @@ def test_in_a_host_every_visible_button_works_and_a_question_is_answered(
 ) -> None:
     document = tmp_path / "colours.md"
     document.write_text(DOCUMENT, encoding="utf-8")
-    with _host(tmp_path, way, theme) as address, _opened(browser, address) as page:
+    with _host(tmp_path, way, theme) as address, _open_host(browser, address) as page:
         if way == "columns":  # its documents are loaded already, or still being loaded
-            loaded(page, "colours.md")
+            wait_for_documents(page, "colours.md")
         else:
             load(page, document)
         ask(page, QUESTION)
@@ -128,7 +128,7 @@ def answered(browser: Browser, tmp_path_factory: pytest.TempPathFactory) -> Iter
     folder = tmp_path_factory.mktemp("host")
     document = folder / "colours.md"
     document.write_text(DOCUMENT, encoding="utf-8")
-    with _host(folder, "tab", "default") as address, _opened(browser, address) as page:
+    with _host(folder, "tab", "default") as address, _open_host(browser, address) as page:
         load(page, document)
         ask(page, QUESTION)
         page.evaluate(UNFOLD)

@@ -7,7 +7,7 @@ from typing import Any
 import httpx
 import pytest
 from app_process import app_process
-from browser_page import PATIENCE, ask, loaded
+from browser_page import PATIENCE, ask, wait_for_documents
 from openai_server import FAILING, Fault, OpenAIServer
 from playwright.sync_api import Browser, Page
 from pydantic import SecretStr
@@ -70,7 +70,7 @@ def test_a_key_is_in_nothing_that_a_running_app_shows_writes_or_saves(
         openai_server.fail(_faults()[0], times=20)
         _ask(page, 2)
         openai_server.faults.clear()
-        seen |= _saved(page)
+        seen |= _save_files(page)
         seen["page"] = page.content()
         seen |= {f"GET {path}": _get(f"{running.address}{path}").text for path in ADDRESSES}
         seen |= _rest(running.address)
@@ -134,14 +134,14 @@ def _load(page: Page, key: str) -> None:
         page.get_by_role("button", name="Use these models").click()
         page.get_by_label("API key").wait_for(state="hidden")
         page.wait_for_selector(".rn:not([data-waiting])")
-    loaded(page, "ferry.pdf")
+    wait_for_documents(page, "ferry.pdf")
 
 
 def _ask(page: Page, turns: int) -> None:
     ask(page, f"{turns}. {QUESTION}")
 
 
-def _saved(page: Page) -> dict[str, str]:
+def _save_files(page: Page) -> dict[str, str]:
     """The files that a visitor can take away."""
     page.get_by_role("button", name="Use it").click()
     return {"script": _download(page, "Download the script")}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import gradio as gr
 import pytest
-from browser_page import ask, load, watched
+from browser_page import ask, load, watch_page
 from contrast import STILL, left, pale
 from playwright.sync_api import Browser, Page
 
@@ -80,7 +80,7 @@ def answered(
     """A page with one answer, of which everything is unfolded."""
     path = tmp_path_factory.mktemp("written") / "links.md"
     path.write_text(TEXT, encoding="utf-8")
-    with watched(browser, str(app.local_url)) as page:
+    with watch_page(browser, str(app.local_url)) as page:
         load(page, path)
         ask(page, "Which colour has the machine?")
         page.get_by_role("button", name="Add questions").click()

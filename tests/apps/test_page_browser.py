@@ -7,7 +7,7 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from browser_page import ask, load, loaded, unfold, watched
+from browser_page import ask, load, unfold, wait_for_documents, watch_page
 from playwright.sync_api import Browser, Locator, Page, expect
 
 pytestmark = pytest.mark.browser
@@ -33,9 +33,9 @@ ASKED = {
 @pytest.fixture
 def ferry(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """A page with the example and one answered question."""
-    with watched(browser, str(app.local_url)) as page:
+    with watch_page(browser, str(app.local_url)) as page:
         page.get_by_role("button", name="Try the example").click()
-        loaded(page, "ferry.pdf")
+        wait_for_documents(page, "ferry.pdf")
         ask(page, QUIET)
         yield page
 
@@ -187,21 +187,21 @@ def test_a_button_that_is_drawn_again_while_it_is_pressed_still_acts(page: Page)
         page.locator(".rn-tick input").first.evaluate("box => box.click()")
     page.mouse.up()
     page.locator(".rn-file", has_text="ferry.pdf").wait_for(state="detached")
-    loaded(page, "manual.md")
+    wait_for_documents(page, "manual.md")
 
 
 def test_a_reload_comes_back_to_documents_answers_and_page(ferry: Page) -> None:
     ferry.locator(".rn-statements .rn-place", has_text="p. 2").first.click()
     ferry.wait_for_selector(GOLD, state="attached")
     ferry.reload()
-    loaded(ferry, "ferry.pdf")
+    wait_for_documents(ferry, "ferry.pdf")
     assert ferry.locator(".rn-turn").count() == 1
     assert ferry.input_value("#rn-page-number") == "2"
 
 
 @pytest.mark.usefixtures("ferry")
 def test_another_tab_begins_empty(browser: Browser, app: gr.Blocks) -> None:
-    with watched(browser, str(app.local_url)) as other:
+    with watch_page(browser, str(app.local_url)) as other:
         expect(other.get_by_role("button", name="Try the example")).to_be_visible()
         assert other.locator(".rn-file").count() == 0
 
@@ -238,7 +238,7 @@ def test_a_page_that_was_answered_asks_the_server_for_nothing_more(
 ) -> None:
     path = tmp_path / "red.md"
     path.write_text("# Colour\n\nThe machine is red.\n", encoding="utf-8")
-    with watched(browser, str(app.local_url)) as page:
+    with watch_page(browser, str(app.local_url)) as page:
         load(page, path)
         page.get_by_role("button", name="Stop the test").click()
         ask(page, "Which colour?")

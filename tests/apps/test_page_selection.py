@@ -6,9 +6,9 @@ from pathlib import Path
 
 import gradio as gr
 import pytest
-from browser_page import ask, load, watched
+from browser_page import ask, load, watch_page
 from playwright.sync_api import Browser, Page
-from printed_pdfs import printed
+from printed_pdfs import print_pdf
 
 pytestmark = pytest.mark.browser
 
@@ -46,7 +46,7 @@ def _drag(page: Page, start: tuple[float, float], end: tuple[float, float]) -> s
 @pytest.fixture(scope="module")
 def quiet(browser: Browser, app: gr.Blocks) -> Iterator[Page]:
     """A page that shows the cited sentence on the second page of the example."""
-    with watched(browser, str(app.local_url)) as page:
+    with watch_page(browser, str(app.local_url)) as page:
         load(page, CORPUS / "ferry.pdf")
         ask(page, "When do quiet hours begin?")
         page.locator(".rn-statements .rn-place", has_text="p. 2").first.click()
@@ -78,8 +78,8 @@ def test_a_drag_inside_one_of_two_columns_stays_in_it(
         for number in range(8)
     ]
     path = tmp_path / "columns.pdf"
-    path.write_bytes(printed(*lines))
-    with watched(browser, str(app.local_url)) as page:
+    path.write_bytes(print_pdf(*lines))
+    with watch_page(browser, str(app.local_url)) as page:
         load(page, path)
         page.wait_for_selector(".rn-letters text", state="attached")
         for name, other in (("left", "right"), ("right", "left")):

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from hostile_views import PAYLOADS
-from visits import Visitor, visiting, written
+from visits import Visitor, visiting, write_text
 
 from rag_nodes.core.settings import Settings
 
@@ -46,7 +46,7 @@ def test_only_the_chosen_quote_of_a_source_is_highlighted(
         "It rained all day. The machine was painted red in summer.\n"
     )
     with visiting(settings) as visitor:
-        visitor.load(written(tmp_path / "machine.md", text))
+        visitor.load(write_text(tmp_path / "machine.md", text))
         visitor.ask("What steps, and how is the machine painted red?")
         turn = visitor.regions["turn 1"]
         buttons = re.findall(
@@ -122,7 +122,7 @@ def test_chunks_that_were_split_again_since_are_not_shown_in_a_wrong_place(
 
 
 def test_choosing_the_name_of_another_document_shows_it(settings: Settings, tmp_path: Path) -> None:
-    paths = [written(tmp_path / f"{name}.md", f"The {name} is here.") for name in ("cat", "dog")]
+    paths = [write_text(tmp_path / f"{name}.md", f"The {name} is here.") for name in ("cat", "dog")]
     with visiting(settings) as visitor:
         visitor.load(*paths)
         other = visitor.session.documents[1].id_
@@ -133,7 +133,7 @@ def test_choosing_the_name_of_another_document_shows_it(settings: Settings, tmp_
 def test_hostile_text_is_shown_as_text(settings: Settings, tmp_path: Path) -> None:
     shown = [payload for payload in PAYLOADS if "\x00" not in payload and "\ud800" not in payload]
     with visiting(settings) as visitor:
-        visitor.load(written(tmp_path / "plain.txt", "\n\n".join(shown)))
+        visitor.load(write_text(tmp_path / "plain.txt", "\n\n".join(shown)))
         everything = "".join(visitor.regions.values())
     for tag in ("<script", "<iframe", "<img", "onerror=alert(1)>"):
         assert tag not in everything.replace("&lt;", "[")
@@ -142,7 +142,7 @@ def test_hostile_text_is_shown_as_text(settings: Settings, tmp_path: Path) -> No
 def test_the_map_of_several_documents_counts_the_chunks_of_the_one_that_is_shown(
     settings: Settings, tmp_path: Path
 ) -> None:
-    paths = [written(tmp_path / f"{name}.md", f"# {name}\n\nIt is red.\n") for name in "ab"]
+    paths = [write_text(tmp_path / f"{name}.md", f"# {name}\n\nIt is red.\n") for name in "ab"]
     with visiting(settings) as visitor:
         visitor.load(paths[0])
         assert " here</small>" not in visitor.regions["map"]

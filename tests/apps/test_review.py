@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from visits import QUESTION, Visitor, visiting, written
+from visits import QUESTION, Visitor, visiting, write_text
 
 from rag_nodes.core.settings import Settings
 
@@ -21,7 +21,7 @@ RED = "The machine is red."
 @pytest.fixture
 def visitor(settings: Settings, tmp_path: Path) -> Iterator[Visitor]:
     with visiting(settings) as opened:
-        opened.load(written(tmp_path / "machine.md", TEXT))
+        opened.load(write_text(tmp_path / "machine.md", TEXT))
         yield opened
 
 
@@ -104,7 +104,7 @@ def test_fewer_drafts_than_ten_say_why_and_no_draft_is_empty(
     assert f"No question drafted: only {why}" in visitor.text("review")
     assert len(_questions(visitor)) == 2
     with visiting(settings) as other:
-        other.load(written(tmp_path / "short.md", RED))
+        other.load(write_text(tmp_path / "short.md", RED))
         assert "Only headings that are questions become drafts" in other.text("review")
         primary = '<button type="button" class="rn-act rn-primary" data-act="draft"'
         assert primary in other.regions["review"]
@@ -129,12 +129,12 @@ def test_questions_of_a_file_are_added_and_reasons_of_refusals_are_counted(
         {"question": "Which colour?", "gold": [{"text": RED}]},
         {"question": "Where <b>is</b> it?", "gold": [{"text": "Nowhere in this document at all"}]},
     ]
-    path = written(uploads / "questions.json", json.dumps({"questions": rows}))
+    path = write_text(uploads / "questions.json", json.dumps({"questions": rows}))
     visitor.act("questions", paths=[str(path)])
     assert _questions(visitor) == [("Which colour?", False)]
     assert "1 question added from questions.json" in visitor.text("review")
     assert "Where &lt;b&gt;is&lt;/b&gt; it?" in visitor.text("review")
-    bad = written(uploads / "bad.json", "{")
+    bad = write_text(uploads / "bad.json", "{")
     notice = visitor.act("questions", paths=[str(bad)])["notice"]
     assert "bad.json" in notice
     assert str(uploads) not in notice
@@ -147,5 +147,5 @@ def test_questions_are_taken_along_and_come_back(visitor: Visitor, uploads: Path
     file = visitor.act("download")["file"]
     visitor.act("remove_all")
     assert _questions(visitor) == []
-    visitor.act("questions", paths=[str(written(uploads / file["name"], file["text"]))])
+    visitor.act("questions", paths=[str(write_text(uploads / file["name"], file["text"]))])
     assert _questions(visitor) == [("Which colour?", False)]

@@ -27,7 +27,7 @@ def _colours(scheme: str) -> dict[str, str]:
     assert paper.items() <= light.items()  # a printed page is white in the dark, too
     theme, end = make_theme(), "" if scheme == "light" else "_dark"
     palette = {
-        name: _resolved(theme, f"{attribute}{end}")
+        name: _resolve_colour(theme, f"{attribute}{end}")
         for name, attribute in (
             ("ink", "body_text_color"),
             ("page", "body_background_fill"),
@@ -39,7 +39,7 @@ def _colours(scheme: str) -> dict[str, str]:
     return {**own, "quiet": own["rn-quiet"], **palette}
 
 
-def _resolved(theme: object, attribute: str) -> str:
+def _resolve_colour(theme: object, attribute: str) -> str:
     value = str(getattr(theme, attribute))
     while value.startswith("*"):
         value = str(getattr(theme, value[1:]))
@@ -65,7 +65,7 @@ def _contrast(text: tuple[float, ...], behind: tuple[float, ...]) -> float:
     return (light + 0.05) / (dark + 0.05)
 
 
-def _mixed(colour: str, behind: str, share: float) -> tuple[float, ...]:
+def _mix_colours(colour: str, behind: str, share: float) -> tuple[float, ...]:
     pairs = zip(_channels(colour), _channels(behind), strict=True)
     return tuple(share * pair + (1 - share) * other for pair, other in pairs)
 
@@ -100,7 +100,7 @@ def test_text_is_readable_on_everything_it_stands_on_and_facts_on_the_tints_of_c
     ]
     grounds = [(text, behind, _channels(colours[behind])) for text, behind in pairs]
     grounds += [
-        (text, f"{share} of {hue}", _mixed(colours[hue], colours["page"], share))
+        (text, f"{share} of {hue}", _mix_colours(colours[hue], colours["page"], share))
         for text, shares in TINTS.items()
         for hue, share in product(hues, shares)
     ]

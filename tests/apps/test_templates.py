@@ -114,7 +114,7 @@ def values_of(name: str) -> frozenset[str]:
     return frozenset(wanted - set(TEMPLATES.globals))
 
 
-def rendered(name: str, text: str, *, true: bool) -> str:
+def render_with_text(name: str, text: str, *, true: bool) -> str:
     """A template and its macros with one text in the place of all values."""
     hostile = Hostile(text, true=true)
     wanted = dict.fromkeys(values_of(name), hostile)
@@ -130,9 +130,9 @@ def rendered(name: str, text: str, *, true: bool) -> str:
 def test_a_template_with_hostile_values_has_the_elements_it_has_with_harmless_ones(
     name: str,
 ) -> None:
-    plain = {true: Read(rendered(name, "no harm", true=true)) for true in (True, False)}
+    plain = {true: Read(render_with_text(name, "no harm", true=true)) for true in (True, False)}
     for text, (true, harmless) in product(PAYLOADS, plain.items()):
-        html = rendered(name, text, true=true)
+        html = render_with_text(name, text, true=true)
         parsed = Read(html)
         assert parsed.elements == harmless.elements, text
         assert [danger for danger in parsed.dangers if danger not in harmless.dangers] == [], text
@@ -150,7 +150,7 @@ def test_a_template_quotes_its_attributes_and_turns_escaping_off_nowhere(name: s
 
 @pytest.mark.parametrize("name", NAMES)
 def test_a_template_opens_and_closes_the_same_elements(name: str) -> None:
-    html = rendered(name, "text", true=True)
+    html = render_with_text(name, "text", true=True)
     opened, closed = (re.findall(rf"<{slash}(\w+)", html) for slash in ("", "/"))
     assert sorted(tag for tag in opened if tag not in {"br", "hr", "input", "meta"}) == sorted(
         closed

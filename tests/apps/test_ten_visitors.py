@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from openai_server import Fault, OpenAIServer
-from visits import QUESTION, Visitor, visiting, written
+from visits import QUESTION, Visitor, visiting, write_text
 
 from rag_nodes.apps.visitors.session import PageSession, key_of
 from rag_nodes.core.settings import Settings
@@ -49,7 +49,7 @@ async def _visits(  # noqa: C901 - one visit after the other
 
     await act(tokens[0], "models", api_key="any")
     for token, colour in zip(tokens, COLOURS, strict=True):
-        path = written(folder / f"{colour}.md", f"# Colour\n\nThe machine is {colour}.\n")
+        path = write_text(folder / f"{colour}.md", f"# Colour\n\nThe machine is {colour}.\n")
         await act(token, "arrive")
         session(token).start_loading([path])
     for token in tokens:

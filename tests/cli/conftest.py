@@ -67,7 +67,7 @@ def command(
     return invoke
 
 
-def invoked(*arguments: object) -> Ended:
+def invoke_cli(*arguments: object) -> Ended:
     """The same for fixtures of a whole module, in whatever folder and environment there is."""
     with redirect_stdout(io.StringIO()) as output, redirect_stderr(io.StringIO()) as complained:
         code = run([str(argument) for argument in arguments])

@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 from openai_server import Fault, OpenAIServer
 from rich.console import Console
-from terminals import shown, terminal
-from tests.cli.conftest import Command, invoked
+from terminals import shown_text, terminal
+from tests.cli.conftest import Command, invoke_cli
 
 from rag_nodes.cli.invocation import Invocation
 from rag_nodes.cli.progress import Watch
@@ -27,7 +27,7 @@ SAND = "When must the sand filter be rinsed backwards?"
 def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[object, ...]:
     """Where the handbook is stored, which no question changes."""
     stored = ("-p", "fixed", "--store", tmp_path_factory.mktemp("handbook") / "kept")
-    assert invoked("ingest", HANDBOOK, *stored, "--embedding", "lexical", "-q").code == 0
+    assert invoke_cli("ingest", HANDBOOK, *stored, "--embedding", "lexical", "-q").code == 0
     return stored
 
 
@@ -195,7 +195,7 @@ def test_an_offline_answer_on_a_terminal_is_complete(
     handbook: Command, on_terminal: Console
 ) -> None:
     assert handbook(SAND).code == 0
-    text = shown(on_terminal)
+    text = shown_text(on_terminal)
     assert "more than 2.4 bar" in " ".join(text.split())
     assert text.index("Question") < text.index("Answer") < text.index("Sources")
     assert "handbook.pdf, p. 2" in text
@@ -215,14 +215,14 @@ def test_a_stream_that_breaks_keeps_what_arrived_and_fails(
     question = ("ask", "What is answered?", "-p", "heading", "--store", "kept", "-q")
     before = len(openai_server.requests)
     assert command(*question).code == 0
-    assert "The documents answer this [Source 1]." in shown(on_terminal)
+    assert "The documents answer this [Source 1]." in shown_text(on_terminal)
     assert openai_server.requests[-1].body["stream"]
     openai_server.faults.extend([Fault()] * (len(openai_server.requests) - before - 1))
     openai_server.fail(Fault(body="cut"))
     ended = command(*question)
     assert ended.code == ExitCode.FAILURE
-    assert shown(on_terminal).endswith("Answer\nThe documents answer\n")
-    assert "sk-canary" not in ended.stderr + shown(on_terminal)
+    assert shown_text(on_terminal).endswith("Answer\nThe documents answer\n")
+    assert "sk-canary" not in ended.stderr + shown_text(on_terminal)
 
 
 @pytest.mark.parametrize("size", [1, 2, 5, 1000])
@@ -233,8 +233,8 @@ def test_no_control_character_reaches_the_terminal_however_it_is_split(size: int
         watch(QuestionAsked("Why?", "a model", "Why?"))
         for start in range(0, len(text), size):
             watch(("heading", Delta(text[start : start + size])))
-    assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown(console))
-    assert "nine litres" in shown(console) or size < 1000
+    assert not set("\x1b\x9b\x07\x08\x00\r\u202e") & set(shown_text(console))
+    assert "nine litres" in shown_text(console) or size < 1000
 
 
 def test_retrieved_chunks_and_selected_sentences_are_both_shown(
@@ -286,7 +286,7 @@ def test_a_streamed_answer_shows_what_a_follow_up_was_searched_for() -> None:
     watch = Watch(Invocation(output=screen, errors=terminal(80)))
     with watch:
         watch(QuestionAsked("Why?", "lexical", "What holds the water? Why?"))
-    assert "Searched for  What holds the water? Why?" in shown(screen)
+    assert "Searched for  What holds the water? Why?" in shown_text(screen)
 
 
 def test_a_reranker_puts_the_chunks_into_its_order(handbook: Command) -> None:

@@ -16,7 +16,7 @@ from rag_nodes.operations import ExitCode
 QUESTION = "How much does the tank hold?"
 
 
-def ingested(command: Command, manual: Path, place: object) -> dict[str, str]:
+def ingest_manual(command: Command, manual: Path, place: object) -> dict[str, str]:
     """Ingest by two parsers; gives the collection of each by the parser's class."""
     parsers = ("-p", "heading", "-p", "fixed")
     assert command("ingest", manual, *parsers, "--store", place).code == ExitCode.DONE
@@ -29,7 +29,7 @@ def test_each_collection_is_asked_by_its_name(
     command: Command, tmp_path: Path, manual: Path, url: str, served: bool
 ) -> None:
     place = url if served else tmp_path / "store"
-    for parser, name in ingested(command, manual, place).items():
+    for parser, name in ingest_manual(command, manual, place).items():
         ask = ("ask", QUESTION, "--collection", name, "--store", place)
         asked = command(*ask, "--json").json
         assert "nine litres" in asked["text"]
@@ -40,7 +40,7 @@ def test_each_collection_is_asked_by_its_name(
 def test_an_alias_on_a_server_is_asked_as_the_collection_that_it_means(
     command: Command, manual: Path, url: str
 ) -> None:
-    name = ingested(command, manual, url)["FixedSizeNodeParser"]
+    name = ingest_manual(command, manual, url)["FixedSizeNodeParser"]
     alias = rest.CreateAlias(alias_name="handbook", collection_name=name)
     with closing(QdrantClient(url, check_compatibility=False)) as client:
         client.update_collection_aliases([rest.CreateAliasOperation(create_alias=alias)])
@@ -52,7 +52,7 @@ def test_an_alias_on_a_server_is_asked_as_the_collection_that_it_means(
 def test_chunks_that_keyword_search_cannot_find_are_counted(
     command: Command, manual: Path, url: str
 ) -> None:
-    name = ingested(command, manual, url)["FixedSizeNodeParser"]
+    name = ingest_manual(command, manual, url)["FixedSizeNodeParser"]
     text = "The reserve tank holds ninety litres."
     embedding = get_embedding("lexical").get_text_embedding(text)
     with closing(QdrantClient(url, check_compatibility=False)) as client:
@@ -70,7 +70,7 @@ def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(
     command: Command, tmp_path: Path, manual: Path
 ) -> None:
     store = tmp_path / "store"
-    names = ingested(command, manual, store).values()
+    names = ingest_manual(command, manual, store).values()
     ended = command("ask", "?", "--collection", "nobody", "--store", store)
     assert ended.code == ExitCode.FAILURE
     message = " ".join(ended.stderr.split())
@@ -87,7 +87,7 @@ def test_a_collection_that_does_not_exist_is_refused_with_those_that_do(
 def test_a_contradictory_or_blank_collection_is_refused(
     command: Command, tmp_path: Path, manual: Path, arguments: tuple[str, ...], message: str
 ) -> None:
-    ingested(command, manual, tmp_path / "store")
+    ingest_manual(command, manual, tmp_path / "store")
     ended = command("ask", "?", *arguments, "--store", tmp_path / "store")
     assert ended.code == ExitCode.USAGE
     assert message in " ".join(ended.stderr.split())
@@ -97,7 +97,7 @@ def test_a_collection_of_another_embedding_model_is_not_asked(
     command: Command, tmp_path: Path, manual: Path
 ) -> None:
     store = tmp_path / "store"
-    name = ingested(command, manual, store)["HeadingHierarchyNodeParser"]
+    name = ingest_manual(command, manual, store)["HeadingHierarchyNodeParser"]
     other = ("--embedding", "own_models:LettersEmbedding", "--embedding-option", "letters=tank")
     ended = command("ask", "?", "--collection", name, "--store", store, *other)
     assert ended.code == ExitCode.USAGE

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from tests.cli.conftest import Command, invoked
+from tests.cli.conftest import Command, invoke_cli
 
 from rag_nodes.operations import ExitCode
 
@@ -20,7 +20,7 @@ def kept(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, tuple[object, 
     copy = folder / "handbook.pdf"
     copy.write_bytes((CORPUS / "handbook.pdf").read_bytes())
     stored = ("-p", "fixed", "--store", folder / "kept")
-    assert invoked("ingest", copy, *stored, "--embedding", "lexical", "-q").code == 0
+    assert invoke_cli("ingest", copy, *stored, "--embedding", "lexical", "-q").code == 0
     return copy, stored
 
 

@@ -165,12 +165,12 @@ def test_a_parser_that_fails_is_a_column_with_its_error(
 ) -> None:
     answer = RagNodesQueryEngine.answer
 
-    def broken(engine: RagNodesQueryEngine, *arguments: object, **options: object) -> object:
+    def fail_in_fixed(engine: RagNodesQueryEngine, *arguments: object, **options: object) -> object:
         if engine.parser_name == "fixed":
             raise ModelResponseError("the stream was cut")
         return answer(engine, *arguments, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(RagNodesQueryEngine, "answer", broken)
+    monkeypatch.setattr(RagNodesQueryEngine, "answer", fail_in_fixed)
     asked = ("compare", manual, "-a", QUESTION, "-p", "fixed", "-p", "heading")
     assert "\nfixed: the stream was cut\n" in command(*asked, "--json").stderr
     ended = command(*asked)

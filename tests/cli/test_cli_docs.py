@@ -157,11 +157,13 @@ def test_summaries_are_given_two_minutes_unless_the_flag_says_otherwise(
     allowed: list[float] = []
     tried = client.retried
 
-    def noted(request: Callable[[], object], seconds: float, *more: Any, **options: Any) -> object:
+    def note_seconds(
+        request: Callable[[], object], seconds: float, *more: Any, **options: Any
+    ) -> object:
         allowed.append(seconds)
         return tried(request, seconds, *more, **options)
 
-    monkeypatch.setattr(client, "retried", noted)
+    monkeypatch.setattr(client, "retried", note_seconds)
     served("--json")
     assert (allowed[0], set(allowed[1:])) == (10, {120})  # the first asks whether it is there
     allowed.clear()

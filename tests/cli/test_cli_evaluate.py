@@ -56,11 +56,11 @@ def test_rows_are_measured_by_as_many_processes_as_are_asked_for(
 ) -> None:
     given: list[Any] = []
 
-    def measured(*_: object, executor: object, **__: object) -> None:
+    def note_executor(*_: object, executor: object, **__: object) -> None:
         given.append(executor)
         raise DatasetError("not here")
 
-    monkeypatch.setattr(evaluation, "evaluate", measured)
+    monkeypatch.setattr(evaluation, "evaluate", note_executor)
     for workers in ("2", "1"):
         command("evaluate", manual, "--questions", sheet, *QUICK, "--workers", workers)
     assert (given[0].workers, given[1]) == (2, None)
@@ -202,12 +202,12 @@ def _but_to(name: str) -> Callable[[Path, Path], Path]:
     """Replaces every file except one, for which the disk is full."""
     replace = Path.replace
 
-    def replaced(self: Path, target: Path) -> Path:
+    def fail_to_replace(self: Path, target: Path) -> Path:
         if target.name == name:
             raise OSError(errno.ENOSPC, "No space left on device")
         return replace(self, target)
 
-    return replaced
+    return fail_to_replace
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import typer
-from tests.cli.conftest import Command, invoked
+from tests.cli.conftest import Command, invoke_cli
 
 from rag_nodes import load_parser
 from rag_nodes.readers import read
@@ -29,7 +29,7 @@ def recommended(tmp_path_factory: pytest.TempPathFactory) -> Path:
     asked = ("recommend", FERRY, "--questions", QUESTIONS, "-p", "recursive", *QUICK, *CHUNKS)
     files = {"-o": "run.json", "--html": "page.html", "--export": "rag.py"}
     written = (argument for flag, name in files.items() for argument in (flag, folder / name))
-    ended = invoked(*asked, "--embedding", "lexical", *written)
+    ended = invoke_cli(*asked, "--embedding", "lexical", *written)
     assert ended.code == 0, ended.stderr
     (folder / "said.txt").write_text(" ".join(ended.stdout.split()), "utf-8")
     return folder

@@ -7,7 +7,7 @@ from types import SimpleNamespace
 import pytest
 import typer
 from rich.console import Console
-from terminals import shown, terminal
+from terminals import shown_text, terminal
 
 from rag_nodes.cli.invocation import Invocation, to_json
 from rag_nodes.cli.progress import Watch, words_of
@@ -222,8 +222,8 @@ def test_columns_move_together_before_a_table_becomes_blocks() -> None:
     for width, lines in ((55, 3), (54, 3), (49, 3), (48, 7)):
         console = terminal(width)
         console.print(table([1000], columns))
-        assert len(shown(console).strip().splitlines()) == lines
-        assert shown(console).count("1,000") == len(columns)
+        assert len(shown_text(console).strip().splitlines()) == lines
+        assert shown_text(console).count("1,000") == len(columns)
 
 
 def test_a_table_that_is_too_wide_for_its_terminal_loses_no_name_and_no_digit() -> None:
@@ -236,11 +236,11 @@ def test_a_table_that_is_too_wide_for_its_terminal_loses_no_name_and_no_digit() 
     wide, narrow = (terminal(width) for width in (60, 24))
     for console in (wide, narrow):
         console.print(table(rows, columns, right=["95 %"]))
-    assert len(shown(wide).strip().splitlines()) == 4
-    words = shown(narrow).split()
+    assert len(shown_text(wide).strip().splitlines()) == 4
+    words = shown_text(narrow).split()
     assert " ".join(words[:9]) == "token-overlap at equal size read 1,000 95 % 66-89"
     assert words[-6:] == ["fixed", "read", "980", "95", "%", "70-91"]
-    assert max(map(len, shown(narrow).splitlines())) <= 24
+    assert max(map(len, shown_text(narrow).splitlines())) <= 24
 
 
 def test_hints_stand_below_the_result(monkeypatch: pytest.MonkeyPatch) -> None:

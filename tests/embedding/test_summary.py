@@ -13,7 +13,7 @@ from llama_index.core.schema import MetadataMode, TextNode
 from openai_server import FAILING, UNAUTHORIZED, Fault, OpenAIServer
 from own_models import ParrotLLM
 from pydantic import SecretStr
-from stored_nodes import embedded, passages
+from stored_nodes import embedded_text, passages
 
 from rag_nodes import SectionSummary, get_parser
 from rag_nodes.embedding import EmbeddedText
@@ -251,9 +251,9 @@ def test_an_extract_keeps_to_its_tokens_and_is_empty_for_a_blank_text_alone(text
 def test_no_model_reads_a_summary_until_it_is_embedded() -> None:
     [node] = SectionSummary()(chunks(1))
     summary = node.metadata["summary"]
-    assert embedded(node) == f"Heading: Manual > Tank\n\n{node.text}"
+    assert embedded_text(node) == f"Heading: Manual > Tank\n\n{node.text}"
     EmbeddedText(text="summary")([node])
-    assert embedded(node) == f"Heading: Manual > Tank\nsummary: {summary}\n\n{node.text}"
+    assert embedded_text(node) == f"Heading: Manual > Tank\nsummary: {summary}\n\n{node.text}"
     assert "summary" not in node.get_content(MetadataMode.LLM)
 
 
@@ -287,4 +287,4 @@ def test_it_is_a_transformation_of_a_pipeline_of_llama_index(llm: OpenAIServerLL
     document = Document(text="The tank is red. It holds nine litres. " * 9, id_="manual")
     nodes = pipeline.run(documents=[document])
     assert len(nodes) > 1
-    assert all(embedded(node).count(SAID) == 1 for node in nodes)
+    assert all(embedded_text(node).count(SAID) == 1 for node in nodes)

@@ -53,7 +53,7 @@ def good(prompt: str) -> str:
     return f"{best.strip()} [Source 1]"
 
 
-def scripted(script: Callable[[str], str] = good, **given: Any) -> ScriptedLLM:
+def scripted_llm(script: Callable[[str], str] = good, **given: Any) -> ScriptedLLM:
     return ScriptedLLM(lines=[script], window=16_000, **given)
 
 

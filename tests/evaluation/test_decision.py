@@ -20,7 +20,7 @@ COUNT = 60
 IDS = [f"d{number}" for number in range(12) for _ in range(5)]
 
 
-def decided(
+def decide_between(
     columns: dict[str, tuple[int, int | None]],
     documents: list[str] = IDS,
     standard: str = "",
@@ -66,7 +66,7 @@ def decided_by(
 
 
 def test_a_column_that_is_better_than_the_other_is_taken_with_its_costs() -> None:
-    decision = decided({"A": (50, 2_000_000), "B": (20, 1_000_000)})
+    decision = decide_between({"A": (50, 2_000_000), "B": (20, 1_000_000)})
     assert decision == ReportDecision(
         "A",
         200,
@@ -116,7 +116,7 @@ def test_the_words_name_what_holds_for_selected_sentences_if_whole_chunks_win() 
 
 
 def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() -> None:
-    decision = decided({"A": (50, 100), "B": (36, 100), "C": (10, 100)})
+    decision = decide_between({"A": (50, 100), "B": (36, 100), "C": (10, 100)})
     assert (
         " It is the best in these documents, and in documents like these; next is B, by 23.3 (9.3 "
         "to 35.9). "
@@ -124,7 +124,7 @@ def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() 
 
 
 def test_few_documents_do_not_generalise() -> None:
-    decision = decided({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
+    decision = decide_between({"A": (50, 1), "B": (20, 1)}, ["d", "e", "f"] * 20)
     assert decision.grade == "these documents"
     assert (
         "in these documents; 3 documents are too few to generalise to others. You lose"
@@ -133,7 +133,7 @@ def test_few_documents_do_not_generalise() -> None:
 
 
 def test_a_proposal_without_significance_names_its_cost_and_the_questions_needed() -> None:
-    decision = decided({"A": (33, 1), "B": (30, 1)}, standard="B")
+    decision = decide_between({"A": (33, 1), "B": (30, 1)}, standard="B")
     assert (decision.take, decision.grade) == ("A", "not shown")
     assert decision.certainty == "Not decided yet: 2 of 2 settings may be best."
     assert decision.words == (
@@ -158,7 +158,7 @@ def test_the_default_is_proposed_where_a_small_lead_of_another_says_too_little()
 
 
 def test_the_most_that_may_be_lost_is_said_with_the_setting_that_would_gain_it() -> None:
-    decision = decided({"A": (50, 1), "B": (49, 1), "C": (48, 1), "D": (5, 1)})
+    decision = decide_between({"A": (50, 1), "B": (49, 1), "C": (48, 1), "D": (5, 1)})
     assert (
         " If another setting were better, you would lose at most 4.1 points (B). " in decision.words
     )
@@ -185,45 +185,45 @@ def test_two_questions_cannot_tell_what_a_choice_may_cost() -> None:
 def test_only_what_the_user_has_is_kept(
     found_by_a: int, in_use: tuple[str, ...], start: str
 ) -> None:
-    decision = decided({"A": (found_by_a, 1), "B": (30, 1)}, standard="A", in_use=in_use)
+    decision = decide_between({"A": (found_by_a, 1), "B": (30, 1)}, standard="A", in_use=in_use)
     assert decision.words.startswith(start)
 
 
 def test_a_proposal_is_compared_with_what_the_user_has() -> None:
     three = {"A": (33, 1), "B": (32, 1), "C": (30, 1)}
-    assert "It is 1.7 points ahead of B" in decided(three, standard="C", in_use=("B",)).words
-    assert "It is 5.0 points ahead of C" in decided(three, standard="C").words
-    assert "It is 1.7 points ahead of B" in decided(three).words
+    assert "It is 1.7 points ahead of B" in decide_between(three, standard="C", in_use=("B",)).words
+    assert "It is 5.0 points ahead of C" in decide_between(three, standard="C").words
+    assert "It is 1.7 points ahead of B" in decide_between(three).words
 
 
 def test_without_the_default_that_is_said_until_the_choice_is_sure() -> None:
     words = "The default preset, retrieval, was not measured here."
-    assert decided({"A": (33, 1), "B": (30, 1)}).words.endswith(words)
-    assert words not in decided({"A": (50, 1), "B": (30, 1)}).words
+    assert decide_between({"A": (33, 1), "B": (30, 1)}).words.endswith(words)
+    assert words not in decide_between({"A": (50, 1), "B": (30, 1)}).words
 
 
 def test_equal_columns_go_to_the_default_then_to_the_one_that_takes_least_space() -> None:
     equal: dict[str, tuple[int, int | None]] = {"A": (50, 1_000), "B": (50, 600), "C": (50, 900)}
-    decision = decided({**equal, "D": (20, 100)})
+    decision = decide_between({**equal, "D": (20, 100)})
     assert decision.take == "B"
     tied = (
         "in these 60 questions; of equal settings the one that needs the least storage is proposed."
     )
     assert f"It is tied with A {tied}" in decision.words
-    decision = decided(equal, standard="C")
+    decision = decide_between(equal, standard="C")
     assert decision.take == "C"
     assert "in these 60 questions; in other document collections other" in decision.words
-    assert decided({"A": (50, None), "B": (50, 600)}).take == "B"
-    assert f"It is tied with B {tied}" in decided({"A": (50, 1), "B": (50, 1)}).words
+    assert decide_between({"A": (50, None), "B": (50, 600)}).take == "B"
+    assert f"It is tied with B {tied}" in decide_between({"A": (50, 1), "B": (50, 1)}).words
 
 
 def test_a_cheaper_column_that_finds_less_is_not_taken() -> None:
-    assert decided({"A": (50, 9_000), "B": (49, 10)}).take == "A"
-    decision = decided({"A": (50, None), "B": (49, 600), "C": (20, 100)})
+    assert decide_between({"A": (50, 9_000), "B": (49, 10)}).take == "A"
+    decision = decide_between({"A": (50, None), "B": (49, 600), "C": (20, 100)})
     assert (decision.take, decision.cost) == ("A", "")
 
 
-def asked_often(*columns: int, times: int = 40) -> ReportDecision:
+def decide_often(*columns: int, times: int = 40) -> ReportDecision:
     """Decide between columns that each find so many of 60 answers, asked many times over."""
     values = {
         name: np.tile(np.array([float((7 * n) % COUNT < count) for n in range(COUNT)]), times)
@@ -236,7 +236,7 @@ def asked_often(*columns: int, times: int = 40) -> ReportDecision:
 def test_a_choice_is_not_sure_while_several_settings_may_be_best() -> None:
     worse = {f"W{number}": (5, 1_000) for number in range(2)}
     close = {f"C{number}": (40 - number % 4, 1_000) for number in range(8)}
-    decision = decided({**close, **worse})
+    decision = decide_between({**close, **worse})
     assert decision.grade == "not shown"
     assert decision.certainty == "Not decided yet: 8 of 10 settings may be best."
     assert f"About {decision.more_questions:,} more questions would settle it." in decision.words
@@ -245,7 +245,7 @@ def test_a_choice_is_not_sure_while_several_settings_may_be_best() -> None:
 
 
 def test_a_choice_is_sure_if_those_that_may_be_best_differ_by_at_most_three_points() -> None:
-    decision = asked_often(40, 40, 10)
+    decision = decide_often(40, 40, 10)
     assert decision.grade == "documents like these"
     assert decision.certainty == (
         "Sure, for documents like these: the 2 of 3 settings that may be best differ by at most "
@@ -260,7 +260,7 @@ def test_a_choice_is_sure_if_those_that_may_be_best_differ_by_at_most_three_poin
 
 
 def test_a_tie_of_all_settings_is_sure_as_well() -> None:
-    decision = asked_often(40, 40)
+    decision = decide_often(40, 40)
     assert decision.certainty.startswith(
         "Sure, for documents like these: the 2 of 2 settings that "
     )
@@ -282,7 +282,7 @@ def test_a_lead_of_half_of_three_points_takes_the_most_questions_to_settle() -> 
 
 
 def test_one_column_alone_leaves_no_choice() -> None:
-    decision = decided({"A": (33, 1)})
+    decision = decide_between({"A": (33, 1)})
     assert (decision.take, decision.grade) == (None, "alone")
     assert decision.words == "Nothing to choose from: A was measured alone."
 

@@ -24,7 +24,7 @@ def words(first: int, last: int) -> Span:
     return Span(first * 8, last * 8 + 7)
 
 
-def missed(*answers: tuple[Span, ...], ranking: list[Span]) -> Outcome:
+def miss_question(*answers: tuple[Span, ...], ranking: list[Span]) -> Outcome:
     """Why a question is missed whose answers are passages of several spans."""
     gold = tuple(tuple(Passage("d", span) for span in each) for each in answers)
     ranked = [Ranked("d", span, span.of(TEXT)) for span in ranking]
@@ -101,7 +101,7 @@ def test_an_answer_of_just_the_budget_is_not_too_long_for_it() -> None:
 
 
 def test_an_answer_is_split_where_one_of_its_passages_is() -> None:
-    outcome = missed((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
+    outcome = miss_question((words(2, 3), words(38, 41)), ranking=[FIRST, THIRD, SECOND])
     assert outcome.reason == "split"
 
 
@@ -135,11 +135,11 @@ def test_a_miss_in_a_chunk_that_sentences_were_selected_from_was_not_ranked_low(
 
 
 def test_the_rank_and_the_chunks_that_hold_the_answer_are_named() -> None:
-    outcome = missed((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
+    outcome = miss_question((words(18, 21),), ranking=[THIRD, SECOND, FIRST])
     assert outcome.rank == 2
     assert outcome.chunks == (("d", *FIRST), ("d", *SECOND))
 
 
 def test_diagnosis_uses_the_best_covered_answer() -> None:
     answers = (words(100, 104),), (words(18, 21),)
-    assert missed(*answers, ranking=[FIRST, THIRD, SECOND]).reason == "split"
+    assert miss_question(*answers, ranking=[FIRST, THIRD, SECOND]).reason == "split"

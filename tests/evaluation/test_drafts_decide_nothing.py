@@ -17,7 +17,7 @@ from rag_nodes.parsers.presets import DEFAULT_PARSER
 NAMES_A_WINNER = ("better", "ahead", "leads", "level", "behind", "best", "answer every", "Take ")
 
 
-def drafted(accepted: int = 0, documents: int = 2) -> Dataset:
+def draft_corpus(accepted: int = 0, documents: int = 2) -> Dataset:
     """The corpus with all questions drafts, but for the first ones."""
     dataset = corpus(documents)
     marked = (
@@ -28,7 +28,7 @@ def drafted(accepted: int = 0, documents: int = 2) -> Dataset:
 
 @pytest.fixture(scope="module")
 def by_drafts() -> EvaluationReport:
-    return evaluate(drafted(), columns(), plan=PLAN)
+    return evaluate(draft_corpus(), columns(), plan=PLAN)
 
 
 def test_numbers_are_measured_and_no_column_is_put_first(by_drafts: EvaluationReport) -> None:
@@ -65,7 +65,8 @@ def test_the_report_says_why_answers_were_missed_and_advises_nothing() -> None:
     long = {"large": columns()["large"]}
     plan = replace(BARE, budgets=(5, 10))
     drafts, accepted = (
-        evaluate(dataset, long, plan=plan) for dataset in (drafted(), drafted(accepted=32))
+        evaluate(dataset, long, plan=plan)
+        for dataset in (draft_corpus(), draft_corpus(accepted=32))
     )
     (reason,) = drafts.of_role("own")[0].reasons
     advice = REMEDIES[reason]  # type: ignore[index] # a str in plain data
@@ -81,7 +82,7 @@ def test_no_gate_can_tell_by_drafts(by_drafts: EvaluationReport) -> None:
 
 
 def test_accepted_questions_leave_drafts_out_and_count_them() -> None:
-    dataset = drafted(accepted=10)
+    dataset = draft_corpus(accepted=10)
     report, alone = (
         evaluate(questions, columns(), plan=BARE)
         for questions in (dataset, replace(dataset, questions=dataset.questions[:10]))
@@ -96,5 +97,5 @@ def test_accepted_questions_leave_drafts_out_and_count_them() -> None:
 
 def test_recommend_takes_nothing_by_drafts() -> None:
     parsers = {"recursive": get_parser("recursive")}
-    drafts = recommend(drafted(), parsers, plan=replace(PLAN, sizes=(30,)))
+    drafts = recommend(draft_corpus(), parsers, plan=replace(PLAN, sizes=(30,)))
     assert (drafts.decision.take, drafts.decision.grade) == (None, "drafts")

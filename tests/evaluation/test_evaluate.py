@@ -105,10 +105,10 @@ def test_a_report_is_read_again_as_it_was(report: EvaluationReport, tmp_path: Pa
 
 
 def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset: Dataset) -> None:
-    def broken(text: str) -> list[str]:
+    def fail_to_split(text: str) -> list[str]:
         raise RuntimeError(f"cannot split {len(text)} characters")
 
-    given = {**columns(), "broken": broken, "silent": lambda _: []}
+    given = {**columns(), "broken": fail_to_split, "silent": lambda _: []}
     report = evaluate(dataset, given, plan=BARE)
     assert "broken failed: RuntimeError; fix the splitter" in (report.row("broken").error or "")
     assert "made no chunk" in (report.row("silent").error or "")

@@ -40,7 +40,7 @@ def lines(*rows: object) -> str:
     return "\n".join(map(json.dumps, rows))
 
 
-def asked(gold: object, **row: object) -> list[dict[str, object]]:
+def ask_for(gold: object, **row: object) -> list[dict[str, object]]:
     return [{"question": "How hot?", "gold": gold, **row}]
 
 
@@ -105,7 +105,7 @@ def test_questions_of_a_tool_are_read_as_it_writes_them(tmp_path: Path, tool: st
 
 READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
     "JSON lines are one question each": (
-        "q.jsonl", lines(*asked("eighty degrees")) + "\n\n" + lines(*asked(["taste"])),
+        "q.jsonl", lines(*ask_for("eighty degrees")) + "\n\n" + lines(*ask_for(["taste"])),
         [TEA], [[["eighty degrees"]], [["taste"]]],
     ),
     "SQuAD brings its texts, and annotators' answers are alternatives": (
@@ -115,7 +115,7 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
         "squad.jsonl", SQUAD_LINES, [], [[["eighty degrees"]], [["a matter of taste"]]],
     ),
     "an answer that is a number is looked for": (
-        "q.json", asked(131), [PAGED], [[["131"], ["131"]]],
+        "q.json", ask_for(131), [PAGED], [[["131"], ["131"]]],
     ),
     "what RAGAS writes before contexts of several hops is no part of them": (
         "q.json", [{"user_input": "?", "reference": "Both.", "reference_contexts": [
@@ -123,13 +123,13 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
         [PAGED], [[["Tea takes 131 degrees.", "Mate takes"]]],
     ),
     "of places of a quote the one on its page is meant": (
-        "q.json", asked("131 degrees, too", page=3), [PAGED], [[["131 degrees, too"]]],
+        "q.json", ask_for("131 degrees, too", page=3), [PAGED], [[["131 degrees, too"]]],
     ),
     "a quote on another page than its label says is kept": (
-        "q.json", asked("Tea takes 131 degrees", page=17), [PAGED], [[["Tea takes 131 degrees"]]],
+        "q.json", ask_for("Tea takes 131 degrees", page=17), [PAGED], [[["Tea takes 131 degrees"]]],
     ),
     "an ellipsis in the text or at an end is none of the quoter's": (
-        "q.json", asked("Tea takes ... time.") + asked("…it is ready…"),
+        "q.json", ask_for("Tea takes ... time.") + ask_for("…it is ready…"),
         [DOTS], [[["Tea takes ... time."]], [["it is ready"]]],
     ),
     "rows of one question are passages that are wanted together, each once": (
@@ -138,7 +138,7 @@ READ: dict[str, tuple[str, object, list[Document], list[list[list[str]]]]] = {
         [TEA], [[["eighty degrees", "boiling water"]], [["taste"]]],
     ),
     "alternatives that are no list are one answer": (
-        "q.json", asked("eighty degrees", alternatives="boiling water"),
+        "q.json", ask_for("eighty degrees", alternatives="boiling water"),
         [TEA], [[["eighty degrees"], ["boiling water"]]],
     ),
     "a quote in brackets is no list": (
@@ -194,7 +194,7 @@ def test_documents_of_one_name_are_distinguished_in_what_is_written_down(tmp_pat
                  metadata={"file_name": "readme.md", "source": f"/{pier}/readme.md"})
         for pier in (1, 2)
     ]  # fmt: skip
-    rows = asked(f"{GREEN} At pier 2", within=["/2/readme.md"])
+    rows = ask_for(f"{GREEN} At pier 2", within=["/2/readme.md"])
     dataset = load_dataset(write(tmp_path / "q.json", rows), twins)
     assert load_dataset(write(tmp_path / "q.json", plain_of(dataset)), twins) == dataset
     assert dataset.questions[0].document == "d2"
@@ -235,7 +235,7 @@ def test_a_folder_of_beir_has_passages_of_one_title_in_one_document(tmp_path: Pa
 def test_entries_that_are_no_question_to_measure_with_are_counted(tmp_path: Path) -> None:
     for name, content in (("squad.json", SQUAD), ("squad.jsonl", SQUAD_LINES)):
         assert load_dataset(write(tmp_path / name, content)).left_out == {ANSWERED: 1}
-    rows = [*asked("taste"), "hello", 5, None, ["q", "a"]]
+    rows = [*ask_for("taste"), "hello", 5, None, ["q", "a"]]
     left_out = load_dataset(write(tmp_path / "q.json", rows), [TEA]).left_out
     assert left_out == {"something else than a question with its columns": 4}
 
@@ -305,7 +305,10 @@ def test_a_page_alone_is_what_answers(tmp_path: Path, page: object, answer: int)
 
 @pytest.mark.parametrize("page", [0, -1, "-2", float("nan"), "iv", 10**7, True])
 def test_a_page_that_no_document_has_is_none(tmp_path: Path, page: object) -> None:
-    rows = [*asked("131 degrees", page=page), {"question": "?", "file": "tea.pdf", "page": page}]
+    rows = [
+        *ask_for("131 degrees", page=page),
+        {"question": "?", "file": "tea.pdf", "page": page},
+    ]
     dataset = load_dataset(write(tmp_path / "q.json", rows), [PAGED])
     assert len(gold(dataset)[0]) == 2
     assert dataset.not_located[0].reason.startswith("no answer is quoted")
@@ -315,7 +318,7 @@ def test_a_page_that_no_document_has_is_none(tmp_path: Path, page: object) -> No
 def test_words_that_a_quote_leaves_out_lie_between_passages_that_are_wanted_together(
     tmp_path: Path, mark: str
 ) -> None:
-    rows = asked(f"Green tea takes eighty{mark}boiling water.")
+    rows = ask_for(f"Green tea takes eighty{mark}boiling water.")
     assert gold(load_dataset(write(tmp_path / "q.json", rows), [TEA])) == [
         [["Green tea takes eighty", "boiling water."]]
     ]
@@ -330,19 +333,20 @@ LISTED: dict[str, tuple[object, list[Document], str]] = {
         [{"question": "?", "file": "tea.md", "page": 1}], [TEA], "no text on page 1",
     ),
     "parts of a quote in another order": (
-        asked("boiling water … Green tea takes"), [TEA], "around the ellipsis",
+        ask_for("boiling water … Green tea takes"), [TEA], "around the ellipsis",
     ),
-    "an ellipsis alone": (asked("… (...)"), [DOTS], "no answer is quoted"),
-    "a number that is none": (asked(float("nan")), [TEA], "no answer is quoted"),
-    "a list in a list": (asked([["x"]]), [TEA], "no answer is quoted"),
-    "a passage without a text": (asked([{}, [[1]]]), [TEA], "no answer is quoted"),
-    "a question that is null": ([{"question": None, "gold": "taste"}, *asked("taste")], [TEA],
+    "an ellipsis alone": (ask_for("… (...)"), [DOTS], "no answer is quoted"),
+    "a number that is none": (ask_for(float("nan")), [TEA], "no answer is quoted"),
+    "a list in a list": (ask_for([["x"]]), [TEA], "no answer is quoted"),
+    "a passage without a text": (ask_for([{}, [[1]]]), [TEA], "no answer is quoted"),
+    "a question that is null": ([{"question": None, "gold": "taste"}, *ask_for("taste")], [TEA],
                                 "the question is missing"),
     "an answer where nothing is searched": (
-        asked("taste", within=["other.md"]), [TEA, OTHER], "none of the documents that it searches",
+        ask_for("taste", within=["other.md"]), [TEA, OTHER],
+        "none of the documents that it searches",
     ),
     "a name that no file can have": (
-        asked([{"document": "\0", "start": 0, "end": 1}]), [TEA],
+        ask_for([{"document": "\0", "start": 0, "end": 1}]), [TEA],
         "no document is called",
     ),
     "columns of unequal length": (
@@ -375,7 +379,7 @@ def test_quotes_without_a_location_are_listed_with_the_reason(tmp_path: Path, wh
         ("q.yaml", "questions: []", "is of no kind that has questions"),
         ("q.json", "%PDF-1.7", r"q\.json cannot be read .*; name a file of questions"),
         ("q.json", "[" * 200_000, r"q\.json is nested too deeply"),
-        ("q.json", asked("tea", alternatives=5), r"q\.json cannot be read as a question file"),
+        ("q.json", ask_for("tea", alternatives=5), r"q\.json cannot be read as a question file"),
         ("q.json", {"data": [{"paragraphs": [{"qas": []}]}]}, r"cannot be read as a question file"),
         ("q.json", {"data": [{"paragraphs": [{"context": "a", "qas": 5}]}]}, "as a question file"),
         ("q.json", [{"context": "Cats", "question": "Who?",
@@ -394,19 +398,19 @@ def test_a_file_that_cannot_be_used_says_why_and_what_to_do(
 def test_an_error_of_the_program_is_not_said_to_be_one_of_the_file(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, error: type[Exception]
 ) -> None:
-    def broken(_path: Path) -> object:
+    def fail_to_load(_path: Path) -> object:
         raise error("of the program")
 
-    monkeypatch.setattr(importers, "read_file", broken)
+    monkeypatch.setattr(importers, "read_file", fail_to_load)
     with pytest.raises(error, match="of the program"):
-        load_dataset(write(tmp_path / "q.json", asked("tea")), [TEA])
+        load_dataset(write(tmp_path / "q.json", ask_for("tea")), [TEA])
     with pytest.raises(TypeError):
         load_dataset(None, [TEA])  # type: ignore[arg-type] # as a caller may by mistake
 
 
 def test_missing_files_of_a_corpus_are_named(tmp_path: Path) -> None:
     with pytest.raises(DatasetError, match="name the files they are about"):
-        load_dataset(write(tmp_path / "q.json", asked("tea")))
+        load_dataset(write(tmp_path / "q.json", ask_for("tea")))
     with pytest.raises(DatasetError, match=r"nowhere\.json"):
         load_dataset(tmp_path / "nowhere.json")
     with pytest.raises(DatasetError, match="not one of BEIR"):
@@ -437,7 +441,7 @@ def test_only_a_line_feed_ends_a_line_of_json_or_of_a_sheet(tmp_path: Path, mark
 )
 def test_a_quote_made_to_take_the_square_of_its_length_is_read(tmp_path: Path, quote: str) -> None:
     book = Document(text="the cat sat on the mat e and " * 10_000, id_="book")
-    dataset = load_dataset(write(tmp_path / "q.json", asked(quote)), [book])
+    dataset = load_dataset(write(tmp_path / "q.json", ask_for(quote)), [book])
     assert len(dataset.questions) + len(dataset.not_located) == 1
 
 

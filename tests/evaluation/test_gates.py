@@ -22,7 +22,7 @@ def report() -> EvaluationReport:
     return evaluate(corpus(6), {"small": small}, plan=PLAN)
 
 
-def changed(report: EvaluationReport, every: int, by: float) -> EvaluationReport:
+def change_recall(report: EvaluationReport, every: int, by: float) -> EvaluationReport:
     """The report with the recall of some questions another."""
 
     def other(row: Row) -> Row:
@@ -58,7 +58,7 @@ def changed(report: EvaluationReport, every: int, by: float) -> EvaluationReport
 def test_a_drop_holds_where_a_large_one_is_excluded_and_fell_where_it_is_shown(
     report: EvaluationReport, every: int, by: float, tolerance: float, outcome: str, words: str
 ) -> None:
-    (result,) = against_baseline(changed(report, every, by), report, tolerance=tolerance)
+    (result,) = against_baseline(change_recall(report, every, by), report, tolerance=tolerance)
     assert result.outcome == outcome
     assert re.search(words, result.words)
     assert result.gap is not None
@@ -115,7 +115,7 @@ def test_all_columns_of_a_gate_are_judged_at_once(report: EvaluationReport) -> N
 def test_new_questions_do_not_matter_and_reworded_ones_are_not_compared(
     report: EvaluationReport,
 ) -> None:
-    worse = changed(report, 1, -0.2)
+    worse = change_recall(report, 1, -0.2)
     reworded = tuple(
         replace(question, text=f"{question.text} Really?") for question in worse.questions[2:]
     )

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from llama_index.core.llms import MockLLM
 from llama_index.core.llms.mock import MockFunctionCallingLLM
-from tests.evaluation.scripted_judge import but, good, kind_of, scripted
+from tests.evaluation.scripted_judge import but, good, kind_of, scripted_llm
 
 from rag_nodes.core.errors import CancelledError, ConfigurationError
 from rag_nodes.core.processes import Interrupt, interruptible
@@ -40,7 +40,7 @@ def answering(llm: Any) -> Models:
     return Models.of(embed_model="lexical", llm=llm)
 
 
-def judged(dataset: Dataset, llm: Any, count: int = 12) -> Judgement:
+def judge_dataset(dataset: Dataset, llm: Any, count: int = 12) -> Judgement:
     report = evaluate(dataset, columns(), plan=PLAN, judge=Judging(count), models=answering(llm))
     assert not [row.error for row in report.rows if row.error]
     assert report.judgement
@@ -50,7 +50,7 @@ def judged(dataset: Dataset, llm: Any, count: int = 12) -> Judgement:
 def test_answers_from_the_column_that_finds_more_are_more_correct(
     dataset: Dataset,
 ) -> None:
-    judgement = judged(dataset, scripted(), 16)
+    judgement = judge_dataset(dataset, scripted_llm(), 16)
     small, large = judgement.columns
     assert (small.name, large.name) == ("small", "large")
     assert small.correctness.mean
@@ -62,10 +62,10 @@ def test_answers_from_the_column_that_finds_more_are_more_correct(
 def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more(
     dataset: Dataset,
 ) -> None:
-    few, more = (judged(dataset, scripted(), count).questions for count in (4, 9))
+    few, more = (judge_dataset(dataset, scripted_llm(), count).questions for count in (4, 9))
     assert set(few) < set(more)
     other = replace(PLAN, seed=3)
-    models = answering(scripted())
+    models = answering(scripted_llm())
     report = evaluate(dataset, columns(), plan=other, models=models, judge=Judging(4))
     assert report.judgement
     assert report.judgement.questions != few
@@ -77,7 +77,7 @@ def test_every_column_answers_the_same_questions_and_fewer_are_the_first_of_more
 def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of_the_models(
     dataset: Dataset,
 ) -> None:
-    llm = scripted()
+    llm = scripted_llm()
     models = replace(Models.of(llm=llm), prompt="SEEN {context}\n\nWanted: {question}")
     evaluate(dataset, columns(), plan=PLAN, models=models, judge=Judging(2))
     asked = [prompt for prompt in llm.prompts if "SEEN" in prompt]
@@ -93,7 +93,7 @@ def test_answers_are_asked_for_from_what_the_column_read_and_with_the_prompts_of
 def test_unreadable_replies_of_a_judge_are_counted_and_are_no_score(
     dataset: Dataset, kind: str, reply: str
 ) -> None:
-    judgement = judged(dataset, scripted(but(**{kind: lambda _: reply})), 6)
+    judgement = judge_dataset(dataset, scripted_llm(but(**{kind: lambda _: reply})), 6)
     assert judgement.error is None
     for column in judgement.columns:
         rating = column.faithfulness if kind == "faithful" else column.correctness
@@ -120,13 +120,13 @@ def test_a_grade_stands_alone_in_its_line_and_on_the_scale(words: str, value: fl
 
 def test_a_grade_without_an_explanation_counts(dataset: Dataset) -> None:
     short = but(correct=lambda prompt: good(prompt).partition("\n")[0])
-    judgement = judged(dataset, scripted(short), 4)
+    judgement = judge_dataset(dataset, scripted_llm(short), 4)
     assert [column.correctness.judged for column in judgement.columns] == [4, 4]
 
 
 def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -> None:
-    judge = scripted(lambda _: "as you like", model="vague-1")
-    models, judging = answering(scripted()), Judging(4, judge)
+    judge = scripted_llm(lambda _: "as you like", model="vague-1")
+    models, judging = answering(scripted_llm()), Judging(4, judge)
     report = evaluate(dataset, columns(), plan=PLAN, models=models, judge=judging)
     assert report.judgement
     assert "vague-1 judged nothing: not in the form asked for" in str(report.judgement.error)
@@ -140,7 +140,7 @@ def test_a_judge_of_whom_nothing_can_be_read_gives_no_number(dataset: Dataset) -
 
 @pytest.mark.parametrize("mock", [MockLLM(), MockLLM(max_tokens=3), MockFunctionCallingLLM()])
 def test_a_mock_is_refused_before_anything_is_measured(dataset: Dataset, mock: Any) -> None:
-    for llm, judge in ((mock, None), (scripted(), mock)):
+    for llm, judge in ((mock, None), (scripted_llm(), mock)):
         steps = list[Step]()
         with pytest.raises(ConfigurationError, match="is a mock"):
             evaluate(
@@ -152,9 +152,9 @@ def test_a_mock_is_refused_before_anything_is_measured(dataset: Dataset, mock: A
 
 def test_extracts_are_no_answers_to_judge(dataset: Dataset) -> None:
     with pytest.raises(ConfigurationError, match=r"no LLM answers.*--llm"):
-        evaluate(dataset, columns(), plan=PLAN, judge=Judging(2, judge=scripted()))
+        evaluate(dataset, columns(), plan=PLAN, judge=Judging(2, judge=scripted_llm()))
     with pytest.raises(ConfigurationError, match="at least 1 question"):
-        evaluate(dataset, columns(), plan=PLAN, judge=Judging(0, judge=scripted()))
+        evaluate(dataset, columns(), plan=PLAN, judge=Judging(0, judge=scripted_llm()))
 
 
 def test_a_model_that_answers_nothing_fails_the_judgement_and_not_the_report(
@@ -163,7 +163,7 @@ def test_a_model_that_answers_nothing_fails_the_judgement_and_not_the_report(
     def down(_: str) -> str:
         raise ValueError("the line is dead")
 
-    llm, judging = scripted(down, model="dead-1"), Judging(12, judge=scripted())
+    llm, judging = scripted_llm(down, model="dead-1"), Judging(12, judge=scripted_llm())
     report = evaluate(dataset, columns(), plan=PLAN, models=answering(llm), judge=judging)
     assert report.judgement
     assert "dead-1 answered nothing" in str(report.judgement.error)
@@ -182,7 +182,7 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
                 raise ValueError("a hiccup")
         return good(prompt)
 
-    judgement = judged(dataset, scripted(flaky), 6)
+    judgement = judge_dataset(dataset, scripted_llm(flaky), 6)
     assert sum(column.correctness.not_judged for column in judgement.columns) == 1
     assert any(
         "failed: ValueError; fix it" in words
@@ -193,7 +193,7 @@ def test_some_failures_are_counted_and_the_rest_is_judged(dataset: Dataset) -> N
 
 def test_equal_runs_give_equal_reports_which_survive_json(dataset: Dataset) -> None:
     first, again = (
-        evaluate(dataset, columns(), plan=PLAN, models=answering(scripted()), judge=Judging(4))
+        evaluate(dataset, columns(), plan=PLAN, models=answering(scripted_llm()), judge=Judging(4))
         for _ in range(2)
     )
     assert first.to_json() == again.to_json()
@@ -208,8 +208,8 @@ def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Datase
         return good(prompt) + "<script>alert(1)</script>"
 
     report = evaluate(
-        dataset, columns(), plan=PLAN, models=answering(scripted(but(answer=hostile))),
-        judge=Judging(3, scripted()),
+        dataset, columns(), plan=PLAN, models=answering(scripted_llm(but(answer=hostile))),
+        judge=Judging(3, scripted_llm()),
     )  # fmt: skip
     page = html_of(report)
     assert "Judged answers" in page
@@ -218,7 +218,7 @@ def test_the_page_shows_the_grades_and_escapes_what_models_write(dataset: Datase
 
 
 def test_leaving_ends_the_judging(dataset: Dataset) -> None:
-    interrupt, llm = Interrupt(), scripted()
+    interrupt, llm = Interrupt(), scripted_llm()
 
     def leave(step: Step) -> None:
         if step.stage == "judge":

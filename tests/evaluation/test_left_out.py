@@ -24,20 +24,20 @@ TIDES = Document(text=TEXT, id_="tides", metadata={"file_name": "tides.md"})
 LOST = "no document is called 'moon.md'; write one of the names there are (tides), or no name"
 
 
-def measured(rows: list[object], folder: Path) -> EvaluationReport:
+def evaluate_questions(rows: list[object], folder: Path) -> EvaluationReport:
     """Evaluate one parser on the questions of a file."""
     path = folder / "questions.json"
     path.write_text(json.dumps(rows), "utf-8")
     return evaluate(load_dataset(path, [TIDES]), {"ours": "sentence"}, plan=BARE)
 
 
-def asked(name: str, quote: str, document: str = "tides.md") -> dict[str, str]:
+def question_row(name: str, quote: str, document: str = "tides.md") -> dict[str, str]:
     return {"id": name, "question": f"What of {name}?", "quote": quote, "document": document}
 
 
 def test_every_surface_counts_and_names_the_questions_that_were_left_out(tmp_path: Path) -> None:
-    lost = [asked(f"m{number}", "Low water is at six.", "moon.md") for number in range(5)]
-    report = measured([asked("high", "High water is at noon."), *lost], tmp_path)
+    lost = [question_row(f"m{number}", "Low water is at six.", "moon.md") for number in range(5)]
+    report = evaluate_questions([question_row("high", "High water is at noon."), *lost], tmp_path)
     words = f"5 of 6 questions were left out (m0, m1 and 3 others): {LOST}."
     assert words in report.said
     assert words in json.loads(report.to_json())["verdict"]
@@ -50,11 +50,13 @@ def test_every_surface_counts_and_names_the_questions_that_were_left_out(tmp_pat
 
 def test_questions_left_out_for_several_reasons_are_counted_once(tmp_path: Path) -> None:
     lost = [
-        asked("m0", "Low water is at six.", "moon.md"),
-        asked("m1", "Nobody wrote this down."),
-        asked("m2", "Low water is at six.", "moon.md"),
+        question_row("m0", "Low water is at six.", "moon.md"),
+        question_row("m1", "Nobody wrote this down."),
+        question_row("m2", "Low water is at six.", "moon.md"),
     ]
-    sentences = measured([asked("high", "High water is at noon."), *lost], tmp_path).said
+    sentences = evaluate_questions(
+        [question_row("high", "High water is at noon."), *lost], tmp_path
+    ).said
     start = sentences.index("3 of 4 questions were left out:")
     assert sentences[start + 1] == f"m0 and m2: {LOST}."
     assert sentences[start + 2].startswith("m1: ")
@@ -62,14 +64,16 @@ def test_questions_left_out_for_several_reasons_are_counted_once(tmp_path: Path)
 
 
 def test_entries_that_are_no_questions_are_counted_in_the_report(tmp_path: Path) -> None:
-    report = measured([asked("high", "High water is at noon."), "a note"], tmp_path)
+    report = evaluate_questions(
+        [question_row("high", "High water is at noon."), "a note"], tmp_path
+    )
     assert (
         "1 of 2 entries of the file was left out: something else than a question with its columns."
     ) in report.said
 
 
 def test_nothing_is_reported_if_nothing_is_left_out(tmp_path: Path) -> None:
-    report = measured([asked("high", "High water is at noon.")], tmp_path)
+    report = evaluate_questions([question_row("high", "High water is at noon.")], tmp_path)
     assert not any("left out" in sentence for sentence in report.said)
 
 

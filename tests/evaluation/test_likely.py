@@ -23,7 +23,7 @@ def row(name: str, recall: float, size: int = 1, means: Mapping[str, float] | No
     )  # fmt: skip
 
 
-def decided(*rows: Row, in_use: tuple[str, ...] = (), measure: str = "") -> ReportDecision:
+def decide_likely(*rows: Row, in_use: tuple[str, ...] = (), measure: str = "") -> ReportDecision:
     return likely(rows, 700, 60, lambda _: {}, in_use, measure)
 
 
@@ -32,7 +32,7 @@ def test_the_length_does_not_matter_if_short_and_long_probes_agree(
     short: float, same: bool
 ) -> None:
     of_200, of_2500 = of_probes(200), of_probes(2500)
-    decision = decided(
+    decision = decide_likely(
         row("a", 0.8, means={of_200: short, of_2500: 0.7}),
         row("b", 0.5, means={of_200: 0.5, of_2500: 0.6}),
     )
@@ -42,7 +42,7 @@ def test_the_length_does_not_matter_if_short_and_long_probes_agree(
 
 def test_settings_that_find_every_passage_are_named_as_tied() -> None:
     rows = [row("a", 1, 5), row("b", 1, 2), row("c", 1, 3), row("d", 1, 4), row("e", 0, 1)]
-    decision = decided(*rows)
+    decision = decide_likely(*rows)
     assert decision.take == "b"
     assert decision.headline[0] == (
         "For answers of a paragraph, 4 settings find as much: b, a and 2 others; take b, because "
@@ -52,26 +52,26 @@ def test_settings_that_find_every_passage_are_named_as_tied() -> None:
         "This context is too large to tell settings apart: try a smaller context. Tested"
     )
     assert decision.certainty == "Not decided: 4 of 5 settings may be best."
-    kept = decided(*rows, in_use=("e", "d", "a"))
+    kept = decide_likely(*rows, in_use=("e", "d", "a"))
     assert kept.take == "d"
     assert "; keep d, because you have it now." in kept.headline[0]
-    default = decided(*rows, row("retrieval", 1, 9))
+    default = decide_likely(*rows, row("retrieval", 1, 9))
     assert "; take retrieval, because it is the default." in default.headline[0]
-    lower = decided(row("a", 0.5), row("b", 0.5))
+    lower = decide_likely(row("a", 0.5), row("b", 0.5))
     assert " These passages do not tell them apart: add questions" in lower.words
 
 
 def test_a_setting_that_wins_one_passage_is_not_called_likely() -> None:
     rows = (row("a", 57 / 60), row("b", 56 / 60), row("c", 0.5))
-    decision = decided(*rows)
+    decision = decide_likely(*rows)
     assert decision.take == "a"
     assert decision.headline[0] == (
         "For answers of a paragraph, 2 settings find as much, within 1 passage: a and b; take a, "
         "because it finds the most."
     )
     assert decision.certainty == "Not decided: 2 of 3 settings may be best."
-    assert "keep b, because you have it now." in decided(*rows, in_use=("b",)).headline[0]
-    assert decided(*rows, in_use=("c",)).take == "a"
+    assert "keep b, because you have it now." in decide_likely(*rows, in_use=("b",)).headline[0]
+    assert decide_likely(*rows, in_use=("c",)).take == "a"
 
 
 @pytest.mark.parametrize(("measure", "smaller"), [("recall@1500", "500"), ("recall@500", "250")])
@@ -79,13 +79,13 @@ def test_a_context_in_which_every_setting_finds_nearly_all_is_too_large(
     measure: str, smaller: str
 ) -> None:
     words = f" This context is too large to tell settings apart: try {smaller} tokens. "
-    assert words in decided(row("a", 1), row("b", 0.94), measure=measure).words
-    assert words not in decided(row("a", 1), row("b", 0.5), measure=measure).words
+    assert words in decide_likely(row("a", 1), row("b", 0.94), measure=measure).words
+    assert words not in decide_likely(row("a", 1), row("b", 0.5), measure=measure).words
 
 
 @pytest.mark.parametrize(("measure", "elsewhere"), [("recall@700", False), ("recall@1500", True)])
 def test_the_expected_loss_is_said_to_come_from_another_context(
     measure: str, elsewhere: bool
 ) -> None:
-    words = decided(row("a", 1), row("b", 0), measure=measure).words
+    words = decide_likely(row("a", 1), row("b", 0), measure=measure).words
     assert ("collections, with a context of a different size, such" in words) is elsewhere

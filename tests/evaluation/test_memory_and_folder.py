@@ -20,7 +20,7 @@ PARSERS = {
 }
 
 
-def _stored(folder: Path) -> Dataset:
+def _store_corpus(folder: Path) -> Dataset:
     """Write the documents of the labelled corpus into a folder, and read them from there."""
     original = corpus(4)
     ids = {}
@@ -44,7 +44,7 @@ def _stored(folder: Path) -> Dataset:
 
 def test_every_row_in_memory_equals_that_of_a_folder(tmp_path: Path) -> None:
     (tmp_path / "files").mkdir()
-    dataset = _stored(tmp_path / "files")
+    dataset = _store_corpus(tmp_path / "files")
     with open_store(tmp_path / "store") as store:
         kept = ingest(tmp_path / "files", PARSERS, store)
         columns = {

@@ -220,10 +220,12 @@ def test_every_point_lies_within_the_picture(report: EvaluationReport) -> None:
 
 
 def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
-    def broken(text: str) -> list[str]:
+    def fail_to_split(text: str) -> list[str]:
         raise RuntimeError(f"cannot split {len(text)} characters")
 
-    measured = evaluate(corpus(1), {"heading": get_parser("heading"), "broken": broken}, plan=BARE)
+    measured = evaluate(
+        corpus(1), {"heading": get_parser("heading"), "broken": fail_to_split}, plan=BARE
+    )
     page = html_of(measured)
     assert str(size_curve(measured)) == ""
     assert "broken failed: RuntimeError; fix the splitter" in page

@@ -25,12 +25,12 @@ UNSEEN = Quote("\ufeffGreen tea takes eighty degrees and three minutes.")
 NEARLY = (LIKE, UNSEEN)
 
 
-def placed(*quotes: Quote, documents: tuple[Document, ...] = (TEA, OTHER)) -> Dataset:
+def place_quotes(*quotes: Quote, documents: tuple[Document, ...] = (TEA, OTHER)) -> Dataset:
     labels = Labels("test", (Labelled("q", "What?", (quotes,)),))
     return place(labels, documents, "test")
 
 
-def quoted(dataset: Dataset) -> list[str]:
+def quotes_in(dataset: Dataset) -> list[str]:
     return [dataset.quote(answer[0]) for question in dataset.questions for answer in question.gold]
 
 
@@ -60,8 +60,8 @@ def quoted(dataset: Dataset) -> list[str]:
 def test_a_quote_is_found_as_written_else_in_other_marks_or_case_else_nearly_else_listed(
     quote: Quote, passages: list[str]
 ) -> None:
-    dataset = placed(quote)
-    assert quoted(dataset) == passages
+    dataset = place_quotes(quote)
+    assert quotes_in(dataset) == passages
     assert [question.id for question in dataset.not_located] == ([] if passages else ["q"])
     assert all(len(question.reason) > 20 for question in dataset.not_located)
     assert all(0.85 <= question.confidence <= 1 for question in dataset.questions)
@@ -72,29 +72,31 @@ def test_a_quote_is_found_as_written_else_in_other_marks_or_case_else_nearly_els
 def test_words_that_moved_are_found_nearest_to_where_they_were(start: int) -> None:
     bell = Document(text="The bell rings. " * 5, id_="bell")
     quote = Quote("The bell rings.", "bell", start + 3, start + 18)
-    data = placed(quote, documents=(bell,))
+    data = place_quotes(quote, documents=(bell,))
     assert data.questions[0].gold == ((Passage("bell", Span(start, start + 15)),),)
 
 
 def test_a_quote_of_another_file_than_its_label_names_is_listed_with_that_file() -> None:
-    (lost,) = placed(Quote("eighty degrees", "other.md")).not_located
+    (lost,) = place_quotes(Quote("eighty degrees", "other.md")).not_located
     assert lost.reason == (
         "its quote is not in other.md, but in hot/tea.md: correct the file column or leave it empty"
     )
-    (lost,) = placed(Quote("Coffee is never mentioned", "other.md")).not_located
+    (lost,) = place_quotes(Quote("Coffee is never mentioned", "other.md")).not_located
     assert lost.reason.startswith("its quote is not in the documents, nor anything like it")
 
 
 @pytest.mark.parametrize(("times", "answers"), [(5, 5), (6, 0)])
 def test_five_places_are_alternatives_and_six_are_a_phrase(times: int, answers: int) -> None:
-    data = placed(Quote("A bell."), documents=(Document(text="A bell. " * times, id_="bell"),))
-    assert len(quoted(data)) == answers
+    data = place_quotes(
+        Quote("A bell."), documents=(Document(text="A bell. " * times, id_="bell"),)
+    )
+    assert len(quotes_in(data)) == answers
     assert all("more than 5 places" in question.reason for question in data.not_located)
 
 
 def test_a_text_that_is_shorter_than_a_quote_does_not_hold_it() -> None:
     longer = Quote("Nothing about drinks. All of it is about the sea, and about the ships on it.")
-    assert placed(longer, documents=(OTHER,)).questions == ()
+    assert place_quotes(longer, documents=(OTHER,)).questions == ()
 
 
 def test_a_quote_is_located_in_the_most_similar_document() -> None:
@@ -102,7 +104,7 @@ def test_a_quote_is_located_in_the_most_similar_document() -> None:
     less = Document(text="A keeper lit the lamps of the tower at dusk. More.", id_="less")
     more = Document(text="The keeper lights the lamp of a tower at dusk. More.", id_="more")
     for documents in ((less, more), (more, less)):
-        data = placed(quote, documents=documents)
+        data = place_quotes(quote, documents=documents)
         assert [question.gold[0][0].document for question in data.questions] == ["more"]
 
 
@@ -127,25 +129,25 @@ def test_a_question_is_as_sure_as_its_surest_answer_and_that_as_its_least_sure_p
     ["tea", "tea.md", "hot/tea.md", "/notes/hot/tea.md", "hot/tea", r"C:\notes\tea.md"],
 )
 def test_a_document_is_known_by_its_id_its_name_and_any_end_of_its_path(name: str) -> None:
-    assert quoted(placed(Quote("eighty degrees", name))) == ["eighty degrees"]
+    assert quotes_in(place_quotes(Quote("eighty degrees", name))) == ["eighty degrees"]
 
 
 @pytest.mark.parametrize("title", [".", "./.", "/", "..", "..."])
 def test_a_document_may_have_dots_for_a_title(title: str) -> None:
     book = Document(text=TEXT, id_="book", metadata={"title": title})
-    assert quoted(placed(Quote("patience"), documents=(book,))) == ["patience"]
+    assert quotes_in(place_quotes(Quote("patience"), documents=(book,))) == ["patience"]
 
 
 def test_a_name_that_two_documents_have_is_not_guessed() -> None:
     twin = Document(text=TEXT, id_="twin", metadata={"source": "/notes/cold/tea.md"})
-    data = placed(Quote("eighty degrees", "tea.md"), documents=(TEA, twin))
+    data = place_quotes(Quote("eighty degrees", "tea.md"), documents=(TEA, twin))
     assert data.not_located[0].reason == (
         "it stands in 2 files called 'tea.md'; write the folder before the name, such as "
         "'hot/tea.md'"
     )
-    assert quoted(placed(Quote("eighty degrees", "hot/tea.md"), documents=(TEA, twin))) == [
-        "eighty degrees"
-    ]
+    assert quotes_in(
+        place_quotes(Quote("eighty degrees", "hot/tea.md"), documents=(TEA, twin))
+    ) == ["eighty degrees"]
 
 
 def pages_of(path: str, *texts: str) -> tuple[Document, ...]:
@@ -163,23 +165,23 @@ TIDES = pages_of("/docs/tides.pdf", "High water is at noon.", "Low water is at s
 
 
 def test_a_file_that_was_read_page_by_page_is_searched_as_a_whole() -> None:
-    data = placed(Quote("Low water is at six", "tides.pdf"), documents=(*TIDES, TEA))
-    assert quoted(data) == ["Low water is at six"]
+    data = place_quotes(Quote("Low water is at six", "tides.pdf"), documents=(*TIDES, TEA))
+    assert quotes_in(data) == ["Low water is at six"]
     assert data.questions[0].document == TIDES[1].id_
-    twice = placed(Quote("at noon", "tides.pdf"), documents=TIDES)
-    assert quoted(twice) == ["at noon"]
+    twice = place_quotes(Quote("at noon", "tides.pdf"), documents=TIDES)
+    assert quotes_in(twice) == ["at noon"]
 
 
 def test_a_page_of_a_file_that_was_read_page_by_page_is_known_by_its_label() -> None:
     quote = Quote("", "tides.pdf", pages=(2, 2))
-    assert quoted(placed(quote, documents=TIDES)) == ["Low water is at six."]
+    assert quotes_in(place_quotes(quote, documents=TIDES)) == ["Low water is at six."]
     within = Labelled("q", "When?", ((Quote("Low water"),),), within=("tides.pdf",))
     (question,) = place(Labels("test", (within,)), TIDES, "test").questions
     assert question.within == tuple(page.id_ for page in TIDES)
 
 
 def test_a_name_that_no_document_has_is_said_with_names_that_there_are() -> None:
-    reason = placed(Quote("eighty degrees", "teas.md")).not_located[0].reason
+    reason = place_quotes(Quote("eighty degrees", "teas.md")).not_located[0].reason
     assert reason == (
         "no document is called 'teas.md'; write one of the names there are (hot/tea.md, "
         "cold/other.md), or no name"
@@ -191,15 +193,15 @@ def test_the_closest_name_is_said_first_and_capitals_do_not_matter() -> None:
         Document(text="Tea.", id_=name, metadata={"file_path": f"/d/{name}"})
         for name in ("a.pdf", "b.pdf", "c.pdf", "paper_ki67_ccby.pdf")
     ]
-    reason = placed(Quote("Tea", "paper_ki67.pdf"), documents=notes).not_located[0].reason
+    reason = place_quotes(Quote("Tea", "paper_ki67.pdf"), documents=notes).not_located[0].reason
     assert "there are (d/paper_ki67_ccby.pdf, d/a.pdf, d/b.pdf, …)" in reason
-    assert placed(Quote("Tea", "Paper_Ki67_ccby.pdf"), documents=notes).questions
+    assert place_quotes(Quote("Tea", "Paper_Ki67_ccby.pdf"), documents=notes).questions
 
 
 def test_a_frequent_quote_asks_for_the_page_alone_if_its_file_is_named() -> None:
     text = Document(text="Tea. " * 200, id_="t", metadata={"file_name": "tea.md"})
     for document, remedy in (("tea.md", "or name the page"), (None, "name the file or the page")):
-        (lost,) = placed(Quote("Tea.", document), documents=[text]).not_located
+        (lost,) = place_quotes(Quote("Tea.", document), documents=[text]).not_located
         assert lost.reason.endswith(remedy)
 
 
@@ -233,9 +235,12 @@ def test_a_dataset_refuses_what_could_not_be_measured(
 
 def test_equal_data_has_an_equal_fingerprint_wherever_it_was_read() -> None:
     moved = Document(text=TEXT, id_="elsewhere", metadata={"source": "/else/tea.md"})
-    here, elsewhere = placed(Quote("patience")), placed(Quote("patience"), documents=(moved, OTHER))
+    here, elsewhere = (
+        place_quotes(Quote("patience")),
+        place_quotes(Quote("patience"), documents=(moved, OTHER)),
+    )
     assert here.fingerprint == elsewhere.fingerprint
-    assert here.fingerprint != placed(Quote("minutes")).fingerprint
+    assert here.fingerprint != place_quotes(Quote("minutes")).fingerprint
 
 
 @pytest.mark.parametrize(
@@ -251,7 +256,7 @@ def test_equal_data_has_an_equal_fingerprint_wherever_it_was_read() -> None:
 def test_a_short_quote_is_not_found_within_a_word_where_it_stands_alone(
     text: str, quote: str, starts: list[int]
 ) -> None:
-    data = placed(Quote(quote), documents=(Document(text=text, id_="d"),))
+    data = place_quotes(Quote(quote), documents=(Document(text=text, id_="d"),))
     assert [answer[0].span.start for answer in data.questions[0].gold] == starts
 
 
@@ -262,7 +267,7 @@ def test_the_page_says_which_of_several_shortened_passages_is_meant_else_the_clo
     text = "Tea takes hot water. Tea takes very long and hot water."
     paged = Document(text=text, id_="p", metadata={"file_name": "p", "page_starts": [0, 21]})
     quote = Quote("Tea takes … water", "p", pages=(page, page) if page else None)
-    data = placed(quote, documents=(paged,))
+    data = place_quotes(quote, documents=(paged,))
     assert data.questions[0].gold[0][0].span.start == start
 
 
@@ -271,4 +276,4 @@ def test_rows_of_one_question_that_all_quote_nothing_are_listed(tmp_path: Path) 
     sheet.write_text("question,answer\nWhen?,\nWhen?,\nHow?,eighty degrees\n", encoding="utf-8")
     dataset = load_dataset(sheet, [TEA])
     assert [question.text for question in dataset.not_located] == ["When?"]
-    assert quoted(dataset) == ["eighty degrees"]
+    assert quotes_in(dataset) == ["eighty degrees"]

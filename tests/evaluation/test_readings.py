@@ -117,12 +117,12 @@ def test_one_search_serves_both_ways_of_reading(monkeypatch: pytest.MonkeyPatch)
     dataset, searched = corpus(1), Counter[str]()
     search = Store.search
 
-    def counted(store: Store, collection: str, query: Query) -> object:
+    def count_search(store: Store, collection: str, query: Query) -> object:
         if query.limit == 40:
             searched[str(query.text)] += 1
         return search(store, collection, query)
 
-    monkeypatch.setattr(Store, "search", counted)
+    monkeypatch.setattr(Store, "search", count_search)
     plan = replace(BY_SENTENCES, sizes=(), target=None, ks=(1,), budgets=(100, 200))
     evaluate(dataset, {"small": columns()["small"]}, plan=plan)
     assert searched == {question.text: 1 for question in dataset.questions}

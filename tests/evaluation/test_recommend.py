@@ -112,11 +112,11 @@ def test_the_choice_is_named_for_llama_index_with_its_way_of_reading(
 def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
     dataset: Dataset,
 ) -> None:
-    def broken(text: str) -> list[str]:
+    def fail_to_split(text: str) -> list[str]:
         raise RuntimeError(f"no {len(text)} characters today")
 
     report = recommend(
-        dataset, {"broken": broken, "recursive": get_parser("recursive")}, plan=SMALL
+        dataset, {"broken": fail_to_split, "recursive": get_parser("recursive")}, plan=SMALL
     )
     assert "broken failed: RuntimeError; fix the splitter" in (report.row("broken").error or "")
     assert report.decision.words

@@ -9,7 +9,7 @@ import pytest
 from llama_index.core.embeddings.mock_embed_model import MockEmbedding
 from tests.evaluation.in_process import InProcess
 from tests.evaluation.labelled import Raising, corpus
-from tests.evaluation.scripted_judge import scripted
+from tests.evaluation.scripted_judge import scripted_llm
 
 from rag_nodes.core.errors import ConfigurationError, EngineError
 from rag_nodes.core.keys import keys_of
@@ -84,7 +84,7 @@ def test_a_collection_and_a_reranked_column_are_measured_where_they_are(dataset:
 
 
 def test_contexts_are_judged_in_the_order_of_the_columns(dataset: Dataset) -> None:
-    models = Models.of(embed_model="lexical", llm=scripted())
+    models = Models.of(embed_model="lexical", llm=scripted_llm())
     reports = [
         evaluate(
             dataset, columns(), plan=BARE, models=models, judge=Judging(3),
@@ -167,17 +167,17 @@ def test_rows_of_keyword_search_embed_no_chunk_and_read_no_stored_one(
 ) -> None:
     texts, embedded = [], LexicalEmbedding._get_text_embeddings
 
-    def noted(model: LexicalEmbedding, batch: list[str]) -> list[list[float]]:
+    def note_texts(model: LexicalEmbedding, batch: list[str]) -> list[list[float]]:
         texts.extend(batch)
         return embedded(model, batch)
 
-    def unread(*_: object, **__: object) -> list[Point]:
+    def refuse_read(*_: object, **__: object) -> list[Point]:
         raise AssertionError("a node was read from the store")
 
     by_words = replace(BARE, options=QueryOptions(mode="sparse"))
     expected = evaluate(dataset, columns(), plan=by_words, embed_model=MockEmbedding(embed_dim=8))
-    monkeypatch.setattr(LexicalEmbedding, "_get_text_embeddings", noted)
-    monkeypatch.setattr(Collection, "read", unread)
+    monkeypatch.setattr(LexicalEmbedding, "_get_text_embeddings", note_texts)
+    monkeypatch.setattr(Collection, "read", refuse_read)
     report = evaluate(dataset, columns(), plan=BARE)
     assert {*texts} <= {question.text for question in dataset.questions}
     assert [row.outcomes for row in report.rows] == [row.outcomes for row in expected.rows]

@@ -15,7 +15,7 @@ TEXTS = {"d": TEXT}
 SENTENCES = [Span(0, 18), Span(19, 35), Span(37, 55), Span(56, len(TEXT))]
 
 
-def ranked(*numbers: int) -> list[Ranked]:
+def rank_sentences(*numbers: int) -> list[Ranked]:
     return [Ranked("d", SENTENCES[n], SENTENCES[n].of(TEXT)) for n in numbers]
 
 
@@ -23,7 +23,7 @@ def question(*answers: tuple[Span, ...]) -> Question:
     return Question("q", "?", tuple(tuple(Passage("d", span) for span in each) for each in answers))
 
 
-def scored(
+def score_ranking(
     asked: Question, ranking: list[Ranked], chunks: ChunkMap, budgets: tuple[int, ...],
     ks: tuple[int, ...],
 ) -> dict[str, float]:  # fmt: skip
@@ -35,7 +35,7 @@ def scores_of(
     asked: Question, *numbers: int, budgets: tuple[int, ...] = (100,)
 ) -> dict[str, float]:
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
-    return scored(asked, ranked(*numbers), chunks, budgets, (1, 2))
+    return score_ranking(asked, rank_sentences(*numbers), chunks, budgets, (1, 2))
 
 
 ONE, _, THREE, FOUR = SENTENCES
@@ -76,7 +76,7 @@ def test_metrics_of_a_ranking(what: str) -> None:
 def test_an_answer_of_which_a_letter_is_missing_is_not_found() -> None:
     short = Ranked("d", Span(0, 17), Span(0, 17).of(TEXT))
     chunks = ChunkMap.of([("d", short.span)])
-    scores = scored(question((SENTENCES[0],)), [short], chunks, (100,), (1,))
+    scores = score_ranking(question((SENTENCES[0],)), [short], chunks, (100,), (1,))
     assert scores["recall@100"] == pytest.approx(17 / 18)
 
 
@@ -84,7 +84,7 @@ def test_text_on_both_sides_of_read_text_counts() -> None:
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0], SENTENCES[3]))
-    scores = scored(asked, [*ranked(1), around], chunks, (100,), (1,))
+    scores = score_ranking(asked, [*rank_sentences(1), around], chunks, (100,), (1,))
     assert scores["recall@100"] == 1.0
 
 
@@ -99,7 +99,7 @@ def test_gains_are_at_most_one_where_more_is_read_than_the_chunks_that_were_foun
     around = Ranked("d", Span(0, len(TEXT)), TEXT)
     chunks = ChunkMap.of(("d", span) for span in SENTENCES)
     asked = question((SENTENCES[0],))
-    scores = scored(asked, [around, around], chunks, (100,), (2,))
+    scores = score_ranking(asked, [around, around], chunks, (100,), (2,))
     assert scores["ndcg@k2"] == 1.0
 
 

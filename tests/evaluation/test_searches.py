@@ -53,12 +53,14 @@ class Inventing(Reverse):
         return [*nodes, NodeWithScore(node=made_up, score=1.0)]
 
 
-def searched(searches: dict[str, QueryOptions], plan: EvaluationPlan = BARE) -> EvaluationReport:
+def evaluate_searches(
+    searches: dict[str, QueryOptions], plan: EvaluationPlan = BARE
+) -> EvaluationReport:
     return evaluate(corpus(1), {"small": columns()["small"]}, plan=replace(plan, searches=searches))
 
 
 def test_each_splitter_is_a_row_in_each_search_and_sizes_are_searched_the_first_way() -> None:
-    report = searched({"sparse": SPARSE, "hybrid": HYBRID}, replace(PLAN, sizes=(40,)))
+    report = evaluate_searches({"sparse": SPARSE, "hybrid": HYBRID}, replace(PLAN, sizes=(40,)))
     assert [(row.name, row.column, row.search) for row in report.rows][:4] == [
         ("small (sparse)", "small", "sparse"),
         ("small (sparse) at 40", "small", "sparse"),
@@ -75,7 +77,7 @@ def test_each_splitter_is_a_row_in_each_search_and_sizes_are_searched_the_first_
 def test_the_report_says_what_another_search_makes_and_that_a_lexical_model_knows_no_meaning() -> (
     None
 ):
-    report = searched({"sparse": SPARSE, "hybrid": HYBRID})
+    report = evaluate_searches({"sparse": SPARSE, "hybrid": HYBRID})
     first, second = (report.row(f"small ({mode})").mean for mode in ("sparse", "hybrid"))
     effect = next(effect for effect in report.effects if effect.of == "hybrid search")
     assert effect.over == "sparse search"
@@ -83,7 +85,7 @@ def test_the_report_says_what_another_search_makes_and_that_a_lexical_model_know
     assert effect.words in report.said
     warning = "Dense and hybrid search compared words here, as the offline lexical model"
     assert warning in " ".join(report.said)
-    assert warning not in " ".join(searched({"sparse": SPARSE}).said)
+    assert warning not in " ".join(evaluate_searches({"sparse": SPARSE}).said)
 
 
 def test_the_default_is_the_preset_in_the_default_search_whatever_is_named_first() -> None:
@@ -97,14 +99,14 @@ def test_the_default_is_the_preset_in_the_default_search_whatever_is_named_first
 
 def test_only_rows_that_were_read_by_sentences_are_named_as_such() -> None:
     searches = {mode: replace(SPARSE, mode=mode) for mode in MODES}
-    report = searched(searches)
+    report = evaluate_searches(searches)
     read = [row.name for row in report.rows if row.granularity == "sentences"]
     assert read == ["small (sparse)"]
     assert reading_of(report).startswith("Recall of small (sparse) is that of selected sentences")
 
 
 def test_a_search_that_changes_nothing_makes_no_difference_and_not_one_by_chance() -> None:
-    report = searched({"sparse": SPARSE, "again": SPARSE})
+    report = evaluate_searches({"sparse": SPARSE, "again": SPARSE})
     [words] = [effect.words for effect in report.effects if effect.of == "again"]
     assert words.startswith("Again instead of sparse search: no difference (")
     assert "chance" not in words
@@ -112,7 +114,7 @@ def test_a_search_that_changes_nothing_makes_no_difference_and_not_one_by_chance
 
 def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once() -> None:
     reverse = Reverse()
-    report = searched({"": HYBRID, "Reverse": replace(HYBRID, rerank=reverse)})
+    report = evaluate_searches({"": HYBRID, "Reverse": replace(HYBRID, rerank=reverse)})
     plain, turned = report.row("small"), report.row("small (Reverse)")
     assert turned.means["mrr"] < plain.means["mrr"]
     assert turned.outcomes != plain.outcomes
@@ -132,7 +134,7 @@ def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once
 def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
     reranker: BaseNodePostprocessor, words: str
 ) -> None:
-    report = searched({"": SPARSE, "bad": replace(SPARSE, rerank=reranker)})
+    report = evaluate_searches({"": SPARSE, "bad": replace(SPARSE, rerank=reranker)})
     error = report.row("small (bad)").error or ""
     assert error.startswith(words)
     assert "sk-secret" not in error
@@ -174,10 +176,10 @@ def test_a_reranked_run_whose_owner_has_left_goes_no_further() -> None:
         return hits
 
     with interruptible(interrupt), pytest.raises(CancelledError):
-        searched({"": SPARSE, "leaves": replace(SPARSE, rerank=leave)})
+        evaluate_searches({"": SPARSE, "leaves": replace(SPARSE, rerank=leave)})
 
 
 def test_every_search_stands_among_the_questions_that_differ_and_is_named() -> None:
-    report = searched({"sparse": SPARSE, "hybrid": HYBRID})
+    report = evaluate_searches({"sparse": SPARSE, "hybrid": HYBRID})
     assert [row.name for row in matrix(report).rows] == ["small (sparse)", "small (hybrid)"]
     assert report.search == "sparse and hybrid search"

@@ -25,7 +25,7 @@ def drawn(seed: int, shape: tuple[int, int], shares: list[float]) -> np.ndarray:
     return (np.random.default_rng(seed).random(shape) < shares).astype(float)
 
 
-def graded() -> tuple[np.ndarray, list[int]]:
+def draw_scores() -> tuple[np.ndarray, list[int]]:
     """Four columns over twelve documents of five questions, with scores between 0 and 1."""
     generator = np.random.default_rng(7)
     documents = np.repeat(np.arange(12), 5)
@@ -33,7 +33,7 @@ def graded() -> tuple[np.ndarray, list[int]]:
     return np.clip(values + np.array([0.12, 0, 0, 0]), 0, 1).round(2), documents.tolist()
 
 
-def kept(lost: int) -> np.ndarray:
+def lose_answers(lost: int) -> np.ndarray:
     """Now and then: of 63 questions 50 were found, and so many of them no longer are."""
     values = np.zeros((63, 2))
     values[:50] = 1
@@ -41,7 +41,7 @@ def kept(lost: int) -> np.ndarray:
     return values
 
 
-TABLE, DOCUMENTS = graded()
+TABLE, DOCUMENTS = draw_scores()
 SIX = list(combinations(range(4), 2))
 GIANT = drawn(1, (240, 2), [0.7, 0.55])
 OF_GIANT = [0] * 200 + [1 + at // 2 for at in range(40)]
@@ -78,11 +78,11 @@ CASES = {
     "a giant document": (SignFlips(GIANT, TWO, OF_GIANT), 1.96, [(18.33, -100, 100, 17.038, 10)]),
     "questions of three": (SignFlips(SMALL, TWO), 2.0647, [(63.33, 37.77, 80.98, 14.321, 13)]),
     "three documents": (SignFlips(SMALL, TWO, OF_SMALL), 1.96, [(63.33, -100, 100, 36.309, 8)]),
-    "one lost": (SignFlips(kept(1), TWO), 1.96, [(-1.59, -6.91, 3.83, None, None)]),
-    "three lost": (SignFlips(kept(3), TWO), 1.96, [(-4.76, -11.47, 2.24, None, None)]),
-    "five lost": (SignFlips(kept(5), TWO), 2.2361, [(-7.94, -16.90, 1.52, None, None)]),
-    "six lost": (SignFlips(kept(6), TWO), 1.96, [(-9.52, -17.71, -0.75, None, None)]),
-    "twenty lost": (SignFlips(kept(20), TWO), 1.96, [(-31.75, -43.14, -18.39, None, None)]),
+    "one lost": (SignFlips(lose_answers(1), TWO), 1.96, [(-1.59, -6.91, 3.83, None, None)]),
+    "three lost": (SignFlips(lose_answers(3), TWO), 1.96, [(-4.76, -11.47, 2.24, None, None)]),
+    "five lost": (SignFlips(lose_answers(5), TWO), 2.2361, [(-7.94, -16.90, 1.52, None, None)]),
+    "six lost": (SignFlips(lose_answers(6), TWO), 1.96, [(-9.52, -17.71, -0.75, None, None)]),
+    "twenty lost": (SignFlips(lose_answers(20), TWO), 1.96, [(-31.75, -43.14, -18.39, None, None)]),
 }
 
 
@@ -144,7 +144,7 @@ def test_questions_on_which_both_tie_change_nothing_about_what_is_shown(
     assert interval.is_significant == (exact(wins, losses) <= 0.05)
 
 
-def scored(values: list[float], columns: int) -> st.SearchStrategy[np.ndarray]:
+def score_tables(values: list[float], columns: int) -> st.SearchStrategy[np.ndarray]:
     """Tables of at most 24 questions with some of these scores."""
     return st.integers(columns, 5).flatmap(
         lambda count: st.lists(
@@ -154,7 +154,7 @@ def scored(values: list[float], columns: int) -> st.SearchStrategy[np.ndarray]:
     ).map(np.array)  # fmt: skip
 
 
-tables, found_or_not = scored([0.0, 0.25, 0.5, 1.0], 2), scored([0.0, 1.0], 3)
+tables, found_or_not = score_tables([0.0, 0.25, 0.5, 1.0], 2), score_tables([0.0, 1.0], 3)
 
 
 def pairs_of(values: np.ndarray) -> list[tuple[int, int]]:

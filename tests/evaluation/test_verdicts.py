@@ -29,7 +29,7 @@ def scores_with(count: int) -> np.ndarray:
     return np.array([float((7 * n) % COUNT < count) for n in range(COUNT)])
 
 
-def judged(
+def judge_values(
     values: dict[str, np.ndarray], documents: list[str] = IDS, **swaps: int
 ) -> tuple[list[Row], list[Contrast]]:
     rows = [row(name, each) for name, each in values.items()]
@@ -40,16 +40,18 @@ def judged(
 def verdict_of(*counts: int) -> str:
     """What is said of columns that each find a number of the questions, the same ones first."""
     values = {name: scores_with(count) for name, count in zip("ABCD", counts, strict=False)}
-    rows, contrasts = judged(values)
+    rows, contrasts = judge_values(values)
     return best_of(rows, contrasts)
 
 
-def of_two(wins: int, losses: int, count: int = COUNT, documents: list[str] | None = None) -> str:
+def compare_two(
+    wins: int, losses: int, count: int = COUNT, documents: list[str] | None = None
+) -> str:
     """What is said of two columns, of which each finds some answers alone."""
     values = {name: np.zeros(count) for name in "AB"}
     values["A"][:wins] = 1
     values["B"][wins : wins + losses] = 1
-    _, (contrast,) = judged(values, documents or [f"d{at}" for at in range(count)])
+    _, (contrast,) = judge_values(values, documents or [f"d{at}" for at in range(count)])
     return contrast.words
 
 
@@ -81,7 +83,7 @@ def of_two(wins: int, losses: int, count: int = COUNT, documents: list[str] | No
     ],
 )  # fmt: skip
 def test_a_lead_is_said_with_whom_it_speaks_for(asked: tuple[int, ...], words: str) -> None:
-    assert of_two(*asked) == words
+    assert compare_two(*asked) == words
 
 
 @pytest.mark.parametrize(
@@ -100,7 +102,7 @@ def test_a_lead_is_said_with_whom_it_speaks_for(asked: tuple[int, ...], words: s
 def test_a_lead_that_these_documents_alone_show_says_what_is_missing(
     documents: list[str], words: str
 ) -> None:
-    assert words in of_two(20, 0, 60, documents)
+    assert words in compare_two(20, 0, 60, documents)
 
 
 def test_a_winner_is_better_than_every_other_with_the_next_by_its_own_name() -> None:
@@ -146,9 +148,13 @@ def test_the_report_counts_questions_and_omitted_drafts(drafts: int, words: list
 
 
 def test_significantly_worse_rows_are_named_beside_the_decision() -> None:
-    rows, contrasts = judged({"A": scores_with(30), "B": scores_with(30), "C": scores_with(0)})
+    rows, contrasts = judge_values(
+        {"A": scores_with(30), "B": scores_with(30), "C": scores_with(0)}
+    )
     assert list(beside(rows, [], contrasts)) == [best_of(rows, contrasts)]
-    rows, contrasts = judged({"A": scores_with(50), "B": scores_with(30), "C": scores_with(0)})
+    rows, contrasts = judge_values(
+        {"A": scores_with(50), "B": scores_with(30), "C": scores_with(0)}
+    )
     assert not list(beside(rows, [], contrasts))
 
 
@@ -247,7 +253,7 @@ def test_words_agree_with_the_intervals_and_documents_with_questions(
 ) -> None:
     values = dict(zip("ABCD", columns, strict=False))
     ids = [f"d{at % documents}" for at in range(COUNT)]
-    rows, contrasts = judged(values, ids, draws=400)
+    rows, contrasts = judge_values(values, ids, draws=400)
     for contrast in contrasts:
         assert contrast.these.mean >= 0
         assert (" is better than " in contrast.words) == contrast.these.is_significant

@@ -134,14 +134,14 @@ class Bench:
         return docstore.to_dict()
 
 
-def changed(document: Document) -> Document:
+def change_text(document: Document) -> Document:
     """The document with another text under the same id."""
     return document.model_copy(
         update={"text_resource": Document(text="It is new. " * 40).text_resource}
     )
 
 
-def of_document(stored: Stored, document_id: str) -> Stored:
+def nodes_of_document(stored: Stored, document_id: str) -> Stored:
     return Counter({key: count for key, count in stored.items() if key[0] == document_id})
 
 
@@ -182,16 +182,16 @@ async def test_a_changed_document_keeps_its_nodes_until_the_new_ones_are_stored(
     await bench.run([manual, notes])
     before, recorded = await bench.stored(), bench.recorded()
     bench.embedding.fails = True
-    await bench.fails([changed(manual)])
+    await bench.fails([change_text(manual)])
     bench.embedding.fails = False
     bench.store.fail_once()
-    await bench.fails([changed(manual)])
+    await bench.fails([change_text(manual)])
     assert (await bench.stored(), bench.recorded()) == (before, recorded)
 
-    await bench.run([changed(manual)])
+    await bench.run([change_text(manual)])
     fresh = Bench(name, awaited=awaited)
     is_removed = strategy == DocstoreStrategy.UPSERTS_AND_DELETE
-    await fresh.run([changed(manual), *([] if is_removed else [notes])])
+    await fresh.run([change_text(manual), *([] if is_removed else [notes])])
     assert await bench.stored() == await fresh.stored()
 
 
@@ -219,7 +219,13 @@ async def test_the_same_is_stored_and_recorded_as_by_the_stock_pipeline(
     stock = Bench(name, awaited=awaited, strategy=strategy, kind=IngestionPipeline)
     third = Document(text="A third one.", id_="third.txt")
     copy = Document(text=notes.text, id_="copy.txt", metadata=notes.metadata)
-    for given in ([manual], [manual, notes, copy], [changed(manual), third], [notes, third], []):
+    for given in (
+        [manual],
+        [manual, notes, copy],
+        [change_text(manual), third],
+        [notes, third],
+        [],
+    ):
         counts = [len(await bench.run(given)) for bench in (ours, stock)]
         assert counts[0] == counts[1]
         assert await ours.stored() == await stock.stored()
@@ -255,9 +261,9 @@ async def test_our_vector_store_is_written_alike(make: Callable[[], RagNodesVect
     manual, notes = documents()
     bench = Bench("SentenceSplitter", awaited=True, store=make())
     await bench.run([manual, notes])
-    await bench.run([changed(manual), notes])
+    await bench.run([change_text(manual), notes])
     fresh = Bench("SentenceSplitter", awaited=False)
-    await fresh.run([changed(manual), notes])
+    await fresh.run([change_text(manual), notes])
     assert await bench.stored() == await fresh.stored()
 
 
@@ -269,7 +275,7 @@ async def test_a_store_that_lists_no_nodes_is_changed_once_after_the_transformat
     bench = Bench(name, awaited=awaited, store=Strict())
     first = await bench.run(documents())
     manual, _ = documents()
-    parts = SentenceSplitter(chunk_size=80, chunk_overlap=0)([changed(manual)])
+    parts = SentenceSplitter(chunk_size=80, chunk_overlap=0)([change_text(manual)])
     assert len(parts) > 1, "several nodes of one document"
     owners, recorded = dict(bench.store.data.text_id_to_ref_doc_id), bench.recorded()
     bench.embedding.fails = True

@@ -27,7 +27,7 @@ class Length(BaseExtractor):
         return [{"length": len(node.get_content())} for node in nodes]
 
 
-def built(name: str, **options: Any) -> IngestionPipeline:
+def build_small(name: str, **options: Any) -> IngestionPipeline:
     return build_pipeline(small(name), embed_model=EMBEDDING, transformations=[Length()], **options)
 
 
@@ -35,8 +35,8 @@ def built(name: str, **options: Any) -> IngestionPipeline:
 async def test_run_and_awaited_it_gives_the_parsers_nodes_with_vectors(name: str) -> None:
     expected = small(name)(documents())
     for nodes in (
-        built(name).run(documents=documents()),
-        await built(name).arun(documents=documents()),
+        build_small(name).run(documents=documents()),
+        await build_small(name).arun(documents=documents()),
     ):
         assert [node.node_id for node in nodes] == [node.node_id for node in expected]
         assert all((node.embedding is not None) is is_leaf(node) for node in nodes)
@@ -60,8 +60,8 @@ def test_a_preset_is_named_and_a_model_too() -> None:
 
 @pytest.mark.filterwarnings("ignore:.*fork.*:DeprecationWarning")  # how core starts them
 async def test_two_worker_processes_give_the_same() -> None:
-    expected = plain(built("parent-child").run(documents=documents()))
-    nodes = await built("parent-child").arun(documents=documents(), num_workers=2)
+    expected = plain(build_small("parent-child").run(documents=documents()))
+    nodes = await build_small("parent-child").arun(documents=documents(), num_workers=2)
     assert sorted(map(str, plain(nodes))) == sorted(map(str, expected))
 
 
@@ -77,7 +77,7 @@ def test_worker_processes_give_what_each_parser_gives_here() -> None:
 def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    first = built(name, docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only")
+    first = build_small(name, docstore=SimpleDocumentStore(), docstore_strategy="duplicates_only")
     expected = plain(first.run(documents=documents()))
     first.persist(str(tmp_path))
 
@@ -86,7 +86,7 @@ def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
         return []
 
     monkeypatch.setattr(type(small(name)), "_parse_nodes", cut)
-    again = built(name)
+    again = build_small(name)
     again.load(str(tmp_path))
     again.docstore_strategy = DocstoreStrategy.DUPLICATES_ONLY
     assert again.run(documents=documents()) == []
@@ -97,7 +97,7 @@ def test_a_saved_cache_and_docstore_are_loaded_and_do_their_work(
 @EVERY_KIND
 def test_a_stock_qdrant_store_holds_what_the_documents_are_now(name: str) -> None:
     store = QdrantVectorStore(name, client=memory_client(), index_doc_id=False)
-    pipeline = built(
+    pipeline = build_small(
         name,
         vector_store=store,
         docstore=SimpleDocumentStore(),
@@ -140,5 +140,7 @@ def test_a_key_is_in_nothing_that_is_written_and_in_no_cache_key() -> None:
 def test_one_cache_under_all_pipelines_mixes_none_of_them_up() -> None:
     cache = IngestionPipeline(transformations=[]).cache
     for name in PRESETS:
-        nodes = built(name, cache=cache).run(documents=documents()[1:])
-        assert plain(nodes) == plain(built(name, disable_cache=True).run(documents=documents()[1:]))
+        nodes = build_small(name, cache=cache).run(documents=documents()[1:])
+        assert plain(nodes) == plain(
+            build_small(name, disable_cache=True).run(documents=documents()[1:])
+        )

@@ -101,7 +101,7 @@ def chat(
     )
 
 
-async def answered(chat: BaseChatEngine, way: str, message: Any, **options: Any) -> Any:
+async def get_response(chat: BaseChatEngine, way: str, message: Any, **options: Any) -> Any:
     """Return the response to a message once it was read in one of the four ways to ask."""
     engine = getattr(chat, "_query_engine", None)
     if engine is not None:
@@ -130,9 +130,9 @@ def history_of(chat: BaseChatEngine) -> list[tuple[str, str | None]]:
 async def test_a_conversation_is_answered_from_slices_and_forgotten_when_it_is_reset(
     chat: BaseChatEngine, llm: ScriptedLLM, way: str
 ) -> None:
-    response = await answered(chat, way, FIRST)
+    response = await get_response(chat, way, FIRST)
     assert str(response) == "A battery."
-    assert str(await answered(chat, way, FOLLOW_UP)) == "Two megawatts."
+    assert str(await get_response(chat, way, FOLLOW_UP)) == "Two megawatts."
     assert history_of(chat) == [
         ("user", FIRST),
         ("assistant", "A battery."),
@@ -148,7 +148,7 @@ async def test_a_conversation_is_answered_from_slices_and_forgotten_when_it_is_r
     assert chat.chat_history == []
     assert "battery" in llm.prompts[0]
     asked = QueryBundle(FIRST)
-    response = await answered(chat, way, asked)
+    response = await get_response(chat, way, asked)
     assert str(response) == "A battery."
     assert [message.role for message in chat.chat_history] == ["user", "assistant"]
     assert sources_of(response)[0].text == ANSWER
@@ -162,7 +162,7 @@ async def test_a_given_history_is_what_a_follow_up_refers_to(
         ChatMessage(role=MessageRole.USER, content="Is there a generator?"),
         ChatMessage(role=MessageRole.ASSISTANT, content="There is."),
     ]
-    response = await answered(chat, way, FOLLOW_UP, chat_history=history)
+    response = await get_response(chat, way, FOLLOW_UP, chat_history=history)
     assert str(response) == "Two megawatts."
     assert any("Is there a generator?" in prompt for prompt in llm.prompts)
     assert any("megawatts" in source.text for source in sources_of(response))

@@ -53,7 +53,7 @@ def index_of(parser: Any) -> MultiModalVectorStoreIndex:
     )
 
 
-def read(sources: list[NodeWithScore]) -> tuple[list[str], list[str | None]]:
+def read_sources(sources: list[NodeWithScore]) -> tuple[list[str], list[str | None]]:
     """Return the texts and the images among some nodes; each text is a slice."""
     images = [source.node for source in sources if isinstance(source.node, ImageNode)]
     texts: Any = [source.node for source in sources if source.node not in images]
@@ -65,11 +65,11 @@ def read(sources: list[NodeWithScore]) -> tuple[list[str], list[str | None]]:
 async def test_texts_and_images_are_found_as_every_parser_splits_them(name: str) -> None:
     retriever = index_of(small(name)).as_retriever(similarity_top_k=40, image_similarity_top_k=2)
     for hits in (retriever.retrieve(QUESTION), await retriever.aretrieve(QUESTION)):
-        texts, images = read(hits)
+        texts, images = read_sources(hits)
         assert texts
         assert images == [PICTURE]
     sentences = SentencePostprocessor(budget=7).postprocess_nodes(hits, query_str=QUESTION)
-    assert read(sentences) == ([ANSWER], [PICTURE])
+    assert read_sources(sentences) == ([ANSWER], [PICTURE])
 
 
 @pytest.fixture
@@ -91,7 +91,7 @@ def chat(request: pytest.FixtureRequest, llm: MockLLMWithChatMemoryOfLastCall) -
     )
 
 
-async def answered(chat: BaseChatEngine, way: str, message: str) -> Any:
+async def get_response(chat: BaseChatEngine, way: str, message: str) -> Any:
     """Return the response to a message once it was read in one of the four ways to ask."""
     response: Any = getattr(chat, way)(message)
     if way.startswith("a"):
@@ -107,8 +107,8 @@ async def answered(chat: BaseChatEngine, way: str, message: str) -> Any:
 async def test_a_multi_modal_chat_sends_the_sentences_and_the_image(
     chat: BaseChatEngine, llm: MockLLMWithChatMemoryOfLastCall, way: str
 ) -> None:
-    response = await answered(chat, way, QUESTION)
-    assert read(response.source_nodes) == ([ANSWER], [PICTURE])
+    response = await get_response(chat, way, QUESTION)
+    assert read_sources(response.source_nodes) == ([ANSWER], [PICTURE])
     [source] = response.sources
     assert [len(source.raw_output[key]) for key in ("text_nodes", "image_nodes")] == [1, 1]
     system, user = llm.last_chat_messages or ()
@@ -117,7 +117,7 @@ async def test_a_multi_modal_chat_sends_the_sentences_and_the_image(
     assert ANSWER in str(user.content)
     assert "in the hall" not in str(user.content)
 
-    again = await answered(chat, way, "What colour is the pump?")
+    again = await get_response(chat, way, "What colour is the pump?")
     for message in (SYSTEM_PROMPT, QUESTION, "What colour is the pump?"):
         assert message in str(again)
     assert [message.role for message in chat.chat_history] == ["user", "assistant"] * 2
@@ -136,7 +136,7 @@ async def test_a_multi_modal_query_engine_reads_sentences_beside_the_image(
         text_qa_template=PromptTemplate("{context_str} {query_str}"),
     )
     for response in (engine.query(QUESTION), await engine.aquery(QUESTION)):
-        assert read(response.source_nodes) == ([ANSWER], [PICTURE])
+        assert read_sources(response.source_nodes) == ([ANSWER], [PICTURE])
         assert f"{ANSWER} {QUESTION}" in str(response)
 
 

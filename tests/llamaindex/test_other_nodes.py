@@ -54,7 +54,7 @@ def parser(name: str) -> SpanNodeParser:
     return as_parser(SentenceSplitter()) if name == "foreign" else get_parser(name)
 
 
-def kept(node: BaseNode) -> tuple[object, ...]:
+def kept_fields(node: BaseNode) -> tuple[object, ...]:
     """What a node has beside its text."""
     names = ("image", "image_path")
     return type(node), *(getattr(node, name, None) for name in names)
@@ -80,7 +80,10 @@ def test_images_and_index_nodes_become_what_llama_index_makes_of_them(name: str)
     for document in (*images, index, NO_TEXT["index node"], NO_TEXT["sound"]):
         [stock] = SentenceSplitter()([document])
         for node in leaf_nodes(parser(name)([document])):
-            assert (*kept(node), node.get_content()) == (*kept(stock), stock.get_content())
+            assert (*kept_fields(node), node.get_content()) == (
+                *kept_fields(stock),
+                stock.get_content(),
+            )
             assert node.metadata.items() >= stock.metadata.items()
 
 
@@ -107,7 +110,7 @@ def test_chunks_of_a_caption_keep_the_image(name: str, given: str) -> None:
     nodes = parser(name)([source])
     assert nodes
     for node in nodes:
-        assert kept(node) == (ImageNode, *kept(source)[1:])
+        assert kept_fields(node) == (ImageNode, *kept_fields(source)[1:])
         assert node.get_content() == CAPTION
 
 
@@ -140,10 +143,10 @@ def test_a_pipeline_stores_an_image_and_reads_it_back(name: str) -> None:
         pipeline = build_pipeline(name, embed_model=get_embedding("lexical"), vector_store=vectors)
         pipeline.run(documents=[NO_TEXT["image document"], Document(text="Words.", id_="t")])
         images = [node for node in vectors.get_nodes() if node.ref_doc_id == "i"]
-    assert [kept(node) for node in images] == [(ImageNode, PICTURE, None)]
+    assert [kept_fields(node) for node in images] == [(ImageNode, PICTURE, None)]
 
 
-def ingested(store: Any, *documents: Document) -> tuple[Any, list[Any]]:
+def ingest_and_retrieve(store: Any, *documents: Document) -> tuple[Any, list[Any]]:
     report = ingest_documents(documents, {"retrieval": get_parser("retrieval")}, store)
     [collection] = store.engine.names()
     retriever = RagNodesRetriever(store=store, collection=collection)
@@ -154,14 +157,14 @@ def test_an_ingest_keeps_the_image_of_a_caption_and_notes_another_image() -> Non
     with open_store() as store:
         for picture in (PICTURE, OTHER):
             caption = ImageDocument(image=picture, text=CAPTION, id_="i")
-            _, [node] = ingested(store, caption)
+            _, [node] = ingest_and_retrieve(store, caption)
             assert (node.image, node.text) == (picture, CAPTION)
 
 
 def test_an_ingest_says_of_an_image_without_text_that_it_is_not_stored() -> None:
     with open_store() as store:
         text = Document(text="The pump is in the hall.", id_="t")
-        report, nodes = ingested(store, ImageDocument(image=PICTURE, id_="i"), text)
+        report, nodes = ingest_and_retrieve(store, ImageDocument(image=PICTURE, id_="i"), text)
         [collection] = store.engine.names()
         assert [*store.documents(collection)] == ["t"]
     [image, _] = report.files

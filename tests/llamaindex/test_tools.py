@@ -181,7 +181,7 @@ async def test_sub_questions_are_answered_by_our_engines(
     assert {source.node.ref_doc_id for source in response.source_nodes} >= {"plant", "tea"}
 
 
-def chosen(*numbers: int) -> ScriptedLLM:
+def choose_tools(*numbers: int) -> ScriptedLLM:
     """Return an LLM that chooses these tools, counted from 1."""
     return ScriptedLLM(lines=[json.dumps([{"choice": n, "reason": "apt"} for n in numbers])])
 
@@ -189,8 +189,8 @@ def chosen(*numbers: int) -> ScriptedLLM:
 async def test_a_router_asks_the_engines_and_retrievers_it_selects(
     engines: list[QueryEngineTool],
 ) -> None:
-    single = RouterQueryEngine(LLMSingleSelector.from_defaults(llm=chosen(1)), engines)
-    both = RouterQueryEngine(LLMMultiSelector.from_defaults(llm=chosen(1, 2)), engines)
+    single = RouterQueryEngine(LLMSingleSelector.from_defaults(llm=choose_tools(1)), engines)
+    both = RouterQueryEngine(LLMMultiSelector.from_defaults(llm=choose_tools(1, 2)), engines)
     for response in (single.query(QUESTION), await single.aquery(QUESTION)):
         assert str(response) == f"{ANSWER} [Source 1]"
     for response in (both.query(QUESTION), await both.aquery(QUESTION)):
@@ -200,7 +200,7 @@ async def test_a_router_asks_the_engines_and_retrievers_it_selects(
         retriever: Any = engine.query_engine.retriever  # type: ignore[attr-defined]
         tools.append(RetrieverTool.from_defaults(retriever, description=engine.metadata.name))
     for numbers, expected in (((2,), {"tea"}), ((1, 2), {"plant", "tea"})):
-        router = RouterRetriever(LLMMultiSelector.from_defaults(llm=chosen(*numbers)), tools)
+        router = RouterRetriever(LLMMultiSelector.from_defaults(llm=choose_tools(*numbers)), tools)
         asked = f"{QUESTION} How is tea brewed?"
         for hits in (router.retrieve(asked), await router.aretrieve(asked)):
             assert {source.node.ref_doc_id for source in hits} == expected

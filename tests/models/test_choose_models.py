@@ -33,7 +33,7 @@ pytest_plugins = ["fixtures_openai"]
 pytestmark = pytest.mark.usefixtures("no_configuration")
 
 
-def served(server: OpenAIServer, key: str = KEY, **values: object) -> Settings:
+def server_settings(server: OpenAIServer, key: str = KEY, **values: object) -> Settings:
     return Settings(api_base=server.base, api_key=SecretStr(key), **values)
 
 
@@ -71,7 +71,7 @@ def test_the_key_or_a_name_chooses_the_models_and_they_say_which(
 def test_the_same_model_behind_another_server_is_another_vector_space(
     openai_server: OpenAIServer,
 ) -> None:
-    models = choose_models(served(openai_server))
+    models = choose_models(server_settings(openai_server))
     host = openai_server.base.removeprefix("http://")
     assert models.embedding_name == f"text-embedding-3-small@{host}"
     assert openai_server.base in models.describe()
@@ -95,7 +95,9 @@ def test_malformed_keys_are_refused_without_repeating_them(key: str) -> None:
 def test_compatible_servers_choose_their_own_keys_or_do_without(
     openai_server: OpenAIServer,
 ) -> None:
-    choose_models(served(openai_server, key="any-key")).embedding.get_query_embedding("hello")
+    choose_models(server_settings(openai_server, key="any-key")).embedding.get_query_embedding(
+        "hello"
+    )
     check_models(
         choose_models(Settings(api_base=openai_server.base, embedding="openai", llm="openai"))
     )
@@ -110,7 +112,7 @@ def test_compatible_servers_choose_their_own_keys_or_do_without(
 def test_settings_reach_the_requests(openai_server: OpenAIServer) -> None:
     own = {"llm_model": "mine", "temperature": 0.7, "max_output_tokens": 99}
     options = {"embedding_options": {"dimensions": 16}, "prompt": "{context}?{question}"}
-    models = choose_models(served(openai_server, **own, **options))
+    models = choose_models(server_settings(openai_server, **own, **options))
     assert models.prompt == "{context}?{question}"
     assert models.llm is not None
     models.llm.complete("question")
@@ -152,7 +154,7 @@ def test_the_check_finds_a_bad_key_with_one_request(
 ) -> None:
     openai_server.fail(fault, times=9)
     with pytest.raises(error):
-        check_models(choose_models(served(openai_server)))
+        check_models(choose_models(server_settings(openai_server)))
     assert len(openai_server.requests) == 1
 
 

@@ -239,11 +239,11 @@ def test_one_thread_at_a_time_makes_models_of_answers(
     alone: list[bool] = []
     construct = _base_client.construct_type
 
-    def noted(**given: Any) -> Any:
+    def note_lock(**given: Any) -> Any:
         alone.append(client.BUILDING.locked())
         return construct(**given)
 
-    monkeypatch.setattr(_base_client, "construct_type", noted)
+    monkeypatch.setattr(_base_client, "construct_type", note_lock)
     for ask in (_embed, _chat, _stream):
         before = len(alone)
         ask(embedding, llm)

@@ -113,7 +113,7 @@ def _away(clock: FakeTime, seconds: float) -> Callable[[], str]:
     return request
 
 
-def _repeated(request: Callable[[], str], seconds: float, asked: float | None = 0.0) -> str:
+def _repeat_request(request: Callable[[], str], seconds: float, asked: float | None = 0.0) -> str:
     return retried(request, seconds, lambda _: asked, lambda: None, name="m")
 
 
@@ -123,7 +123,7 @@ def _repeated(request: Callable[[], str], seconds: float, asked: float | None = 
 def test_a_server_that_is_away_for_less_than_the_time_allowed_loses_nothing(
     away: float, seconds: float, asked: float, clock: FakeTime
 ) -> None:
-    assert _repeated(_away(clock, away), seconds, asked) == "an answer"
+    assert _repeat_request(_away(clock, away), seconds, asked) == "an answer"
 
 
 @pytest.mark.parametrize(
@@ -139,5 +139,5 @@ def test_the_pauses_between_attempts(
     seconds: float, asked: float | None, pauses: list[float], clock: FakeTime
 ) -> None:
     with pytest.raises(AwayError):
-        _repeated(_away(clock, 1000), seconds, asked)
+        _repeat_request(_away(clock, 1000), seconds, asked)
     assert clock.pauses == pauses

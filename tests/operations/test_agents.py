@@ -42,7 +42,7 @@ def fill(tmp_path: Path, no_configuration: Path) -> Fill:
     """Stores documents by name, and returns the settings of their store."""
     del no_configuration
 
-    def stored(
+    def store_texts(
         parser: str = "heading",
         corpus: str = "default",
         paths: Sequence[str] = (),
@@ -59,23 +59,25 @@ def fill(tmp_path: Path, no_configuration: Path) -> Fill:
             ingest(files, {parser: get_parser(parser)}, store, models=models, corpus=corpus)
         return settings
 
-    return stored
+    return store_texts
 
 
-def called(settings: Settings, tool: str, parser: str = "", /, **arguments: Any) -> dict[str, Any]:
+def call_tool(
+    settings: Settings, tool: str, parser: str = "", /, **arguments: Any
+) -> dict[str, Any]:
     tools = StoredTools(settings, ParserSpec(name=parser) if parser else None)
     return tools.call(tool, TOOLS[tool].request.model_validate(arguments))
 
 
 def test_passages_are_slices_with_headings_and_each_can_be_verified(fill: Fill) -> None:
     settings = fill(note=TEXT)
-    passages = called(settings, "search", query="how high is the machine")["passages"]
+    passages = call_tool(settings, "search", query="how high is the machine")["passages"]
     assert "two metres" in passages[0]["text"]
     for passage in passages:
         assert passage["text"] == TEXT[passage["start"] : passage["end"]]
         assert passage["name"] == "note.md"
         place = {key: passage[key] for key in ("document_id", "start", "end", "text")}
-        verified = called(settings, "quote", **place)
+        verified = call_tool(settings, "quote", **place)
         assert verified["exact"] is True
         assert verified["heading_path"] == passage["heading_path"]
 
@@ -89,37 +91,37 @@ def test_a_document_without_a_file_name_is_named_by_its_id(
     with open_store(settings.store) as store:
         models = choose_models(settings)
         ingest_documents([document], {"retrieval": get_parser("retrieval")}, store, models=models)
-    cited, *_ = called(settings, "ask", question="What colour is the machine?")["citations"]
+    cited, *_ = call_tool(settings, "ask", question="What colour is the machine?")["citations"]
     place = {key: cited[key] for key in ("document_id", "start", "end")}
-    [listed] = called(settings, "list_documents")["documents"]
-    for named in (cited, called(settings, "quote", **place), listed):
+    [listed] = call_tool(settings, "list_documents")["documents"]
+    for named in (cited, call_tool(settings, "quote", **place), listed):
         assert (named["document_id"], named["name"]) == ("machine-7", "machine-7")
 
 
 def test_citations_of_an_answer_can_be_verified(fill: Fill) -> None:
     settings = fill(note=TEXT)
-    answer = called(settings, "ask", question="What colour is the machine?")
+    answer = call_tool(settings, "ask", question="What colour is the machine?")
     assert "red" in answer["answer"]
     assert answer["kind"] == "extract"
     for cited in answer["citations"]:
         place = {key: cited[key] for key in ("document_id", "start", "end", "text")}
-        assert called(settings, "quote", **place)["exact"] is True
+        assert call_tool(settings, "quote", **place)["exact"] is True
 
 
 def test_a_quotation_that_is_not_exact_is_located_if_it_is_a_part(fill: Fill) -> None:
     settings = fill(note=TEXT)
-    [passage] = called(settings, "search", query="two metres high")["passages"]
+    [passage] = call_tool(settings, "search", query="two metres high")["passages"]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    part = called(settings, "quote", **place, text="two metres")
+    part = call_tool(settings, "quote", **place, text="two metres")
     assert part["exact"] is False
     assert TEXT[part["text_start"] : part["text_end"]] == "two metres"
-    changed = called(settings, "quote", **place, text="three metres")
+    changed = call_tool(settings, "quote", **place, text="three metres")
     assert (changed["exact"], changed["same_words"], changed["text_start"]) == (False, False, None)
     start = passage["text"].index("wo metres")
     place |= {"start": place["start"] + start}
-    rest = called(settings, "quote", **place, text=passage["text"][start:])
+    rest = call_tool(settings, "quote", **place, text=passage["text"][start:])
     assert (rest["exact"], rest["same_words"], rest["found_text"]) == (False, False, None)
-    without = called(settings, "quote", **place)
+    without = call_tool(settings, "quote", **place)
     assert (without["exact"], without["same_words"], without["found_text"]) == (None, None, None)
 
 
@@ -138,9 +140,9 @@ def test_a_quotation_with_other_white_space_or_case_has_the_text_of_the_document
     fill: Fill, sent: str
 ) -> None:
     settings = fill(note=TABLE)
-    [passage] = called(settings, "search", query="E-04")["passages"]
+    [passage] = call_tool(settings, "search", query="E-04")["passages"]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    quotation = called(settings, "quote", **place, text=sent)
+    quotation = call_tool(settings, "quote", **place, text=sent)
     assert (quotation["exact"], quotation["same_words"]) == (False, True)
     assert quotation["found_text"] == "| E-04 | Stop the engine |\n| E-05 | Fill up |"
     assert TABLE[quotation["text_start"] : quotation["text_end"]] == quotation["found_text"]
@@ -151,25 +153,25 @@ def test_passages_lie_on_the_pages_of_the_filter(fill: Fill, tmp_path: Path, par
     shutil.copy(HANDBOOK, tmp_path / "book.pdf")
     settings = fill(parser, paths=["book.pdf"])
     pages = {"first_page": 2, "last_page": 2}
-    result = called(settings, "search", parser, query="the filter and the pump", filter=pages)
+    result = call_tool(settings, "search", parser, query="the filter and the pump", filter=pages)
     assert {(passage["page"], passage["page_end"]) for passage in result["passages"]} == {(2, 2)}
 
 
 def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_path: Path) -> None:
     shutil.copy(HANDBOOK, tmp_path / "book.pdf")
     settings = fill(note=TEXT, paths=["book.pdf"])
-    passages = called(settings, "search", query="rinse the sand filter backwards")["passages"]
+    passages = call_tool(settings, "search", query="rinse the sand filter backwards")["passages"]
     passage = next(passage for passage in passages if passage["name"] == "book.pdf")
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    quotation = called(settings, "quote", **place)
+    quotation = call_tool(settings, "quote", **place)
     assert {box["page"] for box in quotation["boxes"]} == {passage["page"]}
     assert all(0 < box["left"] < box["right"] < box["page_width"] for box in quotation["boxes"])
     assert (quotation["boxes_error"], quotation["start_line"]) == (None, None)
     first = passage["text"].split(". ")[0]
-    part = called(settings, "quote", **place, text=first)
+    part = call_tool(settings, "quote", **place, text=first)
     assert 0 < len(part["boxes"]) < len(quotation["boxes"])
     (tmp_path / "book.pdf").unlink()
-    gone = called(settings, "quote", **place)
+    gone = call_tool(settings, "quote", **place)
     assert (gone["text"], gone["boxes"]) == (quotation["text"], [])
     assert "no such file" in gone["boxes_error"]
     assert str(tmp_path) not in gone["boxes_error"]
@@ -177,9 +179,9 @@ def test_a_quotation_of_a_pdf_has_boxes_until_the_file_is_gone(fill: Fill, tmp_p
 
 def test_passages_and_quotations_have_the_lines_of_a_text_file(fill: Fill) -> None:
     settings = fill(note=TEXT)
-    [passage] = called(settings, "search", query="two metres high")["passages"]
+    [passage] = call_tool(settings, "search", query="two metres high")["passages"]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    quotation = called(settings, "quote", **place)
+    quotation = call_tool(settings, "quote", **place)
     lines = TEXT.splitlines()[passage["start_line"] - 1 : passage["end_line"]]
     assert "\n".join(lines) == passage["text"]
     assert (quotation["start_line"], quotation["boxes"]) == (passage["start_line"], [])
@@ -187,18 +189,18 @@ def test_passages_and_quotations_have_the_lines_of_a_text_file(fill: Fill) -> No
 
 def test_a_passage_names_the_other_documents_that_say_the_same(fill: Fill) -> None:
     settings = fill(note=TEXT, copy=f"# Preface\n\nA second edition.\n\n{TEXT}")
-    passages = called(settings, "search", query="how high is the machine")["passages"]
+    passages = call_tool(settings, "search", query="how high is the machine")["passages"]
     [passage] = [passage for passage in passages if "two metres" in passage["text"]]
     [place] = passage["also"]
     assert {passage["name"], place["name"]} == {"note.md", "copy.md"}
     asked = {key: place[key] for key in ("document_id", "start", "end")}
-    assert called(settings, "quote", **asked)["text"] == passage["text"]
+    assert call_tool(settings, "quote", **asked)["text"] == passage["text"]
 
 
 def test_the_budget_bounds_what_is_read(fill: Fill) -> None:
     settings = fill(note=TEXT * 20)
     short, usual = (
-        sum(len(passage["text"]) for passage in called(settings, "search", **given)["passages"])
+        sum(len(passage["text"]) for passage in call_tool(settings, "search", **given)["passages"])
         for given in ({"query": "machine", "budget": 20}, {"query": "machine"})
     )
     assert short < 150 < usual
@@ -212,14 +214,14 @@ def test_a_small_budget_holds_the_sentence_that_matches_and_splits_none(
     fill: Fill, budget: int
 ) -> None:
     settings = fill("retrieval", ferry=FERRY.read_text("utf-8"))
-    passages = called(settings, "search", query="quiet hours", budget=budget)["passages"]
+    passages = call_tool(settings, "search", query="quiet hours", budget=budget)["passages"]
     assert "quiet hours" in passages[0]["text"].lower()
     assert all(passage["text"].rstrip().endswith((".", "|")) for passage in passages)
 
 
 def test_a_filter_keeps_other_documents_out(fill: Fill) -> None:
     settings = fill(red=TEXT, blue=TEXT.replace("red", "blue"))
-    result = called(settings, "search", query="machine", filter={"file_name": "blue.md"})
+    result = call_tool(settings, "search", query="machine", filter={"file_name": "blue.md"})
     assert {passage["name"] for passage in result["passages"]} == {"blue.md"}
 
 
@@ -235,17 +237,19 @@ def test_a_filter_by_a_file_that_is_not_there_names_those_that_are(
 ) -> None:
     settings = fill(red=TEXT, blue=TEXT.replace("red", "blue"))
     with pytest.raises(ConfigurationError, match=f"no chunk has the file name '{name}'; {remedy}"):
-        called(settings, "search", query="machine", filter={"file_name": name})
+        call_tool(settings, "search", query="machine", filter={"file_name": name})
 
 
 def test_an_agent_sees_the_keys_of_a_document_and_filters_by_them(fill: Fill) -> None:
     settings = fill(red=f"---\ndept: hr\n---\n{TEXT}", blue=TEXT.replace("red", "blue"))
     asked = {"filter": {"where": {"dept": "hr"}}}
-    [passage, *others] = called(settings, "search", query="machine", **asked)["passages"]
+    [passage, *others] = call_tool(settings, "search", query="machine", **asked)["passages"]
     assert {result["name"] for result in (passage, *others)} == {"red.md"}
-    cited = called(settings, "ask", question="Which colour has the machine?", **asked)["citations"]
+    cited = call_tool(settings, "ask", question="Which colour has the machine?", **asked)[
+        "citations"
+    ]
     place = {key: passage[key] for key in ("document_id", "start", "end")}
-    for result in (passage, *cited, called(settings, "quote", **place)):
+    for result in (passage, *cited, call_tool(settings, "quote", **place)):
         assert result["metadata"] == {"dept": "hr"}
 
 
@@ -259,7 +263,7 @@ def test_the_list_of_documents_names_the_keys_to_filter_by(fill: Fill) -> None:
         given = Document(text=TEXT, id_="z", metadata={"file_name": "z.md", **many})
         parsers = {"heading": get_parser("heading")}
         ingest_documents([given], parsers, store, models=choose_models(settings))
-    blue, red, other = called(settings, "list_documents")["documents"]
+    blue, red, other = call_tool(settings, "list_documents")["documents"]
     assert red["metadata"] == {"dept": "hr", "year": 2024, "about": None}
     assert blue["metadata"] == {}
     assert len(other["metadata"]) == MAX_KEYS
@@ -267,11 +271,11 @@ def test_the_list_of_documents_names_the_keys_to_filter_by(fill: Fill) -> None:
 
 def test_documents_are_listed_in_pages_and_by_a_part_of_their_name(fill: Fill) -> None:
     settings = fill(anna=TEXT, bert=f"{TEXT}B", carl=f"{TEXT}C")
-    listed = called(settings, "list_documents", first=1, limit=1)
+    listed = call_tool(settings, "list_documents", first=1, limit=1)
     assert listed["total"] == 3
     assert [document["name"] for document in listed["documents"]] == ["bert.md"]
-    [document] = called(settings, "list_documents", name="CARL")["documents"]
-    [passage, *_] = called(settings, "search", query="machine", filter={"file_name": "carl.md"})[
+    [document] = call_tool(settings, "list_documents", name="CARL")["documents"]
+    [passage, *_] = call_tool(settings, "search", query="machine", filter={"file_name": "carl.md"})[
         "passages"
     ]
     assert passage["document_id"] == document["document_id"]
@@ -282,13 +286,15 @@ def test_only_the_chunks_of_the_parser_that_the_owner_named_are_searched(fill: F
     fill(parser="fixed", note=TEXT)
     settings = fill(parser="sentence", note=TEXT)
     lengths = {
-        name: len(called(settings, "search", name, query="two metres", budget=10_000)["passages"])
+        name: len(
+            call_tool(settings, "search", name, query="two metres", budget=10_000)["passages"]
+        )
         for name in ("fixed", "sentence")
     }
     assert lengths == {"fixed": 1, "sentence": 1}
     for tool, arguments in (("search", {"query": "two metres"}), ("list_documents", {})):
         with pytest.raises(CollectionMissingError, match="only by fixed, sentence;"):
-            called(settings, tool, "page", **arguments)
+            call_tool(settings, tool, "page", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -314,12 +320,12 @@ def test_documents_of_another_corpus_are_neither_found_nor_named(fill: Fill) -> 
     fill(corpus="secret-plans", plan="# Plan\n\nThe machine moves at midnight.\n")
     settings = fill(note=TEXT)
     results = [
-        called(settings, "search", query="midnight"),
-        called(settings, "list_documents"),
+        call_tool(settings, "search", query="midnight"),
+        call_tool(settings, "list_documents"),
     ]
     assert "midnight" not in json.dumps(results[0]["passages"])
     with pytest.raises(CollectionMissingError) as missing:
-        called(settings, "search", "page", query="midnight")
+        call_tool(settings, "search", "page", query="midnight")
     reply = json.dumps(results) + str(missing.value)
     assert "secret" not in reply
     assert "plan.md" not in reply
@@ -328,9 +334,9 @@ def test_documents_of_another_corpus_are_neither_found_nor_named(fill: Fill) -> 
 def test_no_reply_holds_a_path_and_texts_are_data_of_their_own(fill: Fill, tmp_path: Path) -> None:
     settings = fill(note=TEXT)
     replies = [
-        called(settings, "search", query="instructions"),
-        called(settings, "ask", question="Which instructions?"),
-        called(settings, "list_documents"),
+        call_tool(settings, "search", query="instructions"),
+        call_tool(settings, "ask", question="Which instructions?"),
+        call_tool(settings, "list_documents"),
     ]
     assert str(tmp_path) not in json.dumps(replies)
     holding = [
@@ -346,14 +352,14 @@ def test_no_reply_holds_a_path_and_texts_are_data_of_their_own(fill: Fill, tmp_p
 def test_nobody_finds_out_which_files_there_are(fill: Fill, source: str) -> None:
     settings = fill(note=TEXT)
     with pytest.raises(ConfigurationError, match="choose files by file_name"):
-        called(settings, "search", query="machine", filter={"source": source})
+        call_tool(settings, "search", query="machine", filter={"source": source})
 
 
 @pytest.mark.parametrize("key", ["source", "file_path", "also_at", "_node_content"])
 def test_a_filter_reaches_no_metadata_but_the_own_of_the_documents(fill: Fill, key: str) -> None:
     settings = fill(note=TEXT)
     with pytest.raises(ConfigurationError, match="choose files by file_name"):
-        called(settings, "search", query="machine", filter={"where": {key: {"<": "2030-01-01"}}})
+        call_tool(settings, "search", query="machine", filter={"where": {key: {"<": "2030-01-01"}}})
 
 
 @pytest.mark.parametrize("name", list(TOOLS))
@@ -371,15 +377,15 @@ def test_a_missing_store_is_an_error_with_a_remedy_and_stays_missing(
     fields = TOOLS[name].request.model_fields
     settings = offline_settings().model_copy(update={"store": str(folder)})
     with pytest.raises(CollectionMissingError, match="run `rag-nodes ingest` with this --store"):
-        called(settings, name, **{key: value for key, value in given.items() if key in fields})
+        call_tool(settings, name, **{key: value for key, value in given.items() if key in fields})
     assert sorted(tmp_path.rglob("*")) == before
 
 
 def test_an_unknown_document_and_a_wrong_span_are_errors_with_remedies(fill: Fill) -> None:
     settings = fill(note=TEXT)
     with pytest.raises(DocumentMissingError, match="list the documents"):
-        called(settings, "quote", document_id="other", start=0, end=3)
-    [document] = called(settings, "list_documents")["documents"]
+        call_tool(settings, "quote", document_id="other", start=0, end=3)
+    [document] = call_tool(settings, "list_documents")["documents"]
     inside = f"inside 0 to {len(TEXT.rstrip())}"
     for start, end, valid in (
         (5, 5, "choose an end from 6 on"),
@@ -389,7 +395,7 @@ def test_an_unknown_document_and_a_wrong_span_are_errors_with_remedies(fill: Fil
         (900, 5, inside),
     ):
         with pytest.raises(ConfigurationError, match=valid):
-            called(settings, "quote", document_id=document["document_id"], start=start, end=end)
+            call_tool(settings, "quote", document_id=document["document_id"], start=start, end=end)
 
 
 def test_a_store_that_another_process_uses_is_an_error_that_says_to_call_again(
@@ -411,18 +417,20 @@ def test_a_store_that_another_process_uses_is_an_error_that_says_to_call_again(
         assert other.stdin
         assert other.stdout.readline() == "open\n"
         with pytest.raises(StoreLockedError, match="call the tool again in a few seconds"):
-            called(settings, "list_documents")
+            call_tool(settings, "list_documents")
         monkeypatch.setattr(opening, "LOCK_SECONDS", math.inf)
         assert StoredTools(settings).lack() == ""  # a server does not wait before it starts
         other.stdin.close()
         other.wait()
-    assert called(settings, "list_documents")["total"] == 1
+    assert call_tool(settings, "list_documents")["total"] == 1
 
 
 def test_a_key_that_no_document_has_is_refused_with_the_nearest(fill: Fill) -> None:
     settings = fill(note=f"---\nyear: 2020\n---\n\n{TEXT}")
-    assert called(settings, "search", query="machine", filter={"where": {"year": 2020}})["passages"]
+    assert call_tool(settings, "search", query="machine", filter={"where": {"year": 2020}})[
+        "passages"
+    ]
     with pytest.raises(
         ConfigurationError, match="no chunk has the key 'yaer'; did you mean 'year'"
     ):
-        called(settings, "search", query="machine", filter={"where": {"yaer": 2020}})
+        call_tool(settings, "search", query="machine", filter={"where": {"yaer": 2020}})

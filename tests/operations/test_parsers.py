@@ -31,7 +31,9 @@ class ElsewhereEmbedding(LexicalEmbedding):
         return "elsewhere"
 
 
-def built(*choices: str, embedding: LexicalEmbedding | None = None) -> dict[str, SpanNodeParser]:
+def build_parsers(
+    *choices: str, embedding: LexicalEmbedding | None = None
+) -> dict[str, SpanNodeParser]:
     """The parsers as they are typed with `--parser`."""
     typed: dict[str, object] = {"question": "Why?"}
     request = CompareRequest.model_validate(typed | ({"parsers": choices} if choices else {}))
@@ -40,11 +42,11 @@ def built(*choices: str, embedding: LexicalEmbedding | None = None) -> dict[str,
 
 
 def test_no_choice_is_every_preset() -> None:
-    assert list(built()) == list(COMPARED)
+    assert list(build_parsers()) == list(COMPARED)
 
 
 def test_one_strategy_can_appear_twice_with_other_options() -> None:
-    parsers = built("fixed", "fixed:chunk_size=500,chunk_overlap=50")
+    parsers = build_parsers("fixed", "fixed:chunk_size=500,chunk_overlap=50")
     assert list(parsers) == ["fixed", "fixed:chunk_size=500,chunk_overlap=50"]
     sizes = [(parser.chunk_size, parser.chunk_overlap) for parser in parsers.values()]  # type: ignore[attr-defined]
     assert sizes == [(1000, 200), (500, 50)]
@@ -52,7 +54,7 @@ def test_one_strategy_can_appear_twice_with_other_options() -> None:
 
 def test_values_are_typed_by_the_field() -> None:
     options = "fixed:chunk_size=64,chunk_overlap=8,unit=tokens,include_metadata=false"
-    (parser,) = built(options).values()
+    (parser,) = build_parsers(options).values()
     values = parser.to_dict()
     assert (values["chunk_size"], values["unit"]) == (64, "tokens")
     assert values["include_metadata"] is False
@@ -79,23 +81,23 @@ def test_wrong_parsers_and_options_are_refused_with_an_explanation(
     choices: list[str], message: str
 ) -> None:
     with pytest.raises((ConfigurationError, ValidationError), match=message):
-        built(*choices)
+        build_parsers(*choices)
 
 
 def test_parsers_that_embed_use_the_chosen_model() -> None:
     model = ElsewhereEmbedding()
-    parsers = built("semantic", "fixed", embedding=model)
+    parsers = build_parsers("semantic", "fixed", embedding=model)
     assert parsers["semantic"].embed_model is model  # type: ignore[attr-defined]
 
 
 def test_the_offline_model_keeps_the_parsers_own_fingerprint() -> None:
-    default = built("semantic")["semantic"]
-    chosen = built("semantic", embedding=LexicalEmbedding())["semantic"]
+    default = build_parsers("semantic")["semantic"]
+    chosen = build_parsers("semantic", embedding=LexicalEmbedding())["semantic"]
     assert chosen.fingerprint == default.fingerprint
 
 
 def test_an_embedding_named_for_the_parser_is_kept() -> None:
-    parsers = built("semantic:embedding=lexical", embedding=ElsewhereEmbedding())
+    parsers = build_parsers("semantic:embedding=lexical", embedding=ElsewhereEmbedding())
     assert parsers["semantic:embedding=lexical"].embed_model is None  # type: ignore[attr-defined]
 
 
@@ -112,7 +114,7 @@ def test_an_embedding_named_for_the_parser_is_kept() -> None:
 )
 def test_a_parser_is_made_again_from_how_it_is_typed(parser: SpanNodeParser) -> None:
     typed = spec_of(parser)
-    assert built(typed)[typed].fingerprint == parser.fingerprint
+    assert build_parsers(typed)[typed].fingerprint == parser.fingerprint
     assert load_parser(parser.to_dict()) == parser
 
 
@@ -127,7 +129,7 @@ def test_a_preset_is_typed_by_its_name_and_another_parser_after_a_preset() -> No
 
 def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
     path = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
-    parsers = built(path, "fixed:chunk_size=400")
+    parsers = build_parsers(path, "fixed:chunk_size=400")
     assert list(parsers) == [
         "SentenceSplitter(chunk_size=64, chunk_overlap=8)",
         "fixed:chunk_size=400",
@@ -141,7 +143,7 @@ def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
 def test_a_foreign_splitter_named_twice_is_refused() -> None:
     path = "llama_index.core.node_parser:SentenceSplitter"
     with pytest.raises(ConfigurationError, match="named twice"):
-        built(path, path)
+        build_parsers(path, path)
 
 
 # --- what strangers may name --------------------------------------------------------------------

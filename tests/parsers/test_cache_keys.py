@@ -87,7 +87,7 @@ def key_of(parser: SpanNodeParser) -> str:
     return get_transformation_hash(NODES, parser)
 
 
-def settled(parser: SpanNodeParser, *, without: set[str] = frozenset()) -> tuple[object, ...]:
+def read_options(parser: SpanNodeParser, *, without: set[str] = frozenset()) -> tuple[object, ...]:
     """All options of a parser, read one by one and not through what the key is made of."""
     names = sorted(options_of(type(parser)).keys() - without)
     return (type(parser), *[(name, repr(getattr(parser, name))) for name in names])
@@ -98,8 +98,8 @@ def test_cache_keys_are_equal_exactly_where_all_options_are(drawn: list[Configur
     parsers = [configuration.build() for configuration in drawn]
     pairs = [(a, b) for a in parsers for b in parsers]
     for a, b in pairs:
-        assert (key_of(a) == key_of(b)) is (settled(a) == settled(b)) is (a == b)
-        same_output = settled(a, without=COSMETIC) == settled(b, without=COSMETIC)
+        assert (key_of(a) == key_of(b)) is (read_options(a) == read_options(b)) is (a == b)
+        same_output = read_options(a, without=COSMETIC) == read_options(b, without=COSMETIC)
         assert (a.fingerprint == b.fingerprint) is same_output
 
 

@@ -151,7 +151,7 @@ def test_text_above_the_first_h1_that_is_long_enough_is_a_node_under_the_title()
     assert second.metadata[keys.HEADING_PATH] == ["One"]
 
 
-def crawled(folder: Path) -> list[Document]:
+def crawl_pages(folder: Path) -> list[Document]:
     """Pages as documentation sites have them: a breadcrumb, stubs, tables, code spans, tails."""
     code = "`\n_10\n" + "fill(litres=9)\n_10\n" * 20 + "`"
     table = "| name | value |\n| --- | --- |\n" + "| litres | nine of them |\n" * 30
@@ -176,7 +176,7 @@ def crawled(folder: Path) -> list[Document]:
 def test_pages_of_a_crawl_have_no_short_node_with_room_beside_it_and_start_under_their_h1(
     size: int, tmp_path: Path
 ) -> None:
-    documents = crawled(tmp_path)
+    documents = crawl_pages(tmp_path)
     assert len(documents) == 7
     for document in documents:
         nodes = HeadingHierarchyNodeParser(chunk_size=size)([document])

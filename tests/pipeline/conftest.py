@@ -69,11 +69,11 @@ def corpus(
     opened: list[str] = []
     reading = files.readings
 
-    def noted(path: Path, **options: object) -> object:
+    def note_path(path: Path, **options: object) -> object:
         opened.append(path.name)
         return reading(path, **options)
 
-    monkeypatch.setattr(files, "readings", noted)
+    monkeypatch.setattr(files, "readings", note_path)
     folder = tmp_path / "docs"
     folder.mkdir()
     with open_store(tmp_path / "store") as store:

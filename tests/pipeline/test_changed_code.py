@@ -51,13 +51,13 @@ def write(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     for name in ("own_split", "own_step", "own_model"):
         monkeypatch.delitem(sys.modules, name, raising=False)
 
-    def written(name: str, text: str) -> Any:
+    def write_module(name: str, text: str) -> Any:
         (folder / f"{name}.py").write_text(text)
         sys.modules.pop(name, None)
         importlib.invalidate_caches()
         return importlib.import_module(name)
 
-    return written
+    return write_module
 
 
 @pytest.fixture
@@ -84,7 +84,7 @@ def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobod
 ) -> None:
     edited = SPLITTER.replace("300", "200")
 
-    def ingested(text: str) -> IngestReport:
+    def ingest_text(text: str) -> IngestReport:
         """As a dry run says it."""
         parsers = {**OURS, "mine": write("own_split", text).Mine()}
         planned, report = run(corpus, parsers, dry_run=True), run(corpus, parsers)
@@ -92,13 +92,13 @@ def test_a_changed_splitter_replaces_its_chunks_in_the_same_collection_and_nobod
         assert corpus[1].count(report.columns[1].collection) == report.columns[1].chunks
         return report
 
-    first, again, report = ingested(SPLITTER), ingested(SPLITTER), ingested(edited)
+    first, again, report = ingest_text(SPLITTER), ingest_text(SPLITTER), ingest_text(edited)
     assert list(map(statuses, (first, again, report))) == [{"read"}, {"unchanged"}, {"read"}]
     former, (heading, mine) = first.columns[1], report.columns
     assert mine.collection == former.collection
     assert mine.written == mine.chunks > former.chunks
     assert (heading.written, heading.unchanged) == (0, heading.chunks)
-    assert statuses(ingested(edited)) == statuses(run(corpus, OURS)) == {"unchanged"}
+    assert statuses(ingest_text(edited)) == statuses(run(corpus, OURS)) == {"unchanged"}
     with Ledger.of(corpus[1].location) as ledger:
         inventory = Inventory(corpus[1], ledger)
         listed = inventory.documents("default", inventory.collections("default"))

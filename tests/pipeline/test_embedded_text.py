@@ -120,7 +120,7 @@ def test_summaries_of_a_transformation_are_embedded_and_no_other_is_written(
         documents, PARSERS, store, models=paid, transformations=[own], text="summary"
     )
     assert summarised_in(store, report) == 3
-    assert asked_of(paid) == 0
+    assert count_requests(paid) == 0
 
 
 def test_a_dry_run_counts_extracts_and_asks_no_llm(
@@ -130,11 +130,11 @@ def test_a_dry_run_counts_extracts_and_asks_no_llm(
         planned = ingest([tea], PARSERS, store, models=models, text="summary", dry_run=True)
         assert planned.due == {"heading": 1}
         ingest([tea], PARSERS, store, models=paid, text="summary", dry_run=True)
-        assert asked_of(paid) == 0
+        assert count_requests(paid) == 0
         assert not (tmp_path / "store" / "written.sqlite").exists()
 
 
-def asked_of(models: Models) -> int:
+def count_requests(models: Models) -> int:
     assert isinstance(models.llm, CountingLLM)
     return len(models.llm.asked)
 
@@ -157,7 +157,7 @@ def test_a_summary_outlives_a_store_and_stands_beside_its_ledger(
                 ledger=place,
             )
             assert summarised_in(fresh, report) == 3
-        assert asked_of(paid) == 3
+        assert count_requests(paid) == 3
     assert texts_in(tmp_path / "ledgers" / names[1]) == 3
 
 
@@ -173,7 +173,7 @@ def test_a_file_that_was_moved_or_is_split_by_another_parser_is_not_summarised_a
         smaller = {"heading": get_parser("heading", min_chunk_size=0, chunk_size=400)}
         report = ingest([tea], smaller, store, **options)
         assert summarised_in(store, report) == 3
-    assert asked_of(paid) == 3
+    assert count_requests(paid) == 3
 
 
 def test_chunks_without_a_summary_are_named_and_summarised_by_the_next_ingest(
@@ -194,9 +194,9 @@ def test_chunks_without_a_summary_are_named_and_summarised_by_the_next_ingest(
         report = ingest([tea], PARSERS, store, models=paid, **options)
         assert (report.files[0].status, report.columns[0].written) == ("read", 3)
         assert summarised_in(store, report) == 3
-        assert asked_of(paid) == 1
+        assert count_requests(paid) == 1
         report = ingest([tea], PARSERS, store, models=paid, **options)
-        assert (report.files[0].status, asked_of(paid)) == ("unchanged", 1)
+        assert (report.files[0].status, count_requests(paid)) == ("unchanged", 1)
 
 
 class FailingLLM(CountingLLM):
@@ -231,5 +231,5 @@ def test_summaries_outlive_an_embedding_that_fails(
                 ledger=tmp_path / "ledger.sqlite",
             )
         openai_server.faults.clear()
-        assert asked_of(paid) == 3
+        assert count_requests(paid) == 3
     assert report.files[0].status == "read"

@@ -102,7 +102,7 @@ def test_embeddings_of_the_parser_s_own_model_are_not_charged(
     document = Document(text=TEXT, id_="tank")
     other = MockEmbedding(embed_dim=3)
 
-    def embedded(model: BaseEmbedding) -> int:
+    def count_embedded_tokens(model: BaseEmbedding) -> int:
         parsers = {"semantic": get_parser("semantic", embed_model=model)}
         report = ingest_documents([document], parsers, store, models=served, prices=prices)
         (column,) = report.columns
@@ -113,8 +113,8 @@ def test_embeddings_of_the_parser_s_own_model_are_not_charged(
             for node in parsers["semantic"]([document])
         )
 
-    assert embedded(other) == 0
-    assert embedded(served.embedding) > 0
+    assert count_embedded_tokens(other) == 0
+    assert count_embedded_tokens(served.embedding) > 0
 
 
 def test_the_inner_counter_counts_and_none_outside() -> None:

@@ -204,7 +204,9 @@ def documents(version: str) -> list[Document]:
     ]
 
 
-def ingested(version: str, store: Store, models: Models, *steps: SectionSummary) -> IngestReport:
+def ingest_version(
+    version: str, store: Store, models: Models, *steps: SectionSummary
+) -> IngestReport:
     parsers = {"fixed": PARSER}
     return ingest_documents(
         documents(version), parsers, store, models=models, transformations=steps
@@ -254,11 +256,11 @@ def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes
     # Patient, so that a busy machine is not taken for a silent server.
     patient = models_at(openai_server, at_once=at_once)
     models = models_at(openai_server, 1.5) if case.waits else patient
-    assert ingested("former", store, patient).columns[0].error is None
+    assert ingest_version("former", store, patient).columns[0].error is None
 
     openai_server.reset()
     fail(case, BEFORE)
-    [column] = (broken := ingested("latter", store, models)).columns
+    [column] = (broken := ingest_version("latter", store, models)).columns
     asked, paid = len(openai_server.asked("embeddings")), list(openai_server.embedded)
     openai_server.faults.clear()
     openai_server.release()
@@ -280,7 +282,7 @@ def test_a_fault_of_the_embedding_model_loses_nothing_and_the_next_run_completes
 
 
 def completes(store: Store, models: Models, server: OpenAIServer, collection: str) -> None:
-    assert ingested("latter", store, models).columns[0].error is None
+    assert ingest_version("latter", store, models).columns[0].error is None
     for number in range(DOCUMENTS):
         assert set(store.stored(collection, f"document-{number}")) == ids("latter", number)
     asked = Counter(server.embedded)
@@ -296,14 +298,14 @@ def test_a_fault_of_an_llm_that_writes_about_chunks_loses_nothing_and_the_next_r
     served = models_at(openai_server)
     models = choose_models(Settings(embedding="lexical", llm="extractive"))
     step = SectionSummary(llm=served.llm, concurrency=4)
-    assert ingested("former", store, models, step).columns[0].error is None
+    assert ingest_version("former", store, models, step).columns[0].error is None
 
     fail(case, BEFORE)
-    [column] = ingested("latter", store, models, step).columns
+    [column] = ingest_version("latter", store, models, step).columns
     openai_server.faults.clear()
     assert case.words in str(column.error)
     assert column.written == column.chunks, "what nothing was written about is stored without"
-    again = ingested("latter", store, models, step)
+    again = ingest_version("latter", store, models, step)
     assert again.columns[0].error is None
     for number in range(DOCUMENTS):
         stored = store.stored(column.collection, f"document-{number}")
@@ -316,11 +318,11 @@ def test_a_run_that_is_ended_while_it_asks_loses_nothing_and_the_next_run_comple
     store: Store, openai_server: OpenAIServer, detour: Detour
 ) -> None:
     models, interrupt = models_at(openai_server), Interrupt()
-    collection = ingested("former", store, models).columns[0].collection
+    collection = ingest_version("former", store, models).columns[0].collection
     openai_server.reset()
     detour.after(BEFORE, lambda _: interrupt.set())
     with interruptible(interrupt), pytest.raises(CancelledError):
-        ingested("latter", store, models)
+        ingest_version("latter", store, models)
     assert len(openai_server.asked("embeddings")) <= BEFORE + 4
     for number in range(DOCUMENTS):
         stored = set(store.stored(collection, f"document-{number}"))
@@ -332,7 +334,7 @@ def test_a_request_that_came_too_late_is_made_again_and_not_chunk_by_chunk(
     store: Store, openai_server: OpenAIServer
 ) -> None:
     openai_server.fail(Fault(408))
-    report = ingested("first", store, models_at(openai_server, retry_seconds=10))
+    report = ingest_version("first", store, models_at(openai_server, retry_seconds=10))
     [column] = report.columns
     assert column.error is None
     assert len(openai_server.asked("embeddings")) == -(-column.chunks // 5) + 1
@@ -342,7 +344,7 @@ def test_a_server_that_lets_every_request_expire_refuses_no_chunk(
     store: Store, openai_server: OpenAIServer
 ) -> None:
     openai_server.fail(Fault(408), times=1_000)
-    [column] = ingested("first", store, models_at(openai_server)).columns
+    [column] = ingest_version("first", store, models_at(openai_server)).columns
     assert "HTTP 408" in str(column.error)
     assert len(openai_server.asked("embeddings")) <= -(-column.chunks // 5)
 
@@ -354,7 +356,7 @@ def test_a_fault_of_every_request_is_met_once(
 ) -> None:
     openai_server.fail(TOO_LONG, times=refusals)  # so that the first chunk goes alone
     openai_server.fail(Fault(400, "model_not_found"), times=1_000)
-    [column] = ingested("first", store, models_at(openai_server, at_once=at_once)).columns
+    [column] = ingest_version("first", store, models_at(openai_server, at_once=at_once)).columns
     assert "check the model's" in str(column.error)
     assert len(openai_server.asked("embeddings")) == refusals + 1
 
@@ -364,7 +366,7 @@ def test_a_refused_request_is_repeated_chunk_by_chunk_and_costs_no_other_chunk(
     store: Store, openai_server: OpenAIServer, refusals: int
 ) -> None:
     openai_server.fail(TOO_LONG, times=refusals)  # of the request, and of its first chunk
-    [column] = ingested("first", store, models_at(openai_server, at_once=1)).columns
+    [column] = ingest_version("first", store, models_at(openai_server, at_once=1)).columns
     lacking = {f"document-{number}" for number in range(DOCUMENTS)} - {
         document
         for number in range(DOCUMENTS)
@@ -380,7 +382,7 @@ def test_a_refused_chunk_is_one_line_of_the_log_and_the_report_says_why(
 ) -> None:
     openai_server.fail(TOO_LONG, times=2)
     with caplog.at_level(logging.WARNING):
-        report = ingested("first", store, models_at(openai_server, at_once=1))
+        report = ingest_version("first", store, models_at(openai_server, at_once=1))
     [line] = [record for record in caplog.records if record.name.startswith("rag_nodes.embedding")]
     assert line.exc_info is None
     assert "\n" not in line.getMessage()

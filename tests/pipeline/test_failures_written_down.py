@@ -44,7 +44,7 @@ def rows(corpus: FolderIngests, name: str) -> list[StoredDocument]:
         return [row for row in entries if row]
 
 
-def listed(corpus: FolderIngests) -> dict[str, ListedDocument]:
+def list_documents(corpus: FolderIngests) -> dict[str, ListedDocument]:
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
         documents = inventory.documents("default", inventory.collections("default"))
@@ -84,7 +84,7 @@ def test_a_document_that_fails_says_why_until_it_is_stored(
     assert row.failed_at
     assert row._replace(error=None, failed_at=None) == former, "what is stored stays known"
     assert corpus.store.count(broken.columns[0].collection) == former.chunks * 3
-    document = listed(corpus)["1.md"]
+    document = list_documents(corpus)["1.md"]
     assert (document.state, document.error, document.failed_at) == (
         "incomplete",
         row.error,
@@ -98,7 +98,7 @@ def test_a_document_that_fails_says_why_until_it_is_stored(
     assert states(corpus.ingest()) == ["unchanged", "read", "unchanged"]
     [settled] = rows(corpus, "1.md")
     assert (settled.error, settled.failed_at) == (None, None)
-    assert listed(corpus)["1.md"].state == "stored"
+    assert list_documents(corpus)["1.md"].state == "stored"
 
 
 def test_a_collection_of_which_nothing_was_ever_stored_says_why(
@@ -109,7 +109,7 @@ def test_a_collection_of_which_nothing_was_ever_stored_says_why(
         corpus.write(name, NEW)
     corpus.ingest()
     assert corpus.store.collections() == []
-    documents = listed(corpus).values()
+    documents = list_documents(corpus).values()
     assert {row.error for row in documents} == {"the key is refused"}
     assert [(column.chunks, column.stored_at) for column in documents] == [({}, None)] * 3
     with corpus.ledger as ledger:
@@ -143,7 +143,7 @@ def test_partly_stored_documents_keep_their_reason(
     [column] = corpus.ingest().columns
     [row] = rows(corpus, "1.md")
     assert (row.version, row.error) == ("", "too long"), "only the store knows"
-    assert 0 < listed(corpus)["1.md"].chunks[column.collection] < column.chunks
+    assert 0 < list_documents(corpus)["1.md"].chunks[column.collection] < column.chunks
     with corpus.ledger as ledger:
         inventory = Inventory(corpus.store, ledger)
         [status] = map(inventory.status, inventory.collections())
@@ -157,7 +157,7 @@ def test_partly_stored_documents_keep_their_reason(
     embedding.fail(lambda _: None)
     corpus.ingest()
     assert [row.error for row in rows(corpus, "1.md")] == [None]
-    assert listed(corpus)["1.md"].state == "stored"
+    assert list_documents(corpus)["1.md"].state == "stored"
 
 
 class RefusesBlackSmallChunks(TransformComponent):
@@ -201,7 +201,7 @@ def test_a_file_that_cannot_be_read_says_why_and_since_when(corpus: FolderIngest
     for size in (500, 501):
         path.write_bytes(b"\x00\x01\xff" * size)
         [failed] = corpus.ingest().failed
-        document = listed(corpus)["2.md"]
+        document = list_documents(corpus)["2.md"]
         assert (document.state, document.error) == ("failed", failed.error)
         assert document.chunks == {stored.collection: stored.chunks}
         with corpus.ledger as ledger:
@@ -212,25 +212,25 @@ def test_a_file_that_cannot_be_read_says_why_and_since_when(corpus: FolderIngest
     corpus.ingest()
     with corpus.ledger as ledger:
         assert ledger.unread() == []
-    assert listed(corpus)["2.md"].state == "stored"
+    assert list_documents(corpus)["2.md"].state == "stored"
 
 
 def test_documents_that_were_no_files_say_why_too(
     corpus: FolderIngests, embedding: CountingEmbedding
 ) -> None:
-    def given(text: str) -> IngestReport:
+    def ingest_tea(text: str) -> IngestReport:
         documents = [Document(text=text, id_="tea")]
         return ingest_documents(documents, corpus.parsers, corpus.store, models=corpus.models)
 
-    given("Tea is green. " * 20)
+    ingest_tea("Tea is green. " * 20)
     embedding.fail(refuse(CredentialsError("the key is refused")))
-    given("Tea is black. " * 20)
-    [document] = listed(corpus).values()
+    ingest_tea("Tea is black. " * 20)
+    [document] = list_documents(corpus).values()
     assert (document.state, document.error) == ("incomplete", "the key is refused")
     assert document.chunks.popitem()[1] > 0
     embedding.fail(lambda _: None)
-    given("Tea is black. " * 20)
-    assert [file.state for file in listed(corpus).values()] == ["stored"]
+    ingest_tea("Tea is black. " * 20)
+    assert [file.state for file in list_documents(corpus).values()] == ["stored"]
 
 
 def test_files_are_not_opened_any_more_once_every_parser_has_given_up(
@@ -275,4 +275,4 @@ def test_a_step_whose_loop_was_cancelled_is_one_failed_document(corpus: FolderIn
         **dict.fromkeys(["0.md", "1.md", "2.md"], "read"),
         "coffee.md": "incomplete",
     }
-    assert "CancelledError" in str(listed(corpus)["coffee.md"].error)
+    assert "CancelledError" in str(list_documents(corpus)["coffee.md"].error)

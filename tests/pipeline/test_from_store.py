@@ -34,7 +34,7 @@ def other(models: Models) -> Models:
     return replace(models, embedding=embedding, embedding_name="other")
 
 
-def embedded(models: Models) -> list[str]:
+def embedded_texts(models: Models) -> list[str]:
     assert isinstance(models.embedding, CountingEmbedding)
     return models.embedding.texts
 
@@ -76,21 +76,21 @@ def test_points_and_ledger_are_those_of_an_ingest_with_the_other_model(
     }
     with open_store(tmp_path / "a") as ours, open_store(tmp_path / "b") as theirs:
         wanted = ingest(FILES, parsers, theirs, models=other, **options)
-        once = sorted(embedded(other))
+        once = sorted(embedded_texts(other))
         ingest(FILES, parsers, ours, models=models, **options)
-        embedded(other).clear()
+        embedded_texts(other).clear()
 
         report = ingest_from_store(parsers, ours, models=other)
 
         assert contents(ours, report) == contents(theirs, wanted)
-        assert sorted(embedded(other)) == once
+        assert sorted(embedded_texts(other)) == once
         with Ledger.of(ours.location) as mine, Ledger.of(theirs.location) as reference:
             assert rows(mine, report) == rows(reference, wanted)
-        embedded(other).clear()
+        embedded_texts(other).clear()
         assert {*states(ingest_from_store(parsers, ours, models=other))} == {"unchanged"}
         night = ingest(FILES, parsers, ours, models=other, **options)
         assert {*states(night)} == {"unchanged"}
-        assert not embedded(other)
+        assert not embedded_texts(other)
 
 
 def test_no_file_is_opened_and_nothing_is_split(

@@ -33,7 +33,7 @@ def killed_at(moment: int | None) -> Iterator[list[str]]:
     """Has an ingest end before one of its steps; gives those that were begun."""
     begun: list[str] = []
 
-    def watched(owner: type, name: str) -> Any:
+    def watch_calls(owner: type, name: str) -> Any:
         real = getattr(owner, name)
 
         def call(self: Any, *arguments: Any) -> Any:
@@ -47,7 +47,7 @@ def killed_at(moment: int | None) -> Iterator[list[str]]:
     with pytest.MonkeyPatch.context() as patch:
         for owner, names in STEPS.items():
             for name in names:
-                patch.setattr(owner, name, watched(owner, name))
+                patch.setattr(owner, name, watch_calls(owner, name))
         yield begun
 
 

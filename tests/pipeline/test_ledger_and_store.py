@@ -122,12 +122,12 @@ def test_a_file_that_is_put_back_after_a_kill_is_stored_as_it_is(corpus: FolderI
     corpus.write("2.md", old.replace("green", "black"), (1.65e9, 1.65e9))
     real = Store.delete_others
 
-    def deleted(*arguments: Any) -> None:
+    def delete_and_die(*arguments: Any) -> None:
         real(*arguments)
         raise KilledError
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(Store, "delete_others", deleted)
+        patch.setattr(Store, "delete_others", delete_and_die)
         with pytest.raises(KilledError):
             corpus.ingest()
     [killed_at] = points(corpus.store).values()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from counting_models import CountingEmbedding
-from folder_ingests import FolderIngests, states, stored
+from folder_ingests import FolderIngests, states, stored_files
 
 from rag_nodes.models import Models
 from rag_nodes.parsers import get_parser
@@ -25,7 +25,7 @@ def test_files_that_were_renamed_and_copied_keep_their_vectors(
 
     assert embedding.texts == []
     assert states(report) == ["unchanged", "unchanged", "read", "read"]
-    assert stored(corpus) == {"0.md", "2.md", "copy.md", "moved.md"}
+    assert stored_files(corpus) == {"0.md", "2.md", "copy.md", "moved.md"}
 
 
 @pytest.fixture
@@ -66,7 +66,7 @@ def test_files_not_moved_with_the_store_are_pruned(moved: FolderIngests) -> None
     report = moved.ingest(prune=True)
     assert report.pruned
     assert report.pruned.documents == (str(moved.folder.parents[1] / "project/docs/1.md"),)
-    assert stored(moved) == {"0.md", "2.md", "page"}
+    assert stored_files(moved) == {"0.md", "2.md", "page"}
 
 
 def test_another_parser_keeps_what_it_has_of_documents_that_were_moved(

@@ -39,15 +39,15 @@ def test_a_function_whose_changes_cannot_be_detected_reads_the_pdfs_each_time(
     write_scan(corpus)
     lock = Lock()
 
-    def guarded(*_: object) -> list[OcrWord]:
+    def guard_ocr(*_: object) -> list[OcrWord]:
         with lock:
             return words("Green")
 
     for _ in range(2):
-        report = corpus.ingest(limits=Limits(ocr=guarded))
+        report = corpus.ingest(limits=Limits(ocr=guard_ocr))
     assert corpus.opened == ["scan.pdf"]
     (reason,) = report.unhashable
-    assert "guarded" in reason
+    assert "guard_ocr" in reason
 
 
 def test_workers_read_by_functions_of_modules_and_refuse_others(corpus: FolderIngests) -> None:

@@ -31,7 +31,7 @@ def folder(tmp_path: Path) -> Path:
     return docs
 
 
-def stored(store: Store, where: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
+def stored_metadata(store: Store, where: dict[str, Any] | None = None) -> dict[str, dict[str, Any]]:
     """Own keys by file name, of the chunks that pass a filter."""
     [name] = store.engine.names()
     query = Query([1.0, 1.0, 1.0], None, 99, "dense", Filter(where=where))
@@ -54,15 +54,15 @@ def test_rows_patterns_and_keys_of_all_files_reach_the_chunks(
     )
     own = FileMetadata({"site": "Bern"}, table)
     ingest([folder], PARSERS, store, models=models, metadata=own)
-    assert stored(store) == {
+    assert stored_metadata(store) == {
         "leave.md": {"dept": "hr", "year": 2023, "site": "Bern"},
         "pay.txt": {"dept": "hr", "tags": ["a", "b"], "year": 2024, "site": "Bern"},
         "plan.md": {"dept": "board", "year": 2020, "site": "Bern"},
     }
     assert own.unmatched() == ""
-    assert stored(store, {"tags": "b"}).keys() == {"pay.txt"}
-    assert stored(store, {"dept": ["hr", "it"], "tags": None}).keys() == {"leave.md"}
-    assert stored(store, {"year": {"<": 2023}}).keys() == {"plan.md"}
+    assert stored_metadata(store, {"tags": "b"}).keys() == {"pay.txt"}
+    assert stored_metadata(store, {"dept": ["hr", "it"], "tags": None}).keys() == {"leave.md"}
+    assert stored_metadata(store, {"year": {"<": 2023}}).keys() == {"plan.md"}
 
 
 def test_a_path_with_the_signs_of_patterns_is_that_file_as_well(
@@ -72,7 +72,9 @@ def test_a_path_with_the_signs_of_patterns_is_that_file_as_well(
         (folder / "hr" / name).write_text("Pay day is Monday.")
     own = FileMetadata(csv=csv_in(folder, "path,dept\nhr/pay[1].txt,a\npay[1].txt,b\n"))
     ingest([folder / "hr"], PARSERS, store, models=models, metadata=own)
-    assert stored(store)["pay[1].txt"] == stored(store)["pay1.txt"] == {"dept": "b"}
+    assert (
+        stored_metadata(store)["pay[1].txt"] == stored_metadata(store)["pay1.txt"] == {"dept": "b"}
+    )
     assert own.unmatched() == ""
 
 
@@ -105,9 +107,9 @@ def test_a_changed_value_is_stored_and_nothing_is_embedded_again(
     embedded = len(embedding.texts)
     assert run(state="draft") == ["unchanged"] * 3
     assert run(state="final") == ["read"] * 3
-    assert {own["state"] for own in stored(store).values()} == {"final"}
+    assert {own["state"] for own in stored_metadata(store).values()} == {"final"}
     assert run() == ["read"] * 3
-    assert not any("state" in own for own in stored(store).values())
+    assert not any("state" in own for own in stored_metadata(store).values())
     assert len(embedding.texts) == embedded
 
 
@@ -124,7 +126,7 @@ def test_one_changed_row_makes_its_file_due_alone(
     run("path,dept\nhr/leave.md,a\nhr/pay.txt,b\n")
     statuses = run("path,dept\nhr/leave.md,a\nhr/pay.txt,c\n")
     assert statuses == {"leave.md": "unchanged", "pay.txt": "read"}
-    assert stored(store)["pay.txt"] == {"dept": "c"}
+    assert stored_metadata(store)["pay.txt"] == {"dept": "c"}
 
 
 def test_rows_that_belong_to_no_file_are_named(
@@ -193,7 +195,7 @@ def test_front_matter_gives_keys_except_those_with_names_of_ours(
     matter = "dept: hr\nsource: /etc/passwd\nfile_path: x\n_id: 1\nnested: {a: 1}\ntags: [a, 2]"
     (tmp_path / "a.md").write_text(f"---\n{matter}\n---\nText.")
     ingest([tmp_path], PARSERS, store, models=models)
-    assert stored(store) == {"a.md": {"dept": "hr", "tags": ["a", 2]}}
+    assert stored_metadata(store) == {"a.md": {"dept": "hr", "tags": ["a", 2]}}
 
 
 def test_no_key_that_nodes_have_of_ours_is_an_own_key() -> None:

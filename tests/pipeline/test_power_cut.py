@@ -96,7 +96,7 @@ class Disk(Store):
     def embedded_on_disk(self) -> set[str]:
         """What the chunks that a power cut leaves were embedded as."""
         return {
-            _embedded(name, point)
+            _embedded_text(name, point)
             for name, collection in self._disk.items()
             for point in collection.select(None, None)
         }
@@ -111,7 +111,7 @@ class Disk(Store):
         }
 
 
-def _embedded(collection: str, point: Point) -> str:
+def _embedded_text(collection: str, point: Point) -> str:
     """What a chunk was embedded as."""
     node = node_in(point.payload, point.node_id, collection)
     return node.get_content(MetadataMode.EMBED)
@@ -194,11 +194,11 @@ class Saved:
         self._keep()
         real = Ledger.open
 
-        def opened(ledger: Ledger, *arguments: Any) -> None:
+        def open_and_keep(ledger: Ledger, *arguments: Any) -> None:
             real(ledger, *arguments)
             self._keep()
 
-        patch.setattr(Ledger, "open", opened)
+        patch.setattr(Ledger, "open", open_and_keep)
 
     def _keep(self) -> None:
         shutil.rmtree(self._kept, ignore_errors=True)

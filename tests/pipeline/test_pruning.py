@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from counting_models import CountingEmbedding
-from folder_ingests import FolderIngests, states, stored
+from folder_ingests import FolderIngests, states, stored_files
 
 from rag_nodes.core.errors import ConfigurationError, FileMissingError, StoreDamagedError
 from rag_nodes.embedding import Progress
@@ -28,14 +28,14 @@ def test_a_deleted_file_stays_until_it_is_pruned(corpus: FolderIngests) -> None:
     (corpus.folder / "1.md").unlink()
 
     assert corpus.ingest().pruned is None
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+    assert stored_files(corpus) == {"0.md", "1.md", "2.md"}
 
     report = corpus.ingest(prune=True)
 
     assert report.pruned
     assert [Path(document).name for document in report.pruned.documents] == ["1.md"]
     assert report.pruned.nodes > 1
-    assert stored(corpus) == {"0.md", "2.md"}
+    assert stored_files(corpus) == {"0.md", "2.md"}
     again = corpus.ingest(prune=True)
     assert again.pruned == Pruned((), 0)
     assert states(again) == ["unchanged"] * 2
@@ -47,7 +47,7 @@ def test_a_dry_run_counts_what_is_gone_and_takes_nothing_out(corpus: FolderInges
     (corpus.folder / "1.md").unlink()
     planned = corpus.ingest(prune=True, dry_run=True)
     assert (planned.gone, planned.pruned) == (1, None)
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+    assert stored_files(corpus) == {"0.md", "1.md", "2.md"}
 
 
 @pytest.mark.parametrize("linked", ["sub/a.md", "sub"])
@@ -63,7 +63,7 @@ def test_files_behind_outside_links_count_as_gone(corpus: FolderIngests, linked:
     report = corpus.ingest()
     assert report.gone == 1
     assert corpus.ingest(prune=True).pruned == Pruned((str(corpus.folder / "sub/a.md"),), 1)
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+    assert stored_files(corpus) == {"0.md", "1.md", "2.md"}
 
 
 @pytest.fixture
@@ -71,16 +71,16 @@ def killed(corpus: FolderIngests, monkeypatch: pytest.MonkeyPatch) -> FolderInge
     """Files of which the last one is stored, by a run that was killed before it said so."""
     record = Ledger.record
 
-    def recorded(ledger: Ledger, file: FileRow, documents: Sequence[DocumentRow]) -> None:
+    def record_and_fail(ledger: Ledger, file: FileRow, documents: Sequence[DocumentRow]) -> None:
         if file.path.endswith("2.md"):
             raise KeyboardInterrupt
         record(ledger, file, documents)
 
     with monkeypatch.context() as patched:
-        patched.setattr(Ledger, "record", recorded)
+        patched.setattr(Ledger, "record", record_and_fail)
         with pytest.raises(KeyboardInterrupt):
             corpus.ingest()
-    assert stored(corpus) == {"0.md", "1.md", "2.md"}
+    assert stored_files(corpus) == {"0.md", "1.md", "2.md"}
     return corpus
 
 
@@ -93,7 +93,7 @@ def test_leftovers_of_a_killed_ingest_are_pruned_with_their_file(
 
     assert report.pruned
     assert [Path(document).name for document in report.pruned.documents] == ["2.md"]
-    assert stored(killed) == {"0.md", "1.md"}
+    assert stored_files(killed) == {"0.md", "1.md"}
 
 
 def test_leftovers_of_a_briefly_unreadable_file_are_kept(
@@ -104,7 +104,7 @@ def test_leftovers_of_a_briefly_unreadable_file_are_kept(
     report = killed.ingest(prune=True)
 
     assert (states(report)[2], report.pruned) == ("failed", Pruned((), 0))
-    assert stored(killed) == {"0.md", "1.md", "2.md"}
+    assert stored_files(killed) == {"0.md", "1.md", "2.md"}
 
 
 def test_a_file_in_whose_place_is_a_folder_is_gone(corpus: FolderIngests) -> None:
@@ -115,7 +115,7 @@ def test_a_file_in_whose_place_is_a_folder_is_gone(corpus: FolderIngests) -> Non
 
     corpus.ingest(prune=True)
 
-    assert stored(corpus) == {"0.md", "2.md", "3.md"}
+    assert stored_files(corpus) == {"0.md", "2.md", "3.md"}
 
 
 def test_it_goes_from_collections_of_other_parsers_and_from_one_that_the_ledger_forgot(
@@ -132,7 +132,7 @@ def test_it_goes_from_collections_of_other_parsers_and_from_one_that_the_ledger_
     corpus.ingest(prune=True)
 
     assert len(corpus.store.collections()) == 3
-    assert stored(corpus) == {"0.md", "2.md"}
+    assert stored_files(corpus) == {"0.md", "2.md"}
 
 
 def test_nothing_is_pruned_while_a_collection_is_damaged(
@@ -151,12 +151,12 @@ def test_nothing_is_pruned_while_a_collection_is_damaged(
     with open_store(tmp_path / "store") as corpus.store:
         with pytest.raises(StoreDamagedError, match="damaged"):
             corpus.ingest(prune=True)
-        assert "1.md" in stored(corpus)
+        assert "1.md" in stored_files(corpus)
 
     about.write_text(whole, encoding="utf-8")
     with open_store(tmp_path / "store") as corpus.store:
         corpus.ingest(prune=True)
-        assert stored(corpus) == {"0.md", "2.md"}
+        assert stored_files(corpus) == {"0.md", "2.md"}
 
 
 @pytest.mark.parametrize("prune", [False, True])
@@ -170,7 +170,7 @@ def test_the_stored_version_of_a_file_that_cannot_be_read_any_more_is_kept(
     report = corpus.ingest(prune=prune)
 
     assert states(report) == ["unchanged", "failed", "unchanged"]
-    assert (report.gone, stored(corpus)) == (0, {"0.md", "1.md", "2.md"})
+    assert (report.gone, stored_files(corpus)) == (0, {"0.md", "1.md", "2.md"})
     inventory = Inventory(corpus.store, corpus.ledger)
     rows = inventory.documents("default", inventory.collections())
     assert [(row.name, row.state, bool(row.chunks)) for row in rows] == [
@@ -183,7 +183,7 @@ def test_the_stored_version_of_a_file_that_cannot_be_read_any_more_is_kept(
 def test_a_page_that_a_crawl_has_no_more_is_pruned(corpus: FolderIngests) -> None:
     for pages in ({"a": "Tea.", "b": "Milk."}, {"b": "Milk.", "cc": "Cocoa."}):
         corpus.ingest(corpus.crawl("crawl.json", **pages), prune=True)
-        assert stored(corpus) == set(pages)
+        assert stored_files(corpus) == set(pages)
 
 
 @pytest.mark.parametrize("gone", ["first.json", "second.json"])
@@ -205,7 +205,7 @@ def test_a_page_that_another_crawl_still_has_is_not_pruned(
 
     assert report.pruned
     assert len(report.pruned.documents) == 1, "the page that no other crawl has"
-    assert "both" in stored(corpus)
+    assert "both" in stored_files(corpus)
 
 
 def test_other_folders_are_not_pruned(corpus: FolderIngests, tmp_path: Path) -> None:
@@ -217,7 +217,7 @@ def test_other_folders_are_not_pruned(corpus: FolderIngests, tmp_path: Path) -> 
 
     corpus.ingest(prune=True)
 
-    assert "other.md" in stored(corpus)
+    assert "other.md" in stored_files(corpus)
 
 
 def test_another_corpus_of_the_same_files_is_not_touched(corpus: FolderIngests) -> None:
@@ -228,7 +228,7 @@ def test_another_corpus_of_the_same_files_is_not_touched(corpus: FolderIngests) 
     corpus.ingest(prune=True, corpus="second")
 
     assert corpus.ingest().columns[0].chunks
-    assert "1.md" in stored(corpus)
+    assert "1.md" in stored_files(corpus)
 
 
 @pytest.mark.parametrize("how", ["missing", "empty"])
@@ -236,7 +236,7 @@ def test_a_folder_that_may_not_be_mounted_empties_no_store(
     corpus: FolderIngests, tmp_path: Path, how: str
 ) -> None:
     corpus.ingest()
-    before = stored(corpus)
+    before = stored_files(corpus)
     shutil.move(corpus.folder, tmp_path / "elsewhere")
     if how == "empty":
         corpus.folder.mkdir()
@@ -246,14 +246,14 @@ def test_a_folder_that_may_not_be_mounted_empties_no_store(
     ):
         corpus.ingest(prune=True)
 
-    assert stored(corpus) == before
+    assert stored_files(corpus) == before
 
 
 def test_a_folder_that_goes_away_while_it_is_ingested_empties_no_store(
     corpus: FolderIngests, tmp_path: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     corpus.ingest()
-    before = stored(corpus)
+    before = stored_files(corpus)
 
     def move(step: Progress) -> None:
         if step.name == "2.md":
@@ -263,7 +263,7 @@ def test_a_folder_that_goes_away_while_it_is_ingested_empties_no_store(
 
     assert (states(report), report.pruned) == (["unchanged"] * 3, None)
     assert report.missing_paths == (str(corpus.folder),)
-    assert stored(corpus) == before
+    assert stored_files(corpus) == before
     assert caplog.messages == [report.missing_in_words]
 
 
@@ -284,7 +284,7 @@ def test_a_file_that_cannot_be_asked_for_is_not_taken_for_gone(
 
     corpus.ingest(prune=True)
 
-    assert "1.md" in stored(corpus)
+    assert "1.md" in stored_files(corpus)
 
 
 def test_nothing_is_pruned_while_something_is_not_stored(
@@ -300,7 +300,7 @@ def test_nothing_is_pruned_while_something_is_not_stored(
     embedding.fail(fail)
 
     assert corpus.ingest(prune=True).pruned is None
-    assert "1.md" in stored(corpus)
+    assert "1.md" in stored_files(corpus)
 
 
 def test_nothing_is_pruned_while_a_collection_has_an_error_of_its_own(
@@ -316,10 +316,10 @@ def test_nothing_is_pruned_while_a_collection_has_an_error_of_its_own(
     ended = compared(failed, corpus.store, corpus.ledger, [corpus.folder], prune=True)
 
     assert ended.pruned is None
-    assert "1.md" in stored(corpus)
+    assert "1.md" in stored_files(corpus)
     ended = compared(report, corpus.store, corpus.ledger, [corpus.folder], prune=True)
     assert ended.pruned
-    assert "1.md" not in stored(corpus)
+    assert "1.md" not in stored_files(corpus)
 
 
 def test_a_store_without_a_ledger_cannot_be_pruned(corpus: FolderIngests, models: Models) -> None:

@@ -33,7 +33,7 @@ def label(page: pymupdf.Page) -> dict[str, object]:
     return {"page_label": page.get_label() or str(page.number + 1)}
 
 
-def loaded(folder: Path, **options: bool) -> list[Document]:
+def load_folder(folder: Path, **options: bool) -> list[Document]:
     reader = SimpleDirectoryReader(folder, file_extractor={".pdf": PageReader()}, **options)
     return reader.load_data()
 
@@ -51,8 +51,8 @@ def folder(tmp_path: Path) -> Path:
 def test_documents_that_are_loaded_again_are_the_same_documents(
     folder: Path, store: Store, models: Models, parsers: dict[str, SpanNodeParser]
 ) -> None:
-    first = ingest_documents(loaded(folder), parsers, store, models=models)
-    second = ingest_documents(loaded(folder), parsers, store, models=models)
+    first = ingest_documents(load_folder(folder), parsers, store, models=models)
+    second = ingest_documents(load_folder(folder), parsers, store, models=models)
     assert {store.count(column.collection) for column in first.columns} == {5}
     assert [column.written for column in second.columns] == [0] * len(parsers)
 
@@ -86,7 +86,7 @@ def test_a_pipeline_warns_of_random_ids_it_does_not_know_yet(
         docstore_strategy=strategy,
         vector_store=RagNodesVectorStore(),
     )
-    named, given = loaded(folder, filename_as_id=True), loaded(folder)
+    named, given = load_folder(folder, filename_as_id=True), load_folder(folder)
     caplog.clear()
     for documents in (named, given, given):
         pipeline.run(documents=documents)

@@ -131,11 +131,11 @@ def test_a_copy_made_while_an_ingest_wrote_is_not_taken_for_what_it_left(
     before, meanwhile = corpus.store.marks(collection), []
     put = Store.put
 
-    def noted(store: Store, *arguments: Any) -> None:
+    def note_marks(store: Store, *arguments: Any) -> None:
         meanwhile.append(store.marks(collection))
         put(store, *arguments)
 
-    monkeypatch.setattr(Store, "put", noted)
+    monkeypatch.setattr(Store, "put", note_marks)
     change(corpus, "black")
     corpus.ingest()
 
@@ -216,12 +216,12 @@ def test_a_key_that_may_not_change_a_collection_has_every_ingest_look(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     with open_store(server.url) as corpus.store:
-        monkeypatch.setattr(corpus.store.engine.client, "update_collection", _refused)
+        monkeypatch.setattr(corpus.store.engine.client, "update_collection", _refuse_write)
         corpus.ingest(ledger=tmp_path / "one.sqlite")
         embedding.texts.clear()
         corpus.ingest(ledger=tmp_path / "one.sqlite")
         assert (corpus.opened, embedding.texts) == ([], [])
 
 
-def _refused(*_: object, **__: object) -> None:
+def _refuse_write(*_: object, **__: object) -> None:
     raise UnexpectedResponse(403, "Forbidden", b"read only", Headers())

@@ -23,7 +23,7 @@ def text(version: str, sentences: int = 6) -> str:
     return " ".join(f"Sentence {n} of the {version} version of it." for n in range(sentences))
 
 
-def taken(
+def ingest_texts(
     store: Store, models: Models, documents: dict[str, str], **parsers: Any
 ) -> tuple[IngestReport, list[FileColumn]]:
     """The report, and the only column of each document."""
@@ -45,14 +45,14 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_previous_ones(
     store: Store, models: Models, embedding: Any
 ) -> None:
     names = [f"file-{n}" for n in range(6)]
-    before, _ = taken(store, models, {name: text("former") for name in names})
+    before, _ = ingest_texts(store, models, {name: text("former") for name in names})
     count = store.count(before.columns[0].collection)
 
     def refuse(_texts: list[str]) -> None:
         raise ModelRequestError("no chunk is good enough")
 
     embedding.fail(refuse)
-    report, rows = taken(store, models, {name: text("latter") for name in names})
+    report, rows = ingest_texts(store, models, {name: text("latter") for name in names})
     [column] = report.columns
     assert column.written == 0
     assert store.count(column.collection) == count
@@ -69,7 +69,7 @@ def test_a_model_that_refuses_every_chunk_costs_none_of_the_previous_ones(
 def test_one_refused_chunk_keeps_the_previous_chunks_of_its_document_alone(
     store: Store, models: Models, embedding: Any
 ) -> None:
-    taken(store, models, {name: text("former") for name in ("good", "bad", "other")})
+    ingest_texts(store, models, {name: text("former") for name in ("good", "bad", "other")})
 
     def refuse(texts: list[str]) -> None:
         if any("poison" in item for item in texts):
@@ -77,7 +77,7 @@ def test_one_refused_chunk_keeps_the_previous_chunks_of_its_document_alone(
 
     embedding.fail(refuse)
     spoiled = f"{text('latter')} A poison."
-    report, [good, bad, other] = taken(
+    report, [good, bad, other] = ingest_texts(
         store, models, {"good": text("latter"), "bad": spoiled, "other": text("latter")}
     )
     assert [file.status for file in report.files] == ["read", "incomplete", "read"]
@@ -98,7 +98,7 @@ def test_a_family_of_which_no_child_is_accepted_is_not_begun(
     store: Store, models: Models, embedding: Any
 ) -> None:
     parser = get_parser("parent-child")
-    before, [row] = taken(store, models, {"one": text("former", 300)}, family=parser)
+    before, [row] = ingest_texts(store, models, {"one": text("former", 300)}, family=parser)
     collection = before.columns[0].collection
     nodes, chunks = store.stored(collection, "one"), row.chunks
     assert chunks == before.columns[0].chunks < len(nodes), "parents are no chunks"
@@ -108,7 +108,7 @@ def test_a_family_of_which_no_child_is_accepted_is_not_begun(
 
     embedding.fail(refuse)
     for name in ("one", "two"):
-        report, [row] = taken(store, models, {name: text("latter", 300)}, family=parser)
+        report, [row] = ingest_texts(store, models, {name: text("latter", 300)}, family=parser)
         assert report.columns[0].written == row.stored == 0
         assert (row.superseded, row.error) == (chunks if name == "one" else 0, "no")
     assert store.stored(collection, "one") == nodes
@@ -123,7 +123,9 @@ def test_each_parser_says_what_it_stored_of_a_file(
             raise ModelRequestError("too long")
 
     embedding.fail(refuse)
-    report, _ = taken(store, models, {"one": text("former")}, fixed=WORDS, wide=get_parser("fixed"))
+    report, _ = ingest_texts(
+        store, models, {"one": text("former")}, fixed=WORDS, wide=get_parser("fixed")
+    )
     columns = report.files[0].columns
     assert list(columns) == ["fixed", "wide"]
     assert columns["fixed"].status == "stored"
@@ -144,13 +146,13 @@ def test_a_document_given_twice_says_the_same_in_both_rows(store: Store, models:
 def test_previous_chunks_that_cannot_be_deleted_are_reported(
     store: Store, models: Models, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken(store, models, {"one": text("former")})
+    ingest_texts(store, models, {"one": text("former")})
 
     def refuse(*_: object) -> None:
         raise StoreError("the disk is read-only")
 
     monkeypatch.setattr(Store, "delete_others", refuse)
-    report, [row] = taken(store, models, {"one": text("latter")})
+    report, [row] = ingest_texts(store, models, {"one": text("latter")})
     assert report.columns[0].error == "one: the disk is read-only"
     assert row.stored == row.chunks
     assert (row.status, row.error) == ("incomplete", "the disk is read-only")
@@ -160,16 +162,18 @@ def test_previous_chunks_that_cannot_be_deleted_are_reported(
 def test_previous_chunks_left_by_a_broken_run_go_although_the_model_refuses_other_documents(
     store: Store, models: Models, embedding: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    taken(store, models, {"one": text("former")})
+    ingest_texts(store, models, {"one": text("former")})
     with monkeypatch.context() as broken:
         broken.setattr(Store, "delete_others", lambda *_: 1 / 0)
-        taken(store, models, {"one": text("latter")})
+        ingest_texts(store, models, {"one": text("latter")})
 
     def refuse(_texts: list[str]) -> None:
         raise UnknownModelError("there is no such model")
 
     embedding.fail(refuse)
-    report, [first, two] = taken(store, models, {"one": text("latter"), "two": text("other")})
+    report, [first, two] = ingest_texts(
+        store, models, {"one": text("latter"), "two": text("other")}
+    )
     assert (first.status, first.superseded, first.error) == ("stored", 0, None)
     assert (two.status, two.error) == ("incomplete", "there is no such model")
     assert versions(store, report, "one") == {"latter"}
@@ -181,11 +185,13 @@ def test_previous_chunks_left_by_a_broken_run_go_although_the_model_refuses_othe
 def test_vectors_of_another_length_than_the_stored_ones_end_the_parser_after_one_request(
     store: Store, served: Models, openai_server: OpenAIServer
 ) -> None:
-    before, _ = taken(store, served, {"one": text("former")})
+    before, _ = ingest_texts(store, served, {"one": text("former")})
     openai_server.dimension = 32
     fresh = served_by(openai_server)
     asked = len(openai_server.asked("embeddings"))
-    report, rows = taken(store, fresh, {"one": text("latter", 300), "two": text("latter", 301)})
+    report, rows = ingest_texts(
+        store, fresh, {"one": text("latter", 300), "two": text("latter", 301)}
+    )
     assert len(openai_server.asked("embeddings")) == asked + 1
     assert "holds vectors of length 64" in (report.columns[0].error or "")
     assert [row.status for row in rows] == ["incomplete"] * 2
@@ -198,7 +204,7 @@ def test_long_chunks_are_stored_request_by_request_as_well(
     long = {"one": "word " * (BATCH_BYTES // 2)}
     parser = get_parser("fixed", chunk_size=BATCH_BYTES // 50, chunk_overlap=0)
     openai_server.faults.extend([Fault(), FAILING])
-    report, _ = taken(store, served, long, fixed=parser)
+    report, _ = ingest_texts(store, served, long, fixed=parser)
     first = openai_server.asked("embeddings")[0]["input"]
     assert 1 < len(first) < 100
     assert report.columns[0].written >= len(first)

@@ -85,7 +85,7 @@ def run(
     )
 
 
-def stored(store: Store, models: Models) -> list[TextNode]:
+def stored_nodes(store: Store, models: Models) -> list[TextNode]:
     collection = parser_collection("default", PARSER, models.embedding_name)
     nodes = store.vector_store(collection).get_nodes(limit=1000)
     assert all(isinstance(node, TextNode) for node in nodes)
@@ -123,10 +123,10 @@ def test_another_transformation_makes_every_document_due(
     store: Store, models: Models, after: list[TransformComponent]
 ) -> None:
     run(store, models, Letters())
-    before = {node.node_id for node in stored(store, models)}
+    before = {node.node_id for node in stored_nodes(store, models)}
     again = run(store, models, *after)
     assert [file.status for file in again.files] == ["read", "read"]
-    nodes = stored(store, models)
+    nodes = stored_nodes(store, models)
     assert {node.node_id for node in nodes} == before
     count = {len(after) and getattr(after[0], "letter", "e")}
     assert all(
@@ -140,7 +140,7 @@ def test_an_extractor_that_fails_for_one_document_costs_that_document_alone(
     store: Store, models: Models
 ) -> None:
     run(store, models)
-    former = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]
+    former = [node for node in stored_nodes(store, models) if node.ref_doc_id == "manual-1.md"]
 
     def refuse(nodes: list[BaseNode]) -> list[BaseNode]:
         if nodes[0].ref_doc_id == "manual-1.md":
@@ -154,7 +154,7 @@ def test_an_extractor_that_fails_for_one_document_costs_that_document_alone(
     assert failed.error.startswith("Changing failed: KeyError; what was stored")
     assert "ingest again" in failed.error
     assert failed.superseded == len(former)
-    kept = [node for node in stored(store, models) if node.ref_doc_id == "manual-1.md"]
+    kept = [node for node in stored_nodes(store, models) if node.ref_doc_id == "manual-1.md"]
     assert [node.node_id for node in kept] == [node.node_id for node in former]
 
 
@@ -167,7 +167,7 @@ def test_a_text_that_was_changed_loses_its_offsets_and_is_counted(
 
     report = run(store, models, Changing(change=shout), given=documents(1))
     assert report.columns[0].not_located == 1
-    changed, *others = stored(store, models)
+    changed, *others = stored_nodes(store, models)
     assert changed.text.startswith("# PART 0")
     assert (changed.start_char_idx, changed.end_char_idx) == (None, None)
     assert keys.START_CHAR not in changed.metadata
@@ -194,7 +194,7 @@ def test_bookkeeping_that_was_written_over_is_put_back(store: Store, models: Mod
         return nodes
 
     run(store, models, Changing(change=scribble))
-    assert_slices(stored(store, models))
+    assert_slices(stored_nodes(store, models))
     again = run(store, models, Changing(change=scribble))
     assert [file.status for file in again.files] == ["unchanged", "unchanged"]
 
@@ -204,7 +204,7 @@ def test_chunks_that_were_dropped_and_moved_leave_a_family_that_is_whole(
 ) -> None:
     step = Changing(change=lambda nodes: nodes[:0:-1])
     run(store, models, step, given=documents(1))
-    nodes = stored(store, models)
+    nodes = stored_nodes(store, models)
     assert [node.metadata[keys.TOTAL_CHUNKS] for node in nodes] == [len(nodes)] * len(nodes)
     assert nodes[0].prev_node is None
     assert [node.next_node.node_id for node in nodes[:-1] if node.next_node] == [
@@ -243,7 +243,7 @@ def test_new_chunks_have_no_place_and_ids_that_stay(store: Store, models: Models
         return [half, question, *nodes]
 
     run(store, models, Changing(change=add), given=documents(1))
-    half, question, *others = first = stored(store, models)
+    half, question, *others = first = stored_nodes(store, models)
     assert_slices(others)
     assert half.start_char_idx is question.start_char_idx is None
     assert keys.START_CHAR not in half.metadata
@@ -251,10 +251,12 @@ def test_new_chunks_have_no_place_and_ids_that_stay(store: Store, models: Models
     changed = documents(1)[0]
     changed.metadata["title"] = "Steel"
     run(store, models, Changing(change=add), given=[changed])
-    assert [node.node_id for node in stored(store, models)] == [node.node_id for node in first]
+    assert [node.node_id for node in stored_nodes(store, models)] == [
+        node.node_id for node in first
+    ]
 
 
-def related(node: BaseNode) -> dict[Any, list[str]]:
+def related_ids(node: BaseNode) -> dict[Any, list[str]]:
     """The ids of the nodes around one, by relation."""
     return {
         relation: [
@@ -269,7 +271,7 @@ def related(node: BaseNode) -> dict[Any, list[str]]:
 def test_presets_keep_their_nodes_behind_an_extractor(
     preset: str, store: Store, models: Models
 ) -> None:
-    def ingested(corpus: str, *steps: TransformComponent) -> list[BaseNode]:
+    def ingest_steps(corpus: str, *steps: TransformComponent) -> list[BaseNode]:
         ingest_documents(
             documents(),
             {preset: get_parser(preset)},
@@ -282,12 +284,12 @@ def test_presets_keep_their_nodes_behind_an_extractor(
         nodes = store.vector_store(collection).get_nodes(limit=1000)
         return sorted(nodes, key=lambda node: node.node_id)
 
-    bare, extracted = ingested("bare"), ingested("extracted", Letters(), Awaited())
+    bare, extracted = ingest_steps("bare"), ingest_steps("extracted", Letters(), Awaited())
     added = {"letters", "thread", keys.SOURCE_HASH}
     for before, after in zip(bare, extracted, strict=True):
         assert after.node_id == before.node_id
         assert after.get_content() == before.get_content()
-        assert related(after) == related(before)
+        assert related_ids(after) == related_ids(before)
         assert {k: v for k, v in after.metadata.items() if k not in added} == {
             k: v for k, v in before.metadata.items() if k not in added
         }
@@ -351,7 +353,7 @@ def test_connections_of_an_extractors_model_outlive_documents_columns_and_runs(
     )
     again = run(store, models, Letters(), SummaryExtractor(llm=stock_llm, show_progress=False))
     assert [column.error for column in (*report.columns, *again.columns)] == [None] * 3
-    assert all("section_summary" in node.metadata for node in stored(store, models))
+    assert all("section_summary" in node.metadata for node in stored_nodes(store, models))
     chunks = sum(column.chunks for column in (*report.columns, *again.columns))
     assert len(openai_server.asked("/v1/chat/completions")) == chunks
 

@@ -54,7 +54,7 @@ class Server(BaseEmbedding):
         return self._get_query_embedding(query)
 
 
-def served(
+def serve_models(
     refused: str = "never", key_refused: str = "never", cache: BaseKVStore | None = None
 ) -> tuple[Models, Server]:
     model = Server(
@@ -105,7 +105,7 @@ def test_a_document_that_cannot_be_split_costs_no_other() -> None:
 
 
 def test_a_refused_chunk_costs_no_other_chunk() -> None:
-    models, _ = served(refused="Green")
+    models, _ = serve_models(refused="Green")
     with open_store() as store:
         run = indexed(store, "made", PARSER, DOCUMENTS, models)
         assert store.count("made") == run.outcome.written == 3
@@ -118,7 +118,7 @@ def test_a_refused_chunk_costs_no_other_chunk() -> None:
 
 
 def test_a_model_that_refuses_every_request_is_asked_once() -> None:
-    models, model = served(key_refused="")
+    models, model = serve_models(key_refused="")
     with open_store() as store:
         run = indexed(store, "made", PARSER, DOCUMENTS, models)
     assert len(model.asked) == 2
@@ -127,7 +127,7 @@ def test_a_model_that_refuses_every_request_is_asked_once() -> None:
 
 
 def test_a_model_that_fails_for_good_costs_nothing_that_it_answered_before() -> None:
-    models, model = served(key_refused="Oats")
+    models, model = serve_models(key_refused="Oats")
     documents = [*DOCUMENTS, Document(id_="rye", text="Rye is sown late. It stands the winter.")]
     with open_store() as store:
         run = indexed(store, "made", PARSER, documents, models)
@@ -164,7 +164,7 @@ def test_tokens_are_counted_once_and_what_the_cache_knows_is_saved() -> None:
     cache = SimpleKVStore()
     sent: list[Indexed] = []
     for _ in range(2):
-        models, model = served(cache=cache)
+        models, model = serve_models(cache=cache)
         with open_store() as store:
             sent.append(indexed(store, "made", PARSER, DOCUMENTS, models))
     first, second = (gate.outcome for gate in sent)
@@ -193,7 +193,7 @@ def test_parents_without_a_child_that_can_be_found_are_left_out() -> None:
     def texts(nodes: Sequence[BaseNode]) -> int:
         return sum("tea" in node.get_content() for node in nodes)
 
-    models, _ = served(refused="tea")
+    models, _ = serve_models(refused="tea")
     parser = get_parser("parent-child")
     with open_store() as store:
         run = indexed(store, "made", parser, DOCUMENTS, models)
@@ -206,7 +206,7 @@ TWINS = [Document(id_=name, text=DOCUMENTS[0].text) for name in ("first", "secon
 
 
 def test_a_server_is_asked_for_equal_texts_once() -> None:
-    models, server = served()
+    models, server = serve_models()
     with open_store() as store:
         run = indexed(store, "made", PARSER, TWINS, models)
         assert store.count("made") == 4
@@ -217,7 +217,7 @@ def test_a_server_is_asked_for_equal_texts_once() -> None:
 
 
 def test_equal_texts_that_a_server_refuses_are_missing_in_every_document() -> None:
-    models, _ = served(refused="boiling")
+    models, _ = serve_models(refused="boiling")
     with open_store() as store:
         run = indexed(store, "made", PARSER, TWINS, models)
         assert store.count("made") == 2

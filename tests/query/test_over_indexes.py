@@ -166,11 +166,11 @@ def test_both_vectors_of_a_stock_hybrid_collection_are_searched(
     asked: list[VectorStoreQuery] = []
     query = QdrantVectorStore.query
 
-    def noted(self: QdrantVectorStore, given: VectorStoreQuery, **kwargs: Any) -> Any:
+    def note_query(self: QdrantVectorStore, given: VectorStoreQuery, **kwargs: Any) -> Any:
         asked.append(given)
         return query(self, given, **kwargs)
 
-    monkeypatch.setattr(QdrantVectorStore, "query", noted)
+    monkeypatch.setattr(QdrantVectorStore, "query", note_query)
     for enable_hybrid, mode in ((True, "hybrid"), (False, "dense")):
         index = index_of(stock_qdrant(enable_hybrid=enable_hybrid))
         options = QueryOptions(mode="hybrid")

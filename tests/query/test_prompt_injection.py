@@ -58,7 +58,7 @@ def models(openai_server: OpenAIServer, no_configuration: Path) -> Models:
     return served_models(openai_server, KEY)
 
 
-def asked(models: Models, text: str) -> tuple[Answer, str]:
+def ask_about(models: Models, text: str) -> tuple[Answer, str]:
     """The answer from one document, and its text as it was ingested."""
     document = Document(text=f"{FACT}\n\n{text}\n", id_="hostile")
     parser = get_parser("fixed", chunk_size=2000, chunk_overlap=0)
@@ -74,7 +74,7 @@ def asked(models: Models, text: str) -> tuple[Answer, str]:
 def test_a_document_stays_data_between_the_marks(
     name: str, models: Models, openai_server: OpenAIServer
 ) -> None:
-    answer, text = asked(models, INJECTIONS[name])
+    answer, text = ask_about(models, INJECTIONS[name])
     [request] = openai_server.requests
     assert request.path == "/v1/chat/completions", "nothing else is called"
     body = request.body
@@ -103,7 +103,7 @@ def test_an_answer_that_repeats_a_faked_source_is_caught(
     models: Models, openai_server: OpenAIServer
 ) -> None:
     openai_server.answer = "Magic starts it [Source 7 - Page 99]."
-    answer, _ = asked(models, INJECTIONS["fake source"])
+    answer, _ = ask_about(models, INJECTIONS["fake source"])
     assert answer.citations == ()
     assert answer.unknown_sources == (7,)
 

@@ -57,7 +57,9 @@ def valves() -> Document:
     )
 
 
-def stored(store: Store, models: Models, document: Document, preset: str, **options: Any) -> str:
+def store_document(
+    store: Store, models: Models, document: Document, preset: str, **options: Any
+) -> str:
     own = {"embed_model": models.sentence_model} if PRESETS[preset].embeds else {}
     parser = get_parser(preset, **own, **options)
     return ingest_documents([document], {"p": parser}, store, models=models).columns[0].collection
@@ -74,7 +76,7 @@ def hits_of(store: Store, collection: str, models: Models, **options: Any) -> li
     return retriever.hits(QUESTION, retriever.question_vector(QUESTION).vector)
 
 
-def read(answer: Answer) -> str:
+def read_text(answer: Answer) -> str:
     return "\n".join(source.text for source in answer.sources)
 
 
@@ -82,7 +84,7 @@ def read(answer: Answer) -> str:
 def test_every_parser_s_chunks_give_the_sentence_exactly_and_on_its_page(
     preset: str, store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, preset)
+    collection = store_document(store, offline, valves, preset)
     answer = engine(store, collection, offline, budget=60).answer(QUESTION)
     first = answer.citations[0]
     assert (first.quote, first.page) == (FOUND, 4)
@@ -102,10 +104,10 @@ def _slices(hits: Sequence[Hit]) -> list[tuple[Any, Any, str]]:
 def test_a_sentence_that_chunks_split_in_two_is_read_and_cited_whole(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, "fixed", chunk_size=42, chunk_overlap=0)
+    collection = store_document(store, offline, valves, "fixed", chunk_size=42, chunk_overlap=0)
     assert not any(FOUND in node.text for node in _nodes(store, collection))
     answer = engine(store, collection, offline, budget=40).answer(QUESTION)
-    assert FOUND in read(answer)
+    assert FOUND in read_text(answer)
     assert answer.citations[0].quote == FOUND
 
 
@@ -117,15 +119,15 @@ def _nodes(store: Store, collection: str) -> list[TextNode]:
 def test_a_page_filter_lets_only_sentences_of_these_pages_be_read(
     preset: str, store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, preset)
+    collection = store_document(store, offline, valves, preset)
     for pages in ((4, 4), (6, 7)):
         options = {"filter": Filter(pages=pages), "budget": 500}
         answer = engine(store, collection, offline, **options).answer(QUESTION)
         start, end = TEXT.index(PAGES[pages[0] - 1]), TEXT.index(PAGES[pages[1]])
         spans = [excerpt.span for source in answer.sources for excerpt in source.excerpts]
         assert all(span and start <= span.start < span.end <= end for span in spans)
-        assert (FOUND in read(answer)) == (pages == (4, 4))
-        assert PAGES[pages[0] - 1].split("\n\n")[1] in " ".join(read(answer).split())
+        assert (FOUND in read_text(answer)) == (pages == (4, 4))
+        assert PAGES[pages[0] - 1].split("\n\n")[1] in " ".join(read_text(answer).split())
 
 
 @pytest.mark.parametrize("size", [40, 900])
@@ -147,16 +149,16 @@ def test_a_sentence_is_of_the_page_on_which_it_begins(
     )
     starts = [0, text.index("is never"), text.index("hears"), text.index("# Notes")]
     document = Document(text=text, id_="d", metadata={"page_starts": starts})
-    collection = stored(store, offline, document, "fixed", chunk_size=size, chunk_overlap=0)
+    collection = store_document(store, offline, document, "fixed", chunk_size=size, chunk_overlap=0)
     options = {"filter": Filter(pages=(page, page)), "budget": 90, "mode": "hybrid"}
     answer = engine(store, collection, offline, **options).answer("Where is the pump?")
-    assert read(answer).startswith(expected)
+    assert read_text(answer).startswith(expected)
 
 
 def test_the_read_part_of_a_chunk_has_its_own_location(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, "fixed", chunk_size=900, chunk_overlap=0)
+    collection = store_document(store, offline, valves, "fixed", chunk_size=900, chunk_overlap=0)
     first = hits_of(store, collection, offline, budget=20)[0]
     about = first.read.metadata
     assert FOUND in first.read.text
@@ -171,7 +173,7 @@ def test_the_read_part_of_a_chunk_has_its_own_location(
 def test_chunks_keep_their_order_if_no_sentence_matches(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, "heading", min_chunk_size=0)
+    collection = store_document(store, offline, valves, "heading", min_chunk_size=0)
     retriever = engine(store, collection, offline, budget=80, mode="hybrid").retriever
     asked = "¿Dónde están los tornillos?"
     ranked = retriever.hits(asked, retriever.question_vector(asked).vector)
@@ -199,7 +201,7 @@ def test_chunks_without_a_place_are_read_by_sentence_too(store: Store, offline: 
 def test_a_number_of_chunks_no_budget_or_a_search_by_meaning_alone_gives_chunks(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, "heading")
+    collection = store_document(store, offline, valves, "heading")
     ways: list[dict[str, Any]] = [
         {"top_k": 3},
         {"top_k": 3, "budget": None},
@@ -228,7 +230,7 @@ def test_sentences_without_a_budget_are_refused_in_words() -> None:
 def test_neighbours_are_read_unless_disabled(store: Store, offline: Models) -> None:
     text = f"The delta valve was bought. It opens at 4 bar. {'Nothing happens here. ' * 60}"
     document = Document(text=text, id_="d", metadata={"file_name": "d.txt"})
-    collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
+    collection = store_document(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
     asked: dict[str, Any] = {"budget": 14, "top_k": 1, "granularity": "sentences"}
     beside = "\n".join(hit.read.text for hit in hits_of(store, collection, offline, **asked))
     assert "opens at 4 bar" in beside
@@ -241,7 +243,7 @@ def test_neighbours_are_read_unless_disabled(store: Store, offline: Models) -> N
 def test_a_filter_also_holds_for_what_stands_beside_a_chunk(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, "heading", min_chunk_size=0)
+    collection = store_document(store, offline, valves, "heading", min_chunk_size=0)
     ranked = hits_of(store, collection, offline, filter=Filter(pages=(4, 4)))
     assert {hit.read.metadata["page_start"] for hit in ranked} == {4}
 
@@ -267,7 +269,7 @@ def test_a_reranker_chooses_the_chunks_whose_sentences_are_read(
     def only_golf(_: str, candidates: Sequence[Hit]) -> Sequence[Hit]:
         return [hit for hit in candidates if "golf" in hit.node.text]
 
-    collection = stored(store, offline, valves, "heading", min_chunk_size=0)
+    collection = store_document(store, offline, valves, "heading", min_chunk_size=0)
     ranked = hits_of(store, collection, offline, rerank=only_golf, expand="none", budget=200)
     assert {hit.read.metadata["page_start"] for hit in ranked} == {7}
 
@@ -276,7 +278,7 @@ def test_a_small_window_of_a_model_leaves_out_the_worst_passages(
     store: Store, valves: Document
 ) -> None:
     models = scripted_models("At 4 bar [Source 1].")
-    collection = stored(store, models, valves, "heading")
+    collection = store_document(store, models, valves, "heading")
     roomy = engine(store, collection, models).answer(QUESTION)
     tight = engine(store, collection, models, context_window=700).answer(QUESTION)
     assert 0 < tight.context_tokens < roomy.context_tokens
@@ -291,7 +293,9 @@ def test_passages_of_one_chunk_are_cited_each_at_its_own_place(
 ) -> None:
     filler = "Nobody looks at the other things that are kept in this long and quiet hall. " * 12
     text = f"The pump is red. {filler}The pump is loud. {filler}"
-    collection = stored(store, offline, Document(text=text, id_="p"), "fixed", chunk_size=5000)
+    collection = store_document(
+        store, offline, Document(text=text, id_="p"), "fixed", chunk_size=5000
+    )
     answer = engine(store, collection, offline, budget=12).answer("The pump?")
     assert len({hit.node.node_id for hit in answer.hits}) == 1
     assert len(answer.hits) > 1
@@ -311,7 +315,7 @@ def test_passages_side_by_side_are_one_unless_the_page_is_turned_between_them(
     text = "The red tank holds nine litres.\n\nThe tank is old."
     starts = [0, text.index("The tank is old")] if turned else [0]
     document = Document(text=text, id_="tank", metadata={"page_starts": starts})
-    collection = stored(store, offline, document, "fixed")
+    collection = store_document(store, offline, document, "fixed")
     retriever = engine(store, collection, offline, budget=100).retriever
     asked = "How many litres has the red tank?"
     ranked = retriever.hits(asked, retriever.question_vector(asked).vector)
@@ -325,12 +329,12 @@ def test_a_passage_is_not_split_for_a_worse_one_that_stands_beside_the_best(
     best, worse, good = "Red tanks hold nine.", "Water is wet and far away.", "Tanks hold litres."
     text = f"{best}\n\n{worse}\n\nNothing.\n\n{good}"
 
-    def ranked(_: PassageRanker, __: int) -> list[Read]:
+    def rank_halves(_: PassageRanker, __: int) -> list[Read]:
         spans = [Span(text.index(hit), text.index(hit) + len(hit)) for hit in (best, good, worse)]
         return [Read(0, span, 3.0 - rank, span) for rank, span in enumerate(spans)]
 
-    monkeypatch.setattr(PassageRanker, "passages", ranked)
-    collection = stored(store, offline, Document(text=text, id_="tank"), "fixed")
+    monkeypatch.setattr(PassageRanker, "passages", rank_halves)
+    collection = store_document(store, offline, Document(text=text, id_="tank"), "fixed")
     budget = count_tokens(best) + count_tokens(good) + 2
     retriever = engine(store, collection, offline, budget=budget).retriever
     vector = retriever.question_vector("Tanks?").vector
@@ -342,7 +346,7 @@ def test_a_passage_is_not_split_for_a_worse_one_that_stands_beside_the_best(
 async def test_the_retriever_gives_the_passages_as_nodes_alike_sync_and_async(
     store: Store, offline: Models, valves: Document
 ) -> None:
-    collection = stored(store, offline, valves, "recursive")
+    collection = store_document(store, offline, valves, "recursive")
     retriever = engine(store, collection, offline, budget=60).retriever
     nodes = retriever.retrieve(QUESTION)
     assert [hit.node_id for hit in await retriever.aretrieve(QUESTION)] == [
@@ -368,16 +372,16 @@ def test_a_passage_that_goes_on_in_the_next_chunk_behind_blank_space_is_read_wit
         "The tank is red. Nobody comes along either."
     )
     document = Document(text=text, id_="t")
-    collection = stored(store, offline, document, "sentence", chunk_size=2, chunk_overlap=0)
+    collection = store_document(store, offline, document, "sentence", chunk_size=2, chunk_overlap=0)
     answer = engine(store, collection, offline, budget=17).answer("How many litres, which tank?")
-    assert "The tank holds nine litres.\nThe tank is red" in read(answer)
-    assert read(answer) != text.replace("\n\n\n", "\n")
+    assert "The tank holds nine litres.\nThe tank is red" in read_text(answer)
+    assert read_text(answer) != text.replace("\n\n\n", "\n")
 
 
 def test_tiny_chunks_are_searched_in_larger_numbers(store: Store, offline: Models) -> None:
     text = " ".join(f"The tank {number} is red." for number in range(400))
     document = Document(text=text, id_="t")
-    collection = stored(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
+    collection = store_document(store, offline, document, "sentence", chunk_size=1, chunk_overlap=0)
     answer = engine(store, collection, offline, expand="none").answer("Which tank?")
     assert 1470 <= answer.context_tokens <= 1500
 
@@ -433,7 +437,7 @@ def test_unretrieved_nodes_rank_behind_negative_scores() -> None:
     assert [hit.node.ref_doc_id for hit in ranked] == ["near", "far"]
 
 
-def placed(start: int, text: str, rank: int) -> Hit:
+def placed_hit(start: int, text: str, rank: int) -> Hit:
     node = TextNode(text=text, start_char_idx=start, end_char_idx=start + len(text))
     node.relationships[NodeRelationship.SOURCE] = RelatedNodeInfo(node_id="valves")
     return Hit(node=node, rank=rank, score=1 / rank)
@@ -442,7 +446,7 @@ def placed(start: int, text: str, rank: int) -> Hit:
 def test_a_chunk_that_contradicts_another_at_its_place_is_read_whole_and_without_a_place() -> None:
     true = "The pump is red. The valve opens at four bar. The crew looks at it."
     false = "The valve shuts at nine bar."
-    hits = [placed(0, true, 1), placed(true.index("The valve"), false, 2)]
+    hits = [placed_hit(0, true, 1), placed_hit(true.index("The valve"), false, 2)]
     best, other = Sentences("When does the valve shut?", hits).hits(100)
     assert (best.read.text, best.read.start_char_idx, best.read.end_char_idx) == (false, None, None)
     assert (other.read.text, other.read.start_char_idx) == (true, 0)
@@ -450,7 +454,7 @@ def test_a_chunk_that_contradicts_another_at_its_place_is_read_whole_and_without
 
 def test_no_text_is_put_together_of_chunks_that_contradict_each_other() -> None:
     first, second = "The valve opens at four bar. It is", "It was shut on Friday. It is green."
-    hits = [placed(0, first, 1), placed(first.index("It is"), second, 2)]
+    hits = [placed_hit(0, first, 1), placed_hit(first.index("It is"), second, 2)]
     ranked = Sentences("Is the valve shut?", hits).hits(100)
     assert {hit.read.text for hit in ranked} == {first, second}
     assert [hit.read.start_char_idx for hit in ranked if hit.read.text == first] == [0]
@@ -463,15 +467,15 @@ def test_an_embedding_that_knows_meaning_is_asked_for_it_and_the_lexical_one_is_
     seen: list[bool] = []
     real = Sentences.__init__
 
-    def noted(
+    def note_embeddings(
         self: Sentences, question: str, hits: Any, counted: Counted | None, pages: Any
     ) -> None:
         seen.append(counted is not None)
         real(self, question, hits, counted, pages)
 
-    monkeypatch.setattr(Sentences, "__init__", noted)
+    monkeypatch.setattr(Sentences, "__init__", note_embeddings)
     for models in (offline, Models.of(embed_model=MockEmbedding(4), llm="extractive")):
-        collection = stored(store, models, valves, "retrieval")
+        collection = store_document(store, models, valves, "retrieval")
         RagNodesRetriever(store=store, collection=collection, models=models).retrieve(QUESTION)
     assert seen == [False, True]
 
@@ -526,9 +530,11 @@ def test_the_engine_reads_and_cites_a_sentence_in_two_chunks_whole(
     store: Store, offline: Models
 ) -> None:
     document = Document(text=WRAPPED, id_="d")
-    collection = stored(store, offline, document, "recursive", chunk_size=70, chunk_overlap=0)
+    collection = store_document(
+        store, offline, document, "recursive", chunk_size=70, chunk_overlap=0
+    )
     answer = engine(store, collection, offline, budget=40).answer(HOW_OFTEN)
-    assert RINSED in " ".join(read(answer).split())
+    assert RINSED in " ".join(read_text(answer).split())
     assert all(
         WRAPPED[hit.read.start_char_idx : hit.read.end_char_idx] == hit.read.text
         for hit in answer.hits

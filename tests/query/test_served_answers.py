@@ -60,7 +60,7 @@ def engine(store: Store, models: Models, document: Document) -> RagNodesQueryEng
     return opened
 
 
-async def streamed(engine: RagNodesQueryEngine, *, wait: bool) -> list[Event]:
+async def stream_events(engine: RagNodesQueryEngine, *, wait: bool) -> list[Event]:
     if wait:
         return [event async for event in engine.astream(QUESTION)]
     return list(engine.stream(QUESTION))
@@ -70,7 +70,7 @@ async def streamed(engine: RagNodesQueryEngine, *, wait: bool) -> list[Event]:
 async def test_a_stream_tells_of_text_and_citations_as_they_arrive(
     engine: RagNodesQueryEngine, openai_server: OpenAIServer, *, wait: bool
 ) -> None:
-    events = await streamed(engine, wait=wait)
+    events = await stream_events(engine, wait=wait)
     assert isinstance(events[0], Retrieved)
     texts = [event.text for event in events if isinstance(event, Delta)]
     assert len(texts) > 3
@@ -86,7 +86,7 @@ async def test_an_answer_that_reached_the_limit_of_tokens_says_so(
     engine: RagNodesQueryEngine, openai_server: OpenAIServer, *, wait: bool
 ) -> None:
     openai_server.fail(Fault(body="length"), times=2)
-    last = (await streamed(engine, wait=wait))[-1]
+    last = (await stream_events(engine, wait=wait))[-1]
     assert isinstance(last, Finished)
     assert last.answer.truncated
     assert engine.answer(QUESTION).truncated
@@ -115,7 +115,7 @@ async def test_a_stream_that_fails_ends_in_one_of_our_errors_with_what_had_arriv
     wait: bool,
 ) -> None:
     openai_server.fail(fault)
-    last = (await streamed(engine, wait=wait))[-1]
+    last = (await stream_events(engine, wait=wait))[-1]
     assert isinstance(last, Failed)
     assert isinstance(last.error, error)
     assert last.text == text

@@ -26,7 +26,7 @@ POWER = "A spare battery starts the generator when the grid is down."
 
 
 @contextmanager
-def written(fill: Callable[[QdrantClient], None]) -> Iterator[Store]:
+def written_store(fill: Callable[[QdrantClient], None]) -> Iterator[Store]:
     """What a program wrote on a server, as a store."""
     with qdrant_server.serve() as double:
         with closing(QdrantClient(double.url, check_compatibility=False)) as client:
@@ -53,7 +53,7 @@ def stock_index(client: QdrantClient) -> None:
 
 @pytest.fixture
 def stock() -> Iterator[Store]:
-    with written(stock_index) as store:
+    with written_store(stock_index) as store:
         yield store
 
 
@@ -179,7 +179,7 @@ def make_vector(offline: Models) -> list[float]:
 
 def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(offline: Models) -> None:
     def fill(client: QdrantClient) -> None:
-        def learned(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:
+        def learn_words(texts: list[str]) -> tuple[list[list[int]], list[list[float]]]:
             return [[1, 2] for _ in texts], [[0.5, 0.5] for _ in texts]
 
         store = QdrantVectorStore(
@@ -187,13 +187,13 @@ def test_sparse_vectors_of_another_model_are_not_taken_for_bm25(offline: Models)
             client=client,
             enable_hybrid=True,
             index_doc_id=False,
-            sparse_doc_fn=learned,
-            sparse_query_fn=learned,
+            sparse_doc_fn=learn_words,
+            sparse_query_fn=learn_words,
         )
         vector = offline.embedding.get_text_embedding(POWER)
         store.add([TextNode(text=POWER, embedding=vector)])
 
-    with written(fill) as store:
+    with written_store(fill) as store:
         [hit] = engine(store, offline).answer(QUESTION).hits
     assert hit.similarity is not None
     assert hit.keyword_score is None
@@ -211,7 +211,7 @@ def test_points_that_hold_no_node_of_llama_index_are_named(
         client.upsert("stock", [rest.PointStruct(id=point, vector=make_vector, payload=payload)])
 
     with (
-        written(fill) as store,
+        written_store(fill) as store,
         pytest.raises(ConfigurationError, match="no node of LlamaIndex but 'page_content', 'meta"),
     ):
         engine(store, offline).answer(QUESTION)

@@ -59,7 +59,7 @@ def listening() -> Iterator[Listening]:
 class Echo(MockLLM):
     """Answers with what it is sent; asked asynchronously as well."""
 
-    sent: list[list[ChatMessage]] = Field(default_factory=list)
+    sent_messages: list[list[ChatMessage]] = Field(default_factory=list)
 
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
         self.sent.append(list(messages))
@@ -89,7 +89,7 @@ def engine(store: Store, collection: str, mocked: Models) -> RagNodesQueryEngine
 # --- what tracers see -----------------------------------------------------------------------------
 
 
-def of_retrieval_and_synthesis(names: list[str]) -> list[str]:
+def main_events(names: list[str]) -> list[str]:
     return [name for name in names if name.startswith(("Query", "Retrieval", "Synthesize"))]
 
 
@@ -103,11 +103,11 @@ def test_tracers_see_the_events_of_a_stock_engine_in_its_order(
         retriever, response_synthesizer=get_response_synthesizer(llm=MockLLM())
     )
     stock.query(QUESTION)
-    expected = of_retrieval_and_synthesis(listening.names())
+    expected = main_events(listening.names())
     assert "RetrievalEndEvent" in expected
     listening.seen.clear()
     RagNodesQueryEngine(**where).query(QUESTION)
-    assert of_retrieval_and_synthesis(listening.names()) == expected
+    assert main_events(listening.names()) == expected
     assert "LLMChatEndEvent" in listening.names()
     assert "EmbeddingEndEvent" in listening.names()
 
@@ -132,17 +132,17 @@ async def test_tracers_see_as_much_of_every_way_to_ask(
     expected = ["RetrievalStartEvent", "RetrievalEndEvent", "SynthesizeStartEvent"]
     expected.append("SynthesizeEndEvent")
     engine.answer(QUESTION)
-    assert of_retrieval_and_synthesis(listening.names()) == expected
+    assert main_events(listening.names()) == expected
     listening.seen.clear()
     list(engine.stream(QUESTION))
-    assert of_retrieval_and_synthesis(listening.names()) == expected
+    assert main_events(listening.names()) == expected
     listening.seen.clear()
     await engine.aanswer(QUESTION)
-    assert of_retrieval_and_synthesis(listening.names()) == expected
+    assert main_events(listening.names()) == expected
     listening.seen.clear()
     async for _ in engine.astream(QUESTION):
         pass
-    assert of_retrieval_and_synthesis(listening.names()) == expected
+    assert main_events(listening.names()) == expected
 
 
 def test_the_events_of_retrieval_belong_to_a_span_of_the_retriever(
@@ -156,7 +156,7 @@ def test_the_events_of_retrieval_belong_to_a_span_of_the_retriever(
 # --- prompts --------------------------------------------------------------------------------------
 
 
-def sent(engine: RagNodesQueryEngine) -> list[ChatMessage]:
+def sent_messages(engine: RagNodesQueryEngine) -> list[ChatMessage]:
     return engine.models.llm.sent[-1]
 
 
@@ -187,12 +187,12 @@ async def test_a_new_prompt_is_read_in_the_next_answer_however_it_is_asked(
     engine: RagNodesQueryEngine,
 ) -> None:
     engine.answer(QUESTION)
-    assert "As JSON" not in sent(engine)[-1].content
+    assert "As JSON" not in sent_messages(engine)[-1].content
     new = PromptTemplate('As JSON {"a": 1}: {context_str}\n---\n{query_str}')
     engine.update_prompts({PROMPT: new})
 
     def is_new() -> bool:
-        text = sent(engine)[-1].content
+        text = sent_messages(engine)[-1].content
         return text.startswith('As JSON {"a": 1}: [Source 1') and text.endswith(QUESTION)
 
     engine.query(QUESTION)
@@ -223,7 +223,7 @@ def test_a_chat_template_brings_its_system_message(
 ) -> None:
     engine.update_prompts({PROMPT: template})
     engine.answer(QUESTION)
-    system, user = sent(engine)
+    system, user = sent_messages(engine)
     assert (system.role, user.role) == (MessageRole.SYSTEM, MessageRole.USER)
     assert "expert Q&A system" in system.content
     assert "[Source 1" in user.content
@@ -232,7 +232,7 @@ def test_a_chat_template_brings_its_system_message(
 def test_the_system_prompt_is_replaced_alone(engine: RagNodesQueryEngine) -> None:
     engine.update_prompts({SYSTEM: PromptTemplate("Be brief.")})
     engine.answer(QUESTION)
-    assert sent(engine)[0].content == "Be brief."
+    assert sent_messages(engine)[0].content == "Be brief."
 
 
 @pytest.mark.parametrize(

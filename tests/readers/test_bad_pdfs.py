@@ -14,7 +14,7 @@ from bad_pdfs import (
     empty_pages,
     late_damage,
     mutations,
-    one_page,
+    page_with_content,
     pdf,
     text_page,
     tree_first,
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("pdf_engine")
 linux = pytest.mark.skipif(sys.platform != "linux", reason="memory is limited on Linux only")
 
 
-def zipped() -> bytes:
+def zip_archive() -> bytes:
     memory = BytesIO()
     with ZipFile(memory, "w") as archive:
         archive.writestr("tea.txt", "tea")
@@ -51,7 +51,7 @@ def image() -> pymupdf.Pixmap:
     return pymupdf.Pixmap(pymupdf.csGRAY, pymupdf.IRect(0, 0, 40, 40), False)
 
 
-def scanned() -> bytes:
+def scan_page() -> bytes:
     document = pymupdf.open()
     page = document.new_page()
     page.insert_image(page.rect, pixmap=image())
@@ -59,7 +59,7 @@ def scanned() -> bytes:
     return content
 
 
-def encrypted() -> bytes:
+def encrypt_page() -> bytes:
     document = pymupdf.open()
     document.new_page().insert_text((50, 100), "secret")
     content: bytes = document.tobytes(encryption=pymupdf.PDF_ENCRYPT_AES_256, user_pw="tea")
@@ -80,11 +80,11 @@ BAD = {
     "garbage": (bytes(range(128, 256)) * 9, errors.CorruptFileError),
     "garbage with a header": (b"%PDF-1.7\n" + b"garbage " * 50, errors.CorruptFileError),
     "text": (b"Tea is kept in the larder.\n" * 9, errors.MisnamedFileError),
-    "zip": (zipped(), errors.MisnamedFileError),
+    "zip": (zip_archive(), errors.MisnamedFileError),
     "html": (b"<!doctype html><html><p>Tea.</p></html>", errors.MisnamedFileError),
     "png": (image().tobytes("png"), errors.MisnamedFileError),
-    "encrypted": (encrypted(), errors.EncryptedFileError),
-    "scanned": (scanned(), errors.NoTextLayerError),
+    "encrypted": (encrypt_page(), errors.EncryptedFileError),
+    "scanned": (scan_page(), errors.NoTextLayerError),
     "no pages": (without_pages(), errors.NoPagesError),
     "blank pages": (empty_pages(3), errors.EmptyFileError),
     "a page tree that holds itself": (endless_tree(), errors.CorruptFileError),
@@ -108,7 +108,7 @@ def test_a_file_that_claims_two_thousand_million_pages_is_refused_or_has_those_i
     tmp_path: Path, pdf_engine: str
 ) -> None:
     path = tmp_path / "a.pdf"
-    path.write_bytes(one_page(zlib.compress(SHOWN), count=2_000_000_000))
+    path.write_bytes(page_with_content(zlib.compress(SHOWN), count=2_000_000_000))
     if pdf_engine == "pdfium":
         assert read(path).metadata[keys.TOTAL_PAGES] == 1
     else:

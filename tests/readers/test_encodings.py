@@ -22,14 +22,14 @@ SPANISH = (
 JAPANESE = "フェリーは九時に出発します。切符は七クローネです。"
 
 
-def named(path: Path, content: bytes, *encoding: str) -> tuple[str, list[str]]:
+def read_named(path: Path, content: bytes, *encoding: str) -> tuple[str, list[str]]:
     path.write_bytes(content)
     document = read(path, limits=Limits(encoding=encoding))
     return document.text, document.metadata.get(keys.READ_WARNINGS, [])
 
 
 def text_of(tmp_path: Path, content: bytes) -> tuple[str, list[str]]:
-    return named(tmp_path / "note.txt", content)
+    return read_named(tmp_path / "note.txt", content)
 
 
 @pytest.mark.parametrize(
@@ -162,23 +162,23 @@ def test_nul_characters_are_replaced_without_moving_an_offset(tmp_path: Path) ->
 def test_a_named_encoding_is_no_guess(
     tmp_path: Path, name: str, content: bytes, encoding: tuple[str, ...], text: str
 ) -> None:
-    assert named(tmp_path / name, content, *encoding) == (text, [])
+    assert read_named(tmp_path / name, content, *encoding) == (text, [])
 
 
 @pytest.mark.parametrize("content", ["łódź".encode(), "\ufeffłódź".encode("utf-16")])
 def test_unicode_needs_no_name(tmp_path: Path, content: bytes) -> None:
-    assert named(tmp_path / "a.txt", content, "cp1250")[0].strip("\ufeff") == "łódź"
+    assert read_named(tmp_path / "a.txt", content, "cp1250")[0].strip("\ufeff") == "łódź"
 
 
 def test_a_pattern_with_a_folder_is_compared_with_the_end_of_the_path(tmp_path: Path) -> None:
     (tmp_path / "old").mkdir()
     limits = ("old/*.txt=cp1250",)
-    assert named(tmp_path / "old" / "a.txt", b"\xb3\xf3d\x9f", *limits)[0] == "łódź"
-    assert named(tmp_path / "a.txt", b"\xb3\xf3d\x9f", *limits)[0] != "łódź"
+    assert read_named(tmp_path / "old" / "a.txt", b"\xb3\xf3d\x9f", *limits)[0] == "łódź"
+    assert read_named(tmp_path / "a.txt", b"\xb3\xf3d\x9f", *limits)[0] != "łódź"
 
 
 def test_bytes_that_a_named_encoding_does_not_have_are_counted(tmp_path: Path) -> None:
-    text, [warning] = named(tmp_path / "a.txt", b"tea\x81 \xb3", "cp1250")
+    text, [warning] = read_named(tmp_path / "a.txt", b"tea\x81 \xb3", "cp1250")
     assert text == "tea\ufffd ł"
     assert warning == "1 damaged cp1250 sequences were replaced by U+FFFD"
 

@@ -83,7 +83,7 @@ def cut(share: float) -> Callable[[bytes], bytes]:
     return lambda whole: whole[: int(share * len(whole))]
 
 
-def overwritten(whole: bytes) -> bytes:
+def overwrite_middle(whole: bytes) -> bytes:
     middle = len(whole) // 2
     return whole[:middle] + bytes(200) + whole[middle + 200 :]
 
@@ -97,7 +97,7 @@ DAMAGE: dict[str, tuple[Callable[[bytes], bytes], set[str]]] = {
         lambda whole: re.sub(rb"startxref\s+\d+", b"startxref\n7", whole),
         {"pymupdf", "pdfium"},
     ),
-    "a hole of zeros": (overwritten, {"pymupdf", "pdfium"}),
+    "a hole of zeros": (overwrite_middle, {"pymupdf", "pdfium"}),
 }
 """Damage, and the engines that read what is left of ferry.pdf."""
 

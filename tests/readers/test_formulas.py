@@ -35,7 +35,7 @@ WORD = {
 OPTIONS = {"stack": '<m:fPr><m:type m:val="noBar"/></m:fPr>'}
 
 
-def written(formula: "Formula", *, is_word: bool) -> str:
+def write_formula(formula: "Formula", *, is_word: bool) -> str:
     """The markup of a formula."""
     if isinstance(formula, str):
         return f"<m:r><m:t>{formula}</m:t></m:r>" if is_word else f"<mn> {formula} </mn>"
@@ -44,7 +44,7 @@ def written(formula: "Formula", *, is_word: bool) -> str:
     tag, roles = (WORD if is_word else HTML)[form]
     inside = OPTIONS.get(form, "") if is_word else ""
     for part, name in zip(parts, roles, strict=False):
-        text = written(part, is_word=is_word)
+        text = write_formula(part, is_word=is_word)
         role = f"m:{name}" if is_word and name else name
         inside += f"<{role}>{text}</{role}>" if role else f" {text} "
     tag = f"m:{tag}" if is_word else tag
@@ -79,9 +79,9 @@ SUM = ("row", "a", "+", "b")
 def test_formulas_are_the_same_text_in_both_formats(
     tmp_path: Path, formula: "Formula", text: str
 ) -> None:
-    html = f"<p>So <math>{written(formula, is_word=False)}</math>."
+    html = f"<p>So <math>{write_formula(formula, is_word=False)}</math>."
     assert reading_of_html(html).text == f"So {text}."
-    body = f"<w:p><m:oMath>{written(formula, is_word=True)}</m:oMath></w:p>"
+    body = f"<w:p><m:oMath>{write_formula(formula, is_word=True)}</m:oMath></w:p>"
     document = read(write_docx(tmp_path / "a.docx", members(body)))
     assert document.text == text
     assert document.metadata[keys.READ_WARNINGS] == ["1 equation was written on one line"]

@@ -31,7 +31,7 @@ class _Telling(Interrupt):
             yield
 
 
-def _read(pool: ReaderPool, path: Path, interrupt: Interrupt) -> list[object]:
+def _read_file(pool: ReaderPool, path: Path, interrupt: Interrupt) -> list[object]:
     with interruptible(interrupt):
         return [*pool.read(path, LIMITS)]
 
@@ -39,7 +39,7 @@ def _read(pool: ReaderPool, path: Path, interrupt: Interrupt) -> list[object]:
 def test_a_file_that_hangs_is_ended_from_another_thread(pool: ReaderPool, tmp_path: Path) -> None:
     interrupt, path = _Telling(), file(tmp_path, "a.hangs")
     with ThreadPoolExecutor(1) as threads:
-        running = threads.submit(_read, pool, path, interrupt)
+        running = threads.submit(_read_file, pool, path, interrupt)
         assert interrupt.started.wait(timeout=60)
         interrupt.set()
         with pytest.raises(CancelledError, match=r"a\.hangs: reading it was cancelled"):
@@ -52,7 +52,7 @@ def test_one_that_was_ended_before_it_began_is_not_read(pool: ReaderPool, tmp_pa
     path = file(tmp_path, "a.answers")
     (before,) = pool.read(path, LIMITS)
     with pytest.raises(CancelledError):
-        _read(pool, path, interrupt)
+        _read_file(pool, path, interrupt)
     assert pool.read(path, LIMITS) == [before], "and costs no process"
 
 

@@ -86,7 +86,7 @@ def table() -> str:
 def test_a_function_reads_the_pages_without_text(tmp_path: Path) -> None:
     calls: list[int] = []
 
-    def counted(png: bytes, width: int, height: int, dpi: int) -> list[OcrWord]:
+    def count_page(png: bytes, width: int, height: int, dpi: int) -> list[OcrWord]:
         calls.append(width)
         return fake(png, width, height, dpi)
 
@@ -97,7 +97,7 @@ def test_a_function_reads_the_pages_without_text(tmp_path: Path) -> None:
     ]
     warnings = read(path, ocr=lambda *_: []).metadata[keys.READ_WARNINGS]
     assert warnings == [silent + "OCR found no text there"]
-    document = read(path, ocr=counted)
+    document = read(path, ocr=count_page)
     assert len(calls) == 1
     start = document.metadata[keys.PAGE_STARTS][1]
     assert document.text[start:].split() == " ".join(LINES).split()

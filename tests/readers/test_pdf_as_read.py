@@ -7,7 +7,7 @@ from typing import Any
 import pymupdf
 import pytest
 from bad_pdfs import FONT, pdf
-from printed_pdfs import printed, stream
+from printed_pdfs import print_pdf, stream
 
 from rag_nodes.readers import read
 from rag_nodes.readers.locating import locate
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.usefixtures("pdf_engine")
 
 def text_of(path: Path, *prints: tuple[float, float, Sequence[str]], content: bytes = b"") -> str:
     """Return the text of a page of 12 points, from its places and glyphs."""
-    path.write_bytes(printed(*((x, y, 12, words) for x, y, words in prints), content=content))
+    path.write_bytes(print_pdf(*((x, y, 12, words) for x, y, words in prints), content=content))
     return read(path).text
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from unicodedata import normalize
 
 import pytest
-from printed_pdfs import printed
+from printed_pdfs import print_pdf
 
 from rag_nodes import locate
 from rag_nodes.readers import read
@@ -18,7 +18,7 @@ KAMATZ, HOLAM = "\u05b8", "\u05b9"
 
 def page(path: Path, *prints: tuple[float, float, Sequence[str]]) -> Path:
     """Make a page of 12 points: each letter takes 6 points, a mark none."""
-    path.write_bytes(printed(*((x, y, 12, words) for x, y, words in prints)))
+    path.write_bytes(print_pdf(*((x, y, 12, words) for x, y, words in prints)))
     return path
 
 

@@ -22,7 +22,7 @@ SIDES = frozenset({"left", "right", "top", "bottom"})
 Cells = tuple[tuple[str, ...], ...]
 
 
-def written(page: Any, cells: Sequence[Sequence[str]], *, left: float = LEFT) -> None:
+def write_cells(page: Any, cells: Sequence[Sequence[str]], *, left: float = LEFT) -> None:
     """Write texts into cells of 90 x 20 points; each may have several lines."""
     for row, texts in enumerate(cells):
         for column, text in enumerate(texts):
@@ -43,12 +43,12 @@ def down(page: Any, column: float, rows: float, *, left: float = LEFT, start: fl
     page.draw_line((x, TOP + start * HEIGHT), (x, TOP + rows * HEIGHT))
 
 
-def ruled(
+def rule_table(
     page: Any, cells: Sequence[Sequence[str]], *, closed: Iterable[str], left: float = LEFT
 ) -> None:
     """A table that is ruled inside, and at the sides that are closed."""
     rows, columns = len(cells), len(cells[0])
-    written(page, cells, left=left)
+    write_cells(page, cells, left=left)
     for row in range("top" not in closed, rows + ("bottom" in closed)):
         across(page, row, 0, columns, left=left)
     for column in range("left" not in closed, columns + ("right" in closed)):
@@ -98,7 +98,7 @@ def after_sentence(table: str) -> str:
 def test_a_table_keeps_its_outer_cells_whichever_sides_are_ruled(
     document: Any, path: Path, closed: frozenset[str]
 ) -> None:
-    ruled(document[0], TEAS, closed=closed)
+    rule_table(document[0], TEAS, closed=closed)
     assert text_of(document, path) == after_sentence(markdown(TEAS))
 
 
@@ -107,7 +107,7 @@ def test_a_latex_table_with_rulings_between_columns_only_has_all_its_columns(
     document: Any, path: Path, columns: int
 ) -> None:
     cells = tuple(tuple(f"r{row}c{column}" for column in range(columns)) for row in range(5))
-    ruled(document[0], cells, closed={"top", "bottom"})
+    rule_table(document[0], cells, closed={"top", "bottom"})
     assert text_of(document, path) == after_sentence(markdown(cells))
 
 
@@ -115,7 +115,7 @@ def test_rulings_may_be_short_pieces_whose_ends_differ_by_a_point_or_two(
     document: Any, path: Path
 ) -> None:
     page = document[0]
-    written(page, TEAS)
+    write_cells(page, TEAS)
     for row, ends in enumerate([(0, 1.5), (1.5, 0), (0.5, 2), (2, 0.5)]):
         y = TOP + row * HEIGHT
         borders = [LEFT + ends[0], LEFT + WIDTH, LEFT + 2 * WIDTH, LEFT + 3 * WIDTH - ends[1]]
@@ -130,7 +130,7 @@ def test_rulings_may_be_short_pieces_whose_ends_differ_by_a_point_or_two(
 
 def test_one_ruling_that_goes_on_further_does_not_move_the_edge(document: Any, path: Path) -> None:
     page = document[0]
-    ruled(page, TEAS, closed={"top", "bottom"})
+    rule_table(page, TEAS, closed={"top", "bottom"})
     page.draw_line((20, TOP), (LEFT + 3 * WIDTH, TOP))
     page.insert_text((22, TOP + 30), "note", fontsize=8)  # in the margin, not in a cell
     assert markdown(TEAS) in text_of(document, path)
@@ -145,7 +145,7 @@ def test_a_cell_over_several_rows_in_an_open_column_is_one(document: Any, path: 
         ("Sencha", "first", "12"),
         ("", "second", "10"),
     )
-    written(page, cells)
+    write_cells(page, cells)
     for row in (0, 1, 3, 5):
         across(page, row)
     for row in (2, 4):
@@ -157,8 +157,8 @@ def test_a_cell_over_several_rows_in_an_open_column_is_one(document: Any, path: 
 
 def test_two_open_tables_side_by_side_are_two(document: Any, path: Path) -> None:
     other = (("Cup", "Volume"), ("small", "15"), ("large", "40"))
-    ruled(document[0], TEAS, closed={"top", "bottom"})
-    ruled(document[0], other, closed={"top", "bottom"}, left=350)
+    rule_table(document[0], TEAS, closed={"top", "bottom"})
+    rule_table(document[0], other, closed={"top", "bottom"}, left=350)
     text = text_of(document, path)
     assert markdown(TEAS) in text
     assert markdown(other) in text
@@ -171,7 +171,7 @@ def test_an_open_table_on_a_rotated_page_reads_as_a_closed_one_does(
     texts = []
     for closed in (SIDES, {"top", "bottom"}):
         document = pymupdf.open()
-        ruled(document.new_page(), TEAS, closed=closed)
+        rule_table(document.new_page(), TEAS, closed=closed)
         document[0].set_rotation(rotation)
         texts.append(text_of(document, path))
     assert texts[1] == texts[0]
@@ -182,7 +182,7 @@ def test_an_open_table_over_two_pages_is_one(path: Path) -> None:
     document = pymupdf.open()
     for part in (rows[:25], rows[25:]):
         page = document.new_page()
-        ruled(page, (("Tea", "Origin", "Price"), *part), closed={"top", "bottom"})
+        rule_table(page, (("Tea", "Origin", "Price"), *part), closed={"top", "bottom"})
     assert text_of(document, path) == markdown((("Tea", "Origin", "Price"), *rows))
 
 
@@ -193,7 +193,7 @@ def test_rulings_that_jut_out_of_a_closed_table_make_no_empty_columns(
     document: Any, path: Path
 ) -> None:
     page = document[0]
-    ruled(page, TEAS, closed=SIDES)
+    rule_table(page, TEAS, closed=SIDES)
     for row in range(4):
         across(page, row, -0.2, 3.2)
     for column in range(4):
@@ -204,7 +204,7 @@ def test_rulings_that_jut_out_of_a_closed_table_make_no_empty_columns(
 def test_a_closed_table_between_page_rules_stays_apart_from_the_text_beside_it(path: Path) -> None:
     document = pymupdf.open()
     page = document.new_page()
-    ruled(page, TEAS, closed=SIDES, left=300)
+    rule_table(page, TEAS, closed=SIDES, left=300)
     for number in range(8):
         line = f"{number} of the lines beside the table, which are long and run on and on and on"
         page.insert_text((LEFT, TOP + 6 + 7 * number), f"{line}. {line}.", fontsize=3)
@@ -216,7 +216,7 @@ def test_a_closed_table_between_page_rules_stays_apart_from_the_text_beside_it(p
 def test_a_table_with_rulings_below_its_rows_only_stays_text(document: Any, path: Path) -> None:
     """The booktabs style: nothing says where a column ends."""
     page = document[0]
-    written(page, TEAS)
+    write_cells(page, TEAS)
     for row in (0, 1, 3):
         across(page, row)
     across(page, 0.5, 1.1, 1.9)
@@ -233,7 +233,7 @@ def test_rows_that_nothing_is_drawn_between_stay_lines_of_text(
     """One cell for a whole column would part the figures of a row."""
     page = document[0]
     cells = (TEAS[0], *((f"Tea{number}", f"Land{number}", f"{number}") for number in range(4)))
-    written(page, cells)
+    write_cells(page, cells)
     for row in rows_ruled:
         across(page, row)
     for column in (1, 2):
@@ -288,5 +288,5 @@ def tables(draw: st.DrawFn) -> Cells:
 @given(cells=tables(), closed=st.sets(st.sampled_from(sorted(SIDES))))
 def test_every_text_is_in_its_row_and_column(path: Path, cells: Cells, closed: set[str]) -> None:
     document = pymupdf.open()
-    ruled(document.new_page(), cells, closed=closed)
+    rule_table(document.new_page(), cells, closed=closed)
     assert text_of(document, path) == markdown(cells)

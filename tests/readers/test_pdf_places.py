@@ -33,7 +33,7 @@ def document_of(page: Callable[[Any], None], *, width: float = 400, height: floa
     return pymupdf.open(stream=document.tobytes())
 
 
-def written(*lines: str) -> Any:
+def write_page(*lines: str) -> Any:
     """A page with these lines, one below the other."""
 
     def write(page: Any) -> None:
@@ -43,7 +43,7 @@ def written(*lines: str) -> Any:
     return document_of(write)
 
 
-def covered(document: Any, text: str, words: str, number: int = 0) -> list[str]:
+def texts_under_boxes(document: Any, text: str, words: str, number: int = 0) -> list[str]:
     """What stands under the boxes of a piece of a text, box by box, as the engine reads it."""
     glyphs = glyphs_of(document, number + 1)
     start = text.index(words)
@@ -93,9 +93,10 @@ def covered(document: Any, text: str, words: str, number: int = 0) -> list[str]:
 def test_a_piece_of_the_text_is_found_where_the_page_says_it(
     lines: tuple[str, ...], text: str, words: str, texts: list[str]
 ) -> None:
-    document = written(*lines)
+    document = write_page(*lines)
     assert [
-        requirement.replace("\u00ad", "").strip() for requirement in covered(document, text, words)
+        requirement.replace("\u00ad", "").strip()
+        for requirement in texts_under_boxes(document, text, words)
     ] == texts
 
 
@@ -107,7 +108,7 @@ def test_a_ligature_is_as_many_characters_as_the_text_has() -> None:
         def glyph_lines(self) -> Iterator[list[Glyph]]:
             yield [Glyph("\ufb03", (0, 0, 30, 9)), Glyph("\ue000", (0, 0, 9, 99))]
 
-    shown = page_glyphs(Page(written("office")[0]))
+    shown = page_glyphs(Page(write_page("office")[0]))
     assert shown.text == "ffi "
     assert [box[0] for box in shown.boxes[:3]] == [0, 10, 20]
 
@@ -159,7 +160,7 @@ def pool() -> Iterator[ReaderPool]:
 @pytest.fixture
 def ferry(tmp_path: Path) -> Path:
     path = tmp_path / "ferry.pdf"
-    written("Test the horn.").save(path)
+    write_page("Test the horn.").save(path)
     return path
 
 
@@ -181,7 +182,7 @@ def test_a_page_that_takes_too_long_or_is_not_there_is_refused(
         pool.draw(ferry, 2, "", LIMITS, 130)
     bomb = " ".join(f"a{number} b" for number in range(40_000))
     monkeypatch.setattr("rag_nodes.readers.isolation.PAGE_SECONDS", 0.3)
-    many = written(*(bomb[at : at + 4_000] for at in range(0, len(bomb), 4_000)))
+    many = write_page(*(bomb[at : at + 4_000] for at in range(0, len(bomb), 4_000)))
     many.save(ferry.with_name("bomb.pdf"))
     with pytest.raises(errors.ReadTimeoutError, match="takes longer than"):
         pool.draw(ferry.with_name("bomb.pdf"), 1, bomb[::-1], LIMITS, 130)
@@ -208,7 +209,7 @@ def test_the_last_pages_are_kept_and_a_changed_file_is_drawn_again(ferry: Path) 
     for number in [*range(KEPT + 1), KEPT, 0]:
         pages.picture(ferry, number, "", 130)
     assert calls == [*range(KEPT + 1), 0]
-    written("Other text.").save(ferry)
+    write_page("Other text.").save(ferry)
     pages.picture(ferry, 0, "", 130)
     assert calls[-2:] == [0, 0]
 

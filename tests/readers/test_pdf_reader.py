@@ -261,7 +261,7 @@ def test_numbered_chapter_titles_at_the_same_height_are_no_header(tmp_path: Path
 # --- headings -----------------------------------------------------------------------------------
 
 
-def chaptered() -> list[list[Line]]:
+def chapter_pages() -> list[list[Line]]:
     return [
         [
             (80.0, "1 The Mill", 16.0, "hebo"),
@@ -274,14 +274,14 @@ def chaptered() -> list[list[Line]]:
 
 
 def test_headings_come_from_font_sizes_where_there_is_no_outline(tmp_path: Path) -> None:
-    document = read(make(tmp_path / "a.pdf", chaptered()))
+    document = read(make(tmp_path / "a.pdf", chapter_pages()))
     assert headings_of(document) == ["# 1 The Mill", "## 1.1 The Wheel", "# 2 The Lock"]
     assert "\n\n## 1.1 The Wheel\n\n" in document.text
 
 
 def test_headings_come_from_the_outline_with_its_depth(tmp_path: Path) -> None:
     toc = [[1, "The Mill", 1], [2, "The Wheel", 1], [1, "2. The lock", 2]]
-    document = read(make(tmp_path / "a.pdf", chaptered(), toc=toc))
+    document = read(make(tmp_path / "a.pdf", chapter_pages(), toc=toc))
     assert headings_of(document) == ["# 1 The Mill", "## 1.1 The Wheel", "# 2 The Lock"]
 
 
@@ -293,7 +293,7 @@ def test_outline_headings_need_no_special_font(tmp_path: Path) -> None:
 
 def test_an_outline_that_is_not_on_the_pages_is_not_believed(tmp_path: Path) -> None:
     toc = [[1, "Bookmark A", 1], [1, "Bookmark B", 1], [1, "The Mill", 1]]
-    document = read(make(tmp_path / "a.pdf", chaptered(), toc=toc))
+    document = read(make(tmp_path / "a.pdf", chapter_pages(), toc=toc))
     assert len(headings_of(document)) == 3
 
 
@@ -343,7 +343,7 @@ def test_a_title_that_following_pages_repeat_stays_where_the_bookmark_leads(
 def test_the_title_is_the_files_own_if_it_reads_like_one(
     tmp_path: Path, stated: str, title: str
 ) -> None:
-    document = read(make(tmp_path / "a.pdf", chaptered(), title=stated))
+    document = read(make(tmp_path / "a.pdf", chapter_pages(), title=stated))
     assert document.metadata[keys.TITLE] == title
 
 
@@ -404,13 +404,13 @@ def fail_on(monkeypatch: pytest.MonkeyPatch, numbers: set[int]) -> None:
             raise pymupdf.mupdf.FzErrorFormat("broken stream")
         return get_textpage(page, *args, **kwargs)
 
-    def loaded(page: PDFiumPage) -> int:
+    def load_or_fail(page: PDFiumPage) -> int:
         if page._index in numbers:
             raise UnreadableError("broken stream")
         return load(page)
 
     monkeypatch.setattr(pymupdf.Page, "get_textpage", failing)
-    monkeypatch.setattr(PDFiumPage, "_load", loaded)
+    monkeypatch.setattr(PDFiumPage, "_load", load_or_fail)
 
 
 def test_limits_on_pages_and_characters_hold_while_reading(tmp_path: Path) -> None:
@@ -438,11 +438,11 @@ def test_a_long_outline_indexes_each_page_once(
     indexed: list[object] = []
     index_runs = outline._runs
 
-    def counted(lines: Any) -> Any:
+    def count_runs(lines: Any) -> Any:
         indexed.append(lines)
         return index_runs(lines)
 
-    monkeypatch.setattr(outline, "_runs", counted)
+    monkeypatch.setattr(outline, "_runs", count_runs)
     toc = [[1, f"Nowhere {number}", 1] for number in range(50)]
     read(make(tmp_path / "a.pdf", [body(), body()], toc=toc))
     assert len(indexed) == 2

@@ -26,7 +26,7 @@ def crossing(shape: Any, count: int) -> None:
         shape.draw_line((50 + 1100 * at / count, 50), (50 + 1100 * at / count, 1550))
 
 
-def lined(shape: Any, count: int) -> None:
+def draw_lines(shape: Any, count: int) -> None:
     """Draw lined paper."""
     for at in range(4 * count):
         shape.draw_line((50, 50 + 375 * at / count), (1150, 50 + 375 * at / count))
@@ -59,12 +59,12 @@ def calls(path: Path, engine: Any) -> tuple[int, Reading]:
     """Return how many functions are called to read a file, and the reading."""
     count = 0
 
-    def counted(_frame: object, event: str, _argument: object) -> None:
+    def count_call(_frame: object, event: str, _argument: object) -> None:
         nonlocal count
         count += event == "call"
 
     before = sys.getprofile()
-    sys.setprofile(counted)
+    sys.setprofile(count_call)
     try:
         reading = read_pdf(path, Limits(pdf_engine=engine))
     finally:
@@ -72,7 +72,7 @@ def calls(path: Path, engine: Any) -> tuple[int, Reading]:
     return count, reading
 
 
-@pytest.mark.parametrize("draw", [crossing, lined, boxes, dashes, frames])
+@pytest.mark.parametrize("draw", [crossing, draw_lines, boxes, dashes, frames])
 def test_twice_the_rulings_take_work_in_proportion(
     tmp_path: Path, pdf_engine: str, draw: Callable[[Any, int], None]
 ) -> None:

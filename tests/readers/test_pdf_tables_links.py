@@ -17,7 +17,7 @@ COLUMNS = (50, 150, 250, 350)
 PRICES = (("Tea", "Origin", "Price"), ("Assam", "India", "9"), ("Sencha", "Japan", "12"))
 
 
-def ruled(
+def rule_table(
     page: Any, cells: Sequence[Sequence[str]], *, top: float = 200, by: str = "lines"
 ) -> None:
     """Draw a table of 100 x 20 points a cell; each text may have several lines."""
@@ -47,7 +47,7 @@ def test_a_ruled_table_stands_as_markdown_where_it_stood(path: Path, by: str) ->
     document = pymupdf.open()
     page = document.new_page()
     page.insert_text((50, 150), "Before the table there is a sentence.", fontsize=10)
-    ruled(page, PRICES, by=by)
+    rule_table(page, PRICES, by=by)
     page.insert_text((50, 330), "After the table there is one more.", fontsize=10)
     assert text_of(document, path) == (
         "Before the table there is a sentence.\n\n"
@@ -60,7 +60,7 @@ def test_a_ruled_table_stands_as_markdown_where_it_stood(path: Path, by: str) ->
 def test_words_broken_in_a_cell_are_rejoined_and_pipes_escaped(path: Path) -> None:
     document = pymupdf.open()
     page = document.new_page()
-    ruled(page, [("Name", "a|b"), ("broken at the sen-\ntence end", "token-\noverlap")])
+    rule_table(page, [("Name", "a|b"), ("broken at the sen-\ntence end", "token-\noverlap")])
     page.insert_text((50, 400), "A sentence with token-overlap in it.", fontsize=10)
     text = text_of(document, path)
     assert "| Name | a\\|b |" in text
@@ -70,7 +70,7 @@ def test_words_broken_in_a_cell_are_rejoined_and_pipes_escaped(path: Path) -> No
 def test_cells_without_a_line_between_them_are_one(path: Path) -> None:
     document = pymupdf.open()
     page = document.new_page()
-    ruled(page, PRICES)
+    rule_table(page, PRICES)
     note = "All prices are for one hundred grammes of tea leaves, packed"
     page.draw_rect(pymupdf.Rect(50, 260, 350, 280))
     page.insert_text((54, 272), note, fontsize=8)
@@ -82,7 +82,7 @@ def test_empty_forms_and_single_rows_are_no_tables(
     path: Path, cells: list[tuple[str, ...]]
 ) -> None:
     document = pymupdf.open()
-    ruled(document.new_page(), cells)
+    rule_table(document.new_page(), cells)
     assert "|" not in text_of(document, path)
 
 
@@ -98,7 +98,7 @@ def test_a_ruled_table_over_several_pages_is_one_table_with_its_own_header(
         head = [("Tea", "Origin", "Price")] if start == 0 or repeated else []
         page = document.new_page()
         page.insert_text((50, 40), "The running header", fontsize=8)
-        ruled(page, [*head, *LONG[start : start + 20]], top=200)
+        rule_table(page, [*head, *LONG[start : start + 20]], top=200)
     page.insert_text((50, 700), "After the table there is a sentence.", fontsize=10)
     text = text_of(document, path)
     rows = "\n".join(f"| {' | '.join(row)} |" for row in LONG)
@@ -116,11 +116,11 @@ def test_another_table_at_the_start_of_a_page_keeps_its_header(
 ) -> None:
     """The one before ends far up, is of another shape, or is followed by text."""
     document = pymupdf.open()
-    ruled(document.new_page(), LONG[:15], top=top)
+    rule_table(document.new_page(), LONG[:15], top=top)
     page = document.new_page()
     if between:
         page.insert_text((50, 150), between, fontsize=10)
-    ruled(page, [row[:columns] for row in PRICES])
+    rule_table(page, [row[:columns] for row in PRICES])
     rows = [f"| {' | '.join(row[:columns])} |" for row in PRICES]
     assert f"{rows[0]}\n| ---" in text_of(document, path)
 
@@ -128,7 +128,7 @@ def test_another_table_at_the_start_of_a_page_keeps_its_header(
 def test_the_page_map_is_exact_with_tables_on_every_page(path: Path) -> None:
     document = pymupdf.open()
     for number in range(3):
-        ruled(document.new_page(), [("Page", "Word"), (f"{number}", f"word{number}")])
+        rule_table(document.new_page(), [("Page", "Word"), (f"{number}", f"word{number}")])
     document.save(path)
     reading = read_pdf(path, Limits())
     assert reading.page_starts is not None

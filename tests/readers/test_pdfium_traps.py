@@ -12,7 +12,7 @@ from typing import Any
 
 import pymupdf
 import pytest
-from bad_pdfs import CATALOG, one_page, pdf, tree_first
+from bad_pdfs import CATALOG, page_with_content, pdf, tree_first
 
 from rag_nodes.core import metadata as keys
 from rag_nodes.readers import Limits, read
@@ -25,9 +25,9 @@ from rag_nodes.readers.pdf.lines import layout_lines
 PDFIUM = Limits(pdf_engine="pdfium")
 
 
-def shown(path: Path, content: bytes) -> list[str]:
+def show_lines(path: Path, content: bytes) -> list[str]:
     """Return the lines of a page with this content, and Helvetica as /F."""
-    path.write_bytes(one_page(zlib.compress(content)))
+    path.write_bytes(page_with_content(zlib.compress(content)))
     return texts(path)
 
 
@@ -50,7 +50,7 @@ def raw_lines(path: Path, number: int = 0) -> Sequence[TextLine]:
 
 def test_01_text_is_in_the_order_of_the_file_and_not_along_the_line(path: Path) -> None:
     content = b"BT /F 10 Tf 50 700 Td (O) Tj 9 0 Td (guz) Tj -4 0 Td (x) Tj 30 0 Td (Tea) Tj ET"
-    assert shown(path, content) == ["Oguz", "x", "Tea"]
+    assert show_lines(path, content) == ["Oguz", "x", "Tea"]
 
 
 def test_02_a_ligature_is_letters_that_share_its_width(path: Path) -> None:
@@ -127,7 +127,7 @@ def test_05_codes_without_a_letter_are_reported_and_drawn_fonts_are_read(path: P
 @pytest.mark.parametrize("size", [b"10", b"-10"])
 def test_06_a_negative_size_in_a_mirrored_matrix_is_a_size(path: Path, size: bytes) -> None:
     sign = b"-1 0 0 -1" if size.startswith(b"-") else b"1 0 0 1"
-    shown(path, b"BT /F %b Tf %b 50 700 Tm (Tea is kept.) Tj ET" % (size, sign))
+    show_lines(path, b"BT /F %b Tf %b 50 700 Tm (Tea is kept.) Tj ET" % (size, sign))
     (line,) = raw_lines(path)
     assert line.is_upright
     assert [(run.text, run.font.size) for run in line.runs] == [("Tea is kept.", 10)]
@@ -158,12 +158,12 @@ def test_07_the_name_of_a_font_says_that_it_is_bold(name: str, expected: bool) -
     ],
 )
 def test_08_blanks_come_of_gaps(path: Path, content: bytes, lines: list[str]) -> None:
-    assert shown(path, b"BT /F 10 Tf 50 700 Td %b ET" % content) == lines
+    assert show_lines(path, b"BT /F 10 Tf 50 700 Td %b ET" % content) == lines
 
 
 def test_09_a_hyphen_at_the_end_of_a_line_is_one(path: Path) -> None:
     content = b"BT /F 10 Tf 12 TL 50 700 Td (kept in the lar-) Tj T* (der until winter.) Tj ET"
-    assert shown(path, content) == ["kept in the lar-", "der until winter."]
+    assert show_lines(path, content) == ["kept in the lar-", "der until winter."]
     assert read(path, limits=PDFIUM).text == "kept in the larder until winter."
 
 
@@ -272,7 +272,7 @@ def test_14_objects_and_segments_of_a_page_are_bounded(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     content = b"50 50 100 100 re S 50 90 100 100 re S BT /F 10 Tf 50 700 Td (Tea) Tj ET"
-    shown(path, content)
+    show_lines(path, content)
     with opened(path, PDFIUM) as document, document.page(0) as page:
         assert len(list(page.edges())) == 2
     monkeypatch.setattr(objects, "MAX_SEGMENTS", 5)
@@ -283,4 +283,4 @@ def test_14_objects_and_segments_of_a_page_are_bounded(
 
 
 def test_14_tiny_text_is_read(path: Path) -> None:
-    assert shown(path, b"BT /F .01 Tf 50 700 Td (Tea) Tj ET") == ["Tea"]
+    assert show_lines(path, b"BT /F .01 Tf 50 700 Td (Tea) Tj ET") == ["Tea"]

@@ -115,10 +115,10 @@ def test_files_over_a_limit_are_refused_before_they_are_read(tmp_path: Path) -> 
 def test_an_unexpected_failure_becomes_a_read_error_that_keeps_its_cause(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def broken(path: Path, limits: Limits) -> None:
+    def fail_to_read(path: Path, limits: Limits) -> None:
         raise LookupError(f"{path.name} {limits.pages}")
 
-    monkeypatch.setitem(SUFFIXES, ".txt", broken)
+    monkeypatch.setitem(SUFFIXES, ".txt", fail_to_read)
     with pytest.raises(errors.ReadError, match="unexpected LookupError") as caught:
         read(write(tmp_path / "note.txt", b"text"))
     assert isinstance(caught.value.__cause__, LookupError)

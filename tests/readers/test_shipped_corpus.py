@@ -19,13 +19,13 @@ QUESTIONS = json.loads((CORPUS / "questions.json").read_text(encoding="utf-8"))
 
 
 @cache
-def shipped(name: str) -> Document:
+def read_shipped(name: str) -> Document:
     return read(CORPUS / name)
 
 
 @pytest.mark.parametrize("case", QUESTIONS, ids=lambda case: case["question"])
 def test_each_question_is_answered_on_its_page(case: dict[str, Any]) -> None:
-    document = shipped(case["file"])
+    document = read_shipped(case["file"])
     place = document.text.find(case["gold"])
     assert place >= 0
     if case["page"] is not None:
@@ -36,7 +36,7 @@ def test_the_handbook_reads_as_it_was_written() -> None:
     """The PDF breaks lines, words and pages; the reader must undo all of it."""
     source = (CORPUS / "handbook.txt").read_text(encoding="utf-8").replace("~", "")
     written = [line for line in source.splitlines() if line and not line.startswith("|")]
-    text = shipped("handbook.pdf").text
+    text = read_shipped("handbook.pdf").text
     missing = [line for line in written if f"\n{line}\n" not in f"\n{text}\n"]
     assert missing == []
     assert "Alderwick Fen Glasshouse Handbook" not in text
@@ -47,7 +47,7 @@ def test_the_handbook_reads_as_it_was_written() -> None:
 def test_the_table_of_the_ferry_manual_is_one_over_all_its_pages() -> None:
     source = (CORPUS / "ferry.txt").read_text(encoding="utf-8")
     rows = [line for line in source.splitlines() if line.startswith("|")]
-    document = shipped("ferry.pdf")
+    document = read_shipped("ferry.pdf")
     assert "\n".join([rows[0], "| --- | --- | --- | --- |", *rows[1:]]) in document.text
     pages = PageMap(document.metadata[keys.PAGE_STARTS])
     first, last = (document.text.index(row) for row in (rows[0], rows[-1]))
@@ -64,4 +64,4 @@ def test_each_pdf_is_small_and_built_by_its_script(
         (tmp_path / file).write_bytes((CORPUS / file).read_bytes())
     monkeypatch.setattr(sys, "argv", ["build_pdf.py", name])
     runpy.run_path(str(tmp_path / "build_pdf.py"), run_name="__main__")
-    assert read(tmp_path / f"{name}.pdf").text == shipped(f"{name}.pdf").text
+    assert read(tmp_path / f"{name}.pdf").text == read_shipped(f"{name}.pdf").text

@@ -89,12 +89,12 @@ def test_a_folder_that_cannot_be_listed_is_an_error_and_not_silence(
 ) -> None:
     scandir = os.scandir
 
-    def refused(path: str | Path) -> object:
+    def refuse_folder(path: str | Path) -> object:
         if Path(path).name == "sub":
             raise PermissionError(13, "Permission denied")
         return scandir(path)
 
-    monkeypatch.setattr(os, "scandir", refused)
+    monkeypatch.setattr(os, "scandir", refuse_folder)
     rows = [*read_all([folder])]
     errors = [row.error for row in rows if row.error]
     assert len(rows) == 3

@@ -130,7 +130,7 @@ def test_hidden_sheets_and_formulas_without_a_result_are_named(tmp_path: Path) -
         read(tmp_path / "b.xlsx")
 
 
-def replaced(path: Path, name: str, old: str, new: str) -> Path:
+def replace_in_workbook(path: Path, name: str, old: str, new: str) -> Path:
     """Replace text of one part of a workbook."""
     with zipfile.ZipFile(path) as archive:
         parts = {info.filename: archive.read(info) for info in archive.infolist()}
@@ -140,8 +140,10 @@ def replaced(path: Path, name: str, old: str, new: str) -> Path:
 
 def test_a_saved_result_is_the_value_of_a_formula_also_where_it_is_empty(tmp_path: Path) -> None:
     workbook(tmp_path / "a.xlsx", A=[["k", "v"], ["x", "=B3"], ["y", "=1"]])
-    replaced(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", "<f>1</f><v></v>", "<f>1</f><v>5</v>")
-    replaced(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", 'r="B2"', 'r="B2" t="str"')
+    replace_in_workbook(
+        tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", "<f>1</f><v></v>", "<f>1</f><v>5</v>"
+    )
+    replace_in_workbook(tmp_path / "a.xlsx", "xl/worksheets/sheet1.xml", 'r="B2"', 'r="B2" t="str"')
     document = read(tmp_path / "a.xlsx")
     assert document.text == "# A\n\nk: x\n\nk: y\nv: 5"
     assert keys.READ_WARNINGS not in document.metadata
@@ -150,9 +152,9 @@ def test_a_saved_result_is_the_value_of_a_formula_also_where_it_is_empty(tmp_pat
 def test_cells_of_a_sheet_that_lies_about_its_size_are_those_it_has(tmp_path: Path) -> None:
     path = tmp_path / "a.xlsx"
     workbook(path, A=ROWS)
-    replaced(path, "xl/worksheets/sheet1.xml", 'ref="A1:B3"', 'ref="A1:XFD1048576"')
+    replace_in_workbook(path, "xl/worksheets/sheet1.xml", 'ref="A1:B3"', 'ref="A1:XFD1048576"')
     merged = '</sheetData><mergeCells><mergeCell ref="A2:XFD1048576"/></mergeCells>'
-    replaced(path, "xl/worksheets/sheet1.xml", "</sheetData>", merged)
+    replace_in_workbook(path, "xl/worksheets/sheet1.xml", "</sheetData>", merged)
     book = openpyxl.load_workbook(path, read_only=True)
     cells = cells_of(book.active, lambda _: None)
     book.close()

@@ -4,7 +4,7 @@ from io import BytesIO
 from pathlib import Path
 
 import pytest
-from docx_files import members, paragraph, run, styled, table, write_docx
+from docx_files import members, paragraph, run, styled_paragraph, table, write_docx
 from llama_index.core.schema import Document
 from openpyxl import Workbook
 
@@ -57,7 +57,7 @@ def docx(
 
 
 def with_chunk(tmp_path: Path, name: str, content: str | bytes, body: str = CHUNK) -> Document:
-    around = styled("Report", "Heading1") + body + paragraph("After.")
+    around = styled_paragraph("Report", "Heading1") + body + paragraph("After.")
     return read(docx(tmp_path, around, {name: ("aFChunk", content)}))
 
 

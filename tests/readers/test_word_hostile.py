@@ -27,10 +27,10 @@ BILLION_LAUGHS = (
 def no_parsing(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever is refused under this fixture was refused before any XML was parsed."""
 
-    def parsed(*_: object) -> NoReturn:
+    def fail_if_parsed(*_: object) -> NoReturn:
         pytest.fail("the file was parsed")
 
-    monkeypatch.setattr(package, "_parsed", parsed)
+    monkeypatch.setattr(package, "_parsed", fail_if_parsed)
 
 
 def zip_of(contents: dict[str, bytes]) -> bytes:
@@ -41,7 +41,7 @@ def zip_of(contents: dict[str, bytes]) -> bytes:
     return data.getvalue()
 
 
-def refused(path: Path, error: type[errors.ReadError], match: str) -> None:
+def assert_refused(path: Path, error: type[errors.ReadError], match: str) -> None:
     with pytest.raises(error, match=match) as caught:
         read(path)
     assert type(caught.value) is error
@@ -51,20 +51,22 @@ def refused(path: Path, error: type[errors.ReadError], match: str) -> None:
 @pytest.mark.parametrize("name", ["word/document.xml", "word/media/image1.png"])
 def test_a_member_that_unpacks_a_hundredfold_is_refused(tmp_path: Path, name: str) -> None:
     bomb = write_docx(tmp_path / "bomb.docx", {**GOOD, name: bytes(30_000_000)})
-    refused(bomb, errors.FileTooLargeError, "unpacks from .* as ZIP bombs do")
+    assert_refused(bomb, errors.FileTooLargeError, "unpacks from .* as ZIP bombs do")
 
 
 @pytest.mark.usefixtures("no_parsing")
 def test_many_small_members_that_unpack_a_hundredfold_together_are_refused(tmp_path: Path) -> None:
     many = {f"word/media/{number}": bytes(500_000) for number in range(40)}
     bomb = write_docx(tmp_path / "bomb.docx", {**GOOD, **many})
-    refused(bomb, errors.FileTooLargeError, "the archive unpacks")
+    assert_refused(bomb, errors.FileTooLargeError, "the archive unpacks")
 
 
 @pytest.mark.usefixtures("no_parsing")
 def test_an_archive_of_ten_thousand_files_is_refused(tmp_path: Path) -> None:
     many = dict.fromkeys((f"x{number}" for number in range(10_001)), "")
-    refused(write_docx(tmp_path / "many.docx", many), errors.FileTooLargeError, "10,001 files")
+    assert_refused(
+        write_docx(tmp_path / "many.docx", many), errors.FileTooLargeError, "10,001 files"
+    )
 
 
 @pytest.mark.usefixtures("no_parsing")
@@ -74,7 +76,7 @@ def test_a_directory_that_lies_about_its_length_is_refused_unread(tmp_path: Path
     data = bytearray(path.read_bytes())
     struct.pack_into("<HH", data, len(data) - 22 + 8, 3, 3)
     path.write_bytes(data)
-    refused(path, errors.FileTooLargeError, "an archive of 3 files")
+    assert_refused(path, errors.FileTooLargeError, "an archive of 3 files")
 
 
 def test_an_archive_within_is_refused_where_it_is_a_bomb_and_never_opened_where_not(
@@ -82,7 +84,7 @@ def test_an_archive_within_is_refused_where_it_is_a_bomb_and_never_opened_where_
 ) -> None:
     zeros = zip_of({str(number): bytes(10_000_000) for number in range(3)})
     bomb = write_docx(tmp_path / "bomb.docx", {**GOOD, "word/embeddings/a.zip": zeros * 500})
-    refused(bomb, errors.FileTooLargeError, "ZIP bombs")
+    assert_refused(bomb, errors.FileTooLargeError, "ZIP bombs")
     nested = write_docx(tmp_path / "nested.docx", {**GOOD, "word/embeddings/a.zip": zeros})
     assert read(nested).text == "text"
 
@@ -92,12 +94,12 @@ def test_xml_that_declares_entities_is_refused(tmp_path: Path, encoding: str) ->
     xml = BILLION_LAUGHS + str(GOOD["word/document.xml"]).replace("text", "&c;")
     parts = {**GOOD, "word/document.xml": xml.encode(encoding)}
     bomb = write_docx(tmp_path / "bomb.docx", parts)
-    refused(bomb, errors.CorruptFileError, "declares a document type")
+    assert_refused(bomb, errors.CorruptFileError, "declares a document type")
 
 
 def test_xml_nested_beyond_reason_is_a_typed_error(tmp_path: Path) -> None:
     body = "<w:tbl><w:tr><w:tc>" * 20_000 + "</w:tc></w:tr></w:tbl>" * 20_000
-    refused(
+    assert_refused(
         write_docx(tmp_path / "deep.docx", members(body)), errors.CorruptFileError, "deep|nested"
     )
 
@@ -106,7 +108,7 @@ def test_a_member_is_not_unpacked_beyond_the_size_that_it_states(tmp_path: Path)
     path = write_docx(tmp_path / "lie.docx", {**GOOD, "word/document.xml": bytes(20_000_000)})
     data = path.read_bytes().replace(struct.pack("<L", 20_000_000), struct.pack("<L", 100))
     path.write_bytes(data)
-    refused(path, errors.CorruptFileError, "document.xml")
+    assert_refused(path, errors.CorruptFileError, "document.xml")
 
 
 def test_nothing_outside_is_ever_fetched(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -144,7 +146,7 @@ def test_a_relation_cannot_lead_out_of_the_archive(tmp_path: Path) -> None:
     secret.write_text("<x/>")
     relations = str(GOOD["_rels/.rels"]).replace("word/document.xml", f"../../..{secret}")
     path = write_docx(tmp_path / "out.docx", {**GOOD, "_rels/.rels": relations})
-    refused(path, errors.CorruptFileError, "the archive has no")
+    assert_refused(path, errors.CorruptFileError, "the archive has no")
 
 
 @pytest.mark.parametrize(
@@ -168,7 +170,7 @@ def test_files_that_are_not_word_are_named(
 ) -> None:
     path = tmp_path / "file.docx"
     path.write_bytes(content)
-    refused(path, error, match)
+    assert_refused(path, error, match)
 
 
 def test_damaged_files_are_typed_errors_wherever_the_damage_is(tmp_path: Path) -> None:
@@ -187,7 +189,7 @@ def test_damaged_files_are_typed_errors_wherever_the_damage_is(tmp_path: Path) -
 
 def test_xml_that_is_not_well_formed_names_its_part(tmp_path: Path) -> None:
     path = write_docx(tmp_path / "bad.docx", {**GOOD, "word/document.xml": "<w:document"})
-    refused(path, errors.CorruptFileError, "document.xml is not well-formed")
+    assert_refused(path, errors.CorruptFileError, "document.xml is not well-formed")
 
 
 def test_a_reason_quotes_a_damaged_file_in_brief_and_on_one_line(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ from docx_files import (
     members,
     paragraph,
     run,
-    styled,
+    styled_paragraph,
     table,
     write_docx,
 )
@@ -54,13 +54,13 @@ def test_headings_are_known_by_style_name_outline_level_and_what_they_are_based_
         '<w:style w:styleId="loop"><w:name w:val="A"/><w:basedOn w:val="loop"/></w:style>'
     )
     body = (
-        styled("One", "berschrift1")
-        + styled("Two", "mine")
-        + styled("Three", "de3")
+        styled_paragraph("One", "berschrift1")
+        + styled_paragraph("Two", "mine")
+        + styled_paragraph("Three", "de3")
         + paragraph("Four", '<w:outlineLvl w:val="3"/>')
-        + styled("Nine", "berschrift9")
-        + styled("Plain", "loop")
-        + styled("", "berschrift1")
+        + styled_paragraph("Nine", "berschrift9")
+        + styled_paragraph("Plain", "loop")
+        + styled_paragraph("", "berschrift1")
     )
     assert text_of(tmp_path, body, styles=styles) == (
         "# One\n\n## Two\n\n### Three\n\n#### Four\n\n###### Nine\n\nPlain"
@@ -68,7 +68,10 @@ def test_headings_are_known_by_style_name_outline_level_and_what_they_are_based_
 
 
 def test_headings_are_found_in_a_file_that_lost_its_styles(tmp_path: Path) -> None:
-    assert text_of(tmp_path, styled("One", "Heading1") + paragraph("Text")) == "# One\n\nText"
+    assert (
+        text_of(tmp_path, styled_paragraph("One", "Heading1") + paragraph("Text"))
+        == "# One\n\nText"
+    )
 
 
 def test_a_body_level_takes_a_paragraph_out_of_the_headings(tmp_path: Path) -> None:
@@ -90,7 +93,7 @@ def test_numbered_headings_carry_the_number_that_word_shows(tmp_path: Path) -> N
         '<w:num w:numId="1"><w:abstractNumId w:val="7"/></w:num>'
     )
     body = "".join(
-        styled(text, f"berschrift{level}")
+        styled_paragraph(text, f"berschrift{level}")
         for text, level in [("A", 1), ("B", 2), ("C", 2), ("D", 1), ("E", 2)]
     )
     assert text_of(tmp_path, body, styles=styles, numbering=lists).split("\n\n") == [
@@ -104,7 +107,7 @@ def test_numbered_headings_carry_the_number_that_word_shows(tmp_path: Path) -> N
 
 def test_the_title_comes_from_the_properties_else_from_the_title_paragraph(tmp_path: Path) -> None:
     title = '<w:style w:styleId="T"><w:name w:val="Title"/></w:style>'
-    parts = members(styled("On the page", "T"), styles=title)
+    parts = members(styled_paragraph("On the page", "T"), styles=title)
     assert read(write_docx(tmp_path / "a.docx", parts)).metadata[keys.TITLE] == "On the page"
     parts["docProps/core.xml"] = (
         '<p xmlns:dc="http://purl.org/dc/elements/1.1/"><dc:title>In the file</dc:title>'
@@ -201,7 +204,7 @@ def test_a_table_within_a_cell_is_flattened_and_a_warning_says_so(tmp_path: Path
 
 
 def test_a_frame_around_text_is_no_table(tmp_path: Path) -> None:
-    body = table([styled("Head", "berschrift1") + paragraph("text")])
+    body = table([styled_paragraph("Head", "berschrift1") + paragraph("text")])
     assert text_of(tmp_path, body, styles=HEADINGS) == "# Head\n\ntext"
 
 
@@ -287,7 +290,7 @@ def test_content_controls_are_transparent_and_the_table_of_contents_is_left_out(
 
     body = (
         control(paragraph("Contents"), gallery)
-        + styled("One ... 1", "V1")
+        + styled_paragraph("One ... 1", "V1")
         + control(paragraph("kept"))
         + f"<w:p>{control(run('this too'))}</w:p>"
     )
@@ -303,7 +306,7 @@ def test_breaks_tabs_and_equations_are_characters(tmp_path: Path) -> None:
 
 
 def test_files_in_the_strict_variant_of_the_format_are_read(tmp_path: Path) -> None:
-    parts = members(styled("One", "Heading1"))
+    parts = members(styled_paragraph("One", "Heading1"))
     xml = str(parts["word/document.xml"]).replace(
         "http://schemas.openxmlformats.org/wordprocessingml/2006/main",
         "http://purl.oclc.org/ooxml/wordprocessingml/main",
@@ -353,7 +356,7 @@ def test_a_link_that_leads_nowhere_leaves_the_one_around_it(tmp_path: Path) -> N
 
 
 def test_hashes_at_the_end_of_a_heading_are_part_of_it(tmp_path: Path) -> None:
-    body = styled("Written in C #", "berschrift1") + styled("C#", "berschrift2")
+    body = styled_paragraph("Written in C #", "berschrift1") + styled_paragraph("C#", "berschrift2")
     text = text_of(tmp_path, body, styles=HEADINGS)
     assert [block.title.of(text) for block in scan_blocks(text)] == ["Written in C \\#", "C#"]
 

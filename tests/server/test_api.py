@@ -33,7 +33,7 @@ KEY = "sk-canary-9d1f-rest"
 @pytest.fixture(scope="module")
 def manual(client: httpx.Client) -> dict[str, str]:
     """The header of a session with the manual, which no test changes."""
-    return _uploaded(client)
+    return _upload_document(client)
 
 
 @pytest.fixture
@@ -51,7 +51,7 @@ def asking(openai_server: OpenAIServer) -> Iterator[Api]:
     openai_server.reset()
 
 
-def _uploaded(client: httpx.Client, text: str = "", name: str = "note.md") -> dict[str, str]:
+def _upload_document(client: httpx.Client, text: str = "", name: str = "note.md") -> dict[str, str]:
     """The header of a new session with one document."""
     content = text.encode() or (CORPUS / "handbook.pdf").read_bytes()
     reply = client.post("/upload", files=[("files", (name if text else "handbook.pdf", content))])
@@ -95,7 +95,7 @@ def test_citations_of_files_with_the_same_name_have_the_ids_of_their_uploads(
 
 def test_a_page_of_a_crawl_is_chosen_by_its_url(client: httpx.Client, tmp_path: Path) -> None:
     crawl = write_crawl(tmp_path / "crawl.json")
-    session = _uploaded(client, crawl.read_text("utf-8"), "crawl.json")
+    session = _upload_document(client, crawl.read_text("utf-8"), "crawl.json")
     texts = {}
     for name in ("guide", "long", "short", "copy", "elsewhere"):
         body = {"question": "What page is short?", "filter": {"source": f"{SITE}/{name}"}}
@@ -282,9 +282,9 @@ def test_a_splitter_that_is_offered_is_named_and_says_what_has_no_place() -> Non
 
 
 def test_documents_add_up_and_other_sessions_do_not_see_them(client: httpx.Client) -> None:
-    red = _uploaded(client, "The machine is red.", "red.md")
+    red = _upload_document(client, "The machine is red.", "red.md")
     client.post("/upload", files=[("files", ("b.md", b"The roof is green."))], headers=red)
-    blue = _uploaded(client, "The machine is blue.", "blue.md")
+    blue = _upload_document(client, "The machine is blue.", "blue.md")
     names = [
         document["name"] for document in client.get("/status", headers=red).json()["documents"]
     ]
@@ -300,7 +300,7 @@ def test_a_session_that_was_cleared_or_never_given_out_is_not_found(
     client: httpx.Client, api: Api
 ) -> None:
     before = len(api.sessions)
-    session = _uploaded(client, "The machine is red.")
+    session = _upload_document(client, "The machine is red.")
     assert client.post("/clear", headers=session).json() == {"cleared": True}
     for headers in (session, {"X-Session": "guessed"}, {}):
         reply = client.post("/ask", json=QUESTION, headers=headers)
@@ -313,14 +313,14 @@ def test_clients_do_not_wait_for_another_ones_model_and_leave_nothing(
     asking: Api, openai_server: OpenAIServer
 ) -> None:
     def visit(number: int) -> str:
-        session = _uploaded(client, f"The machine has number {number}00.", f"{number}.md")
+        session = _upload_document(client, f"The machine has number {number}00.", f"{number}.md")
         body = {"question": "What?", "parsers": ["fixed", "heading"], "retrieval_only": True}
         reply = client.post("/compare", json=body, headers=session).json()
         client.post("/clear", headers=session)
         return " ".join(column["answer"]["hits"][0]["text"] for column in reply["columns"])
 
     with asking.opened() as client, ThreadPoolExecutor(5) as threads:
-        slow = _uploaded(client, "The machine is slow.", "slow.md")
+        slow = _upload_document(client, "The machine is slow.", "slow.md")
         client.post("/ask", json=QUESTION, headers=slow)  # from now on only the chat is asked
         asked = len(openai_server.asked("chat/completions"))
         openai_server.fail(Fault(body="slow"))
@@ -341,7 +341,7 @@ def test_clients_do_not_wait_for_another_ones_model_and_leave_nothing(
 
 def test_a_key_is_in_no_answer_refusal_or_status(asking: Api, openai_server: OpenAIServer) -> None:
     with asking.opened() as client:
-        session = _uploaded(client, "The machine is red.")
+        session = _upload_document(client, "The machine is red.")
         good = client.post("/ask", json=QUESTION, headers=session)
         assert good.json()["kind"] == "generated", good.text
         openai_server.fail(Fault(401, "invalid_api_key", f"no {KEY}"), times=9)
@@ -417,7 +417,7 @@ def test_the_pages_of_other_sites_cannot_use_a_local_server(client: httpx.Client
 def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    session = _uploaded(client)
+    session = _upload_document(client)
     full = shutil.disk_usage("/")._replace(free=1 << 20)
     with monkeypatch.context() as patch:
         patch.setattr(shards.shutil, "disk_usage", lambda _: full)
@@ -436,7 +436,7 @@ def test_a_full_disk_is_told_in_place_of_an_answer_and_asked_about_again(
 def test_a_question_of_a_session_stands_alone_unless_it_is_a_follow_up(
     client: httpx.Client,
 ) -> None:
-    session = _uploaded(client, "The pump is red.\n\nThe red pump runs at night.\n")
+    session = _upload_document(client, "The pump is red.\n\nThe red pump runs at night.\n")
     refused = client.post("/ask", json={"question": "Why?", "follow_up": True}, headers=session)
     assert refused.status_code == 422
     assert "no earlier question" in refused.json()["error"]

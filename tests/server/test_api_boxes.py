@@ -12,7 +12,7 @@ HANDBOOK = Path(__file__).parents[2] / "examples" / "corpus" / "handbook.pdf"
 QUESTION = {"question": "When must the sand filter be rinsed backwards?"}
 
 
-def uploaded(client: httpx.Client, name: str, content: bytes) -> dict[str, str]:
+def upload_file(client: httpx.Client, name: str, content: bytes) -> dict[str, str]:
     reply = client.post("/upload", files=[("files", (name, content))])
     assert reply.status_code == 200, reply.text
     return {"X-Session": reply.json()["session"]}
@@ -22,7 +22,7 @@ def test_boxes_are_given_on_request_and_leave_nothing_on_the_disk(
     client: httpx.Client, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
-    header = uploaded(client, "handbook.pdf", HANDBOOK.read_bytes())
+    header = upload_file(client, "handbook.pdf", HANDBOOK.read_bytes())
     reply = client.post("/ask", json={**QUESTION, "boxes": True}, headers=header)
     [first, second] = reply.json()["citations"][0]["boxes"]
     assert (first["page"], first["page_width"], first["page_height"]) == (2, 420, 595)
@@ -35,7 +35,7 @@ def test_boxes_are_given_on_request_and_leave_nothing_on_the_disk(
 
 
 def test_a_document_without_printed_pages_has_no_boxes(client: httpx.Client) -> None:
-    header = uploaded(
+    header = upload_file(
         client, "note.md", b"# Filter\n\nThe sand filter is rinsed backwards at noon."
     )
     reply = client.post("/ask", json={**QUESTION, "boxes": True}, headers=header)
@@ -46,7 +46,7 @@ def test_no_more_of_a_visitors_pdfs_is_kept_than_fits(
     client: httpx.Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(session, "MAX_KEPT_BYTES", 100)
-    header = uploaded(client, "handbook.pdf", HANDBOOK.read_bytes())
+    header = upload_file(client, "handbook.pdf", HANDBOOK.read_bytes())
     reply = client.post("/ask", json={**QUESTION, "boxes": True}, headers=header)
     [cited, *_] = reply.json()["citations"]
     assert cited["boxes"] == []
@@ -54,7 +54,7 @@ def test_no_more_of_a_visitors_pdfs_is_kept_than_fits(
 
 
 def test_lines_of_a_text_file_that_was_sent_are_given(client: httpx.Client) -> None:
-    header = uploaded(
+    header = upload_file(
         client, "note.md", b"# Filter\n\nThe sand filter is rinsed backwards\nat noon.\n"
     )
     reply = client.post("/ask", json=QUESTION, headers=header).json()
@@ -62,7 +62,7 @@ def test_lines_of_a_text_file_that_was_sent_are_given(client: httpx.Client) -> N
     assert (cited["start_line"], cited["end_line"], cited["page"]) == (3, 4, None)
     assert (hit["start_line"], hit["end_line"]) == (1, 4)
 
-    header = uploaded(client, "handbook.pdf", HANDBOOK.read_bytes())
+    header = upload_file(client, "handbook.pdf", HANDBOOK.read_bytes())
     cited = client.post("/ask", json=QUESTION, headers=header).json()["citations"][0]
     assert (cited["start_line"], cited["page"]) == (None, 2)
 
@@ -81,7 +81,7 @@ def test_the_same_passage_of_two_files_is_cited_once_with_both(client: httpx.Cli
 
 
 def test_a_key_that_no_document_has_is_an_error_that_names_it(client: httpx.Client) -> None:
-    header = uploaded(client, "note.md", b"---\nyear: 2020\n---\n\nThe sand filter is rinsed.\n")
+    header = upload_file(client, "note.md", b"---\nyear: 2020\n---\n\nThe sand filter is rinsed.\n")
     body = {**QUESTION, "filter": {"where": {"yaer": 2020}}}
     reply = client.post("/ask", json=body, headers=header)
     assert reply.status_code == 422

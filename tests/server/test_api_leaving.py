@@ -87,7 +87,7 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
         ingest([tmp_path / "red.md"], {"auto": get_parser("auto")}, store, models=models)
     interrupt = Interrupt()
 
-    def asked() -> None:
+    def ask_interruptibly() -> None:
         with interruptible(interrupt):
             StoredTools(settings).call("ask", AgentQuestion.model_validate(QUESTION))
 
@@ -95,7 +95,7 @@ def test_an_agent_that_left_has_nobody_wait_for_the_model(
     openai_server.fail(Fault(body="slow"))
     number = len(openai_server.requests) + before + 1
     with ThreadPoolExecutor(1) as threads:
-        asking = threads.submit(asked)
+        asking = threads.submit(ask_interruptibly)
         openai_server.wait_for("", number)
         interrupt.set()
         with pytest.raises(CancelledError):

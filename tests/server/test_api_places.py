@@ -44,7 +44,7 @@ class Served(NamedTuple):
 
 
 @contextmanager
-def _served(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
+def _serve_api(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
     api = Api(settings, limits)
     with api.opened() as client:
         yield Served(str(client.base_url).rstrip("/"), api.workers)
@@ -56,7 +56,7 @@ def _served(settings: Settings, limits: ServerLimits) -> Iterator[Served]:
 def test_an_upload_to_a_full_server_is_not_answered_with_a_session_that_has_ended(
     settings: Settings,
 ) -> None:
-    with _served(settings, ServerLimits(sessions=4)) as server:
+    with _serve_api(settings, ServerLimits(sessions=4)) as server:
         for _ in range(4):
             server.upload()
         with ThreadPoolExecutor(3) as threads:
@@ -105,7 +105,7 @@ def test_a_session_that_is_cleared_while_it_is_filled_is_said_to_have_ended(
         assert cleared.wait(PATIENCE)
         yield from read(self, path)
 
-    with _served(settings, ServerLimits()) as server:
+    with _serve_api(settings, ServerLimits()) as server:
         session = server.upload()
         monkeypatch.setattr(Session, "read", slow)
         with ThreadPoolExecutor(1) as threads:
@@ -119,7 +119,7 @@ def test_a_session_that_is_cleared_while_it_is_filled_is_said_to_have_ended(
 def test_a_session_that_is_cleared_while_a_body_arrives_does_not_come_back(
     settings: Settings,
 ) -> None:
-    with _served(settings, ServerLimits()) as server:
+    with _serve_api(settings, ServerLimits()) as server:
         session = server.upload()
         with _arriving(server, session) as finished:
             assert server.post("/clear", headers=session).status_code == 200
@@ -128,7 +128,7 @@ def test_a_session_that_is_cleared_while_a_body_arrives_does_not_come_back(
 
 
 def test_a_session_makes_no_room_while_a_body_for_it_arrives(settings: Settings) -> None:
-    with _served(settings, ServerLimits(sessions=1)) as server:
+    with _serve_api(settings, ServerLimits(sessions=1)) as server:
         session = server.upload()
         with _arriving(server, session) as finished:
             assert server.post("/upload", files=[FILE]).status_code == 503
@@ -148,11 +148,11 @@ def _arriving(server: Served, session: dict[str, str]) -> Iterator[Callable[[], 
         line.sendall(start.encode())
         assert line.recv(1000).startswith(b"HTTP/1.1 100")  # sent once somebody awaits the body
 
-        def finished() -> int:
+        def finish_request() -> int:
             line.sendall(request.read())
             return int(line.recv(1000).split()[1])
 
-        yield finished
+        yield finish_request
 
 
 # --- places --------------------------------------------------------------------------------------
@@ -162,14 +162,14 @@ def test_many_honest_requests_without_a_session_are_all_answered(settings: Setti
     def cut(number: int) -> int:
         return server.post("/chunk", json={"text": f"Text {number}."}).status_code
 
-    with _served(settings, ServerLimits()) as server, ThreadPoolExecutor(12) as threads:
+    with _serve_api(settings, ServerLimits()) as server, ThreadPoolExecutor(12) as threads:
         assert set(threads.map(cut, range(12))) == {200}
 
 
 def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itself(
     settings: Settings, hanging: HangingNodeParser
 ) -> None:
-    with _served(settings, ServerLimits(per_address=1)) as server:
+    with _serve_api(settings, ServerLimits(per_address=1)) as server:
         body = {"text": "Hello."}
         with hanging_up(f"{server.address}/chunk", body):
             hanging.wait_until_started()
@@ -186,7 +186,7 @@ def test_without_a_session_an_address_has_its_own_places_whatever_it_calls_itsel
 
 def test_the_state_of_a_busy_server_can_still_be_asked(settings: Settings) -> None:
     with (
-        _served(settings, ServerLimits(at_once=1)) as server,
+        _serve_api(settings, ServerLimits(at_once=1)) as server,
         server.workers.place("", "another"),
     ):
         assert server.post("/chunk", json={"text": "a"}).status_code == 503
@@ -216,7 +216,7 @@ def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(streams:
     def perform(*_: object) -> dict[str, Any]:
         return {"answered": unless_interrupted(answer, "the question")}
 
-    async def asked() -> object:
+    async def ask_interruptibly() -> object:
         with interruptible(interrupt):
             if streams:
                 return await streamed(perform, workers, interrupt, workers.hold("", "a"))
@@ -224,7 +224,7 @@ def test_a_place_is_held_as_long_as_a_model_works_for_somebody_who_left(streams:
                 return await workers.thread(perform)
 
     with pytest.raises(CancelledError):
-        asyncio.run(asked())
+        asyncio.run(ask_interruptibly())
     with pytest.raises(BusyError, match="too much"):
         workers.hold("", "a")
     answered.set()

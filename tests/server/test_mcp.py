@@ -41,7 +41,7 @@ TEXT = "# Colour\n\nThe machine is red.\n\n# Size\n\nThe machine is two metres h
 
 
 @contextmanager
-def _served(settings: Settings, parser: ParserSpec | None = None) -> Iterator[str]:
+def _serve_mcp(settings: Settings, parser: ParserSpec | None = None) -> Iterator[str]:
     limits = ServerLimits()
     tools = make_mcp(ServedOperations.of(settings, offered(), limits), parser)
     app = Starlette(routes=[tools.route], lifespan=lambda _: tools.manager.run())
@@ -64,12 +64,12 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> Settings:
 
 @pytest.fixture(scope="module")
 def address(stored: Settings) -> Iterator[str]:
-    with _served(stored) as opened:
+    with _serve_mcp(stored) as opened:
         yield opened
 
 
 @asynccontextmanager
-async def _connected(address: str) -> AsyncIterator[ClientSession]:
+async def _connect(address: str) -> AsyncIterator[ClientSession]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with (
         httpx.AsyncClient(headers=headers, timeout=60) as client,
@@ -83,7 +83,7 @@ async def _connected(address: str) -> AsyncIterator[ClientSession]:
 async def test_an_agent_finds_tools_that_only_read_of_a_server_with_our_version(
     address: str,
 ) -> None:
-    async with _connected(address) as session:
+    async with _connect(address) as session:
         about = await session.initialize()
         tools = (await session.list_tools()).tools
     assert (about.serverInfo.name, about.serverInfo.version) == ("rag_nodes", version("rag-nodes"))
@@ -104,8 +104,8 @@ async def test_a_store_of_several_presets_is_served_by_a_named_preset(
         parsers = {name: get_parser(name) for name in ("page", "sentence")}
         ingest([tmp_path / "note.md"], parsers, store, models=choose_models(settings))
     for parser, is_served in ((None, False), (ParserSpec(name="page"), True)):
-        with _served(settings, parser) as address:
-            async with _connected(address) as session:
+        with _serve_mcp(settings, parser) as address:
+            async with _connect(address) as session:
                 reply = await session.call_tool("list_documents", {})
         assert reply.isError is not is_served
         assert ("--mcp-parser" in str(reply.content)) is not is_served
@@ -116,7 +116,7 @@ async def test_an_agent_asks_the_stored_documents_and_verifies_what_it_cites(
 ) -> None:
     with open_store(stored.store) as store:
         before = store.collections()
-    async with _connected(address) as session:
+    async with _connect(address) as session:
         asked = data(await session.call_tool("ask", {"question": "How high is the machine?"}))
         [cited] = [citation for citation in asked["citations"] if "two metres" in citation["text"]]
         place = {key: cited[key] for key in ("document_id", "start", "end", "text")}
@@ -132,8 +132,8 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
     tmp_path: Path,
 ) -> None:
     settings = offline_settings().model_copy(update={"store": str(tmp_path / "stored")})
-    with _served(settings) as address:
-        async with _connected(address) as session:
+    with _serve_mcp(settings) as address:
+        async with _connect(address) as session:
             reply = await session.call_tool("ask", {"question": "What?"})
     assert reply.isError
     assert "stored: no documents are stored here" in str(reply.content)
@@ -168,7 +168,7 @@ async def test_a_server_without_stored_documents_says_so_and_makes_no_folder(
 async def test_wrong_arguments_are_an_error_that_the_agent_can_read(
     address: str, tool: str, arguments: dict[str, Any], message: str
 ) -> None:
-    async with _connected(address) as session:
+    async with _connect(address) as session:
         reply = await session.call_tool(tool, arguments)
     assert reply.isError
     assert reply.structuredContent
@@ -180,7 +180,7 @@ async def test_wrong_arguments_are_an_error_that_the_agent_can_read(
 
 
 async def test_numbers_that_a_model_wrote_as_text_are_taken(address: str) -> None:
-    async with _connected(address) as session:
+    async with _connect(address) as session:
         result = data(await session.call_tool("search", {"query": "machine", "budget": "50"}))
     assert result["passages"]
 
@@ -204,7 +204,7 @@ def test_an_agent_that_left_ends_the_call_that_works_for_it(
         "Authorization": f"Bearer {TOKEN}",
         "Accept": "application/json, text/event-stream",
     }
-    with _served(stored) as address:
+    with _serve_mcp(stored) as address:
         with hanging_up(address, call, headers):
             assert began.wait(PATIENCE)
         assert ended.wait(PATIENCE)
@@ -218,7 +218,7 @@ def _tools(settings: Settings) -> list[Tool]:
 
 
 async def test_an_unknown_condition_of_a_filter_is_refused_with_all_there_are(address: str) -> None:
-    async with _connected(address) as session:
+    async with _connect(address) as session:
         reply = await session.call_tool("search", {"query": "a", "filter": {"file": "note.md"}})
     assert all(name in str(reply.content) for name in SearchFilter.model_fields)
 

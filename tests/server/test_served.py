@@ -40,7 +40,7 @@ def served(tmp_path: Path, no_configuration: Path) -> ServedOperations:
     return ServedOperations.of(settings, offered(), ServerLimits())
 
 
-def _done(
+def _perform(
     served: ServedOperations, operation: Operation, **changed: Any
 ) -> tuple[dict[str, Any], list[Any]]:
     """The reply, and the events on the way."""
@@ -56,7 +56,7 @@ def test_the_text_of_a_stranger_is_written_nowhere_and_no_reply_holds_a_path(
     operation: Operation, served: ServedOperations, tmp_path: Path
 ) -> None:
     before = sorted(tmp_path.rglob("*"))
-    reply, _ = _done(served, operation)
+    reply, _ = _perform(served, operation)
     assert reply
     replied = json.dumps(reply)
     assert not Path(served.settings.store).exists()
@@ -126,7 +126,7 @@ def test_an_answer_preset_that_is_asked_for_holds_for_the_model_too(
         return choose_models(settings)
 
     monkeypatch.setattr("rag_nodes.operations.workspace.session.choose_models", choose)
-    _done(served, named(name), answer_preset="pdf-qa")
+    _perform(served, named(name), answer_preset="pdf-qa")
     wanted = ANSWER_PRESETS["pdf-qa"]
     for field in ("temperature", "max_output_tokens"):
         assert {getattr(event, field) for event in chosen} == {wanted[field]}
@@ -138,7 +138,7 @@ def test_more_text_than_one_visitor_may_have_worked_on_is_refused(
 ) -> None:
     monkeypatch.setattr(limits, "MOST_CHARACTERS", len(TEXT) - 1)
     with pytest.raises(DatasetTooLargeError, match="of one visitor"):
-        _done(served, named(name))
+        _perform(served, named(name))
 
 
 def test_a_number_of_thousands_of_digits_is_refused_in_own_words() -> None:

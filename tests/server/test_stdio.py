@@ -174,7 +174,7 @@ async def test_a_call_that_the_agent_cancels_ends() -> None:
     assert await asyncio.to_thread(ended.wait, PATIENCE)
 
 
-def started(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+def start_server(folder: Path, *arguments: str) -> subprocess.Popen[str]:
     """A server that has answered the first request."""
     process = subprocess.Popen(
         [sys.executable, *COMMAND, *arguments],
@@ -213,7 +213,7 @@ def test_stdout_holds_the_protocol_and_nothing_that_others_print(tmp_path: Path)
         {"jsonrpc": "2.0", "id": 3, "method": "ping"},
     ]
     arguments = ("--store", "kept", "--parser", "loud:Loud", "--verbose")
-    with started(tmp_path, *arguments) as process:
+    with start_server(tmp_path, *arguments) as process:
         assert process.stdin
         assert process.stdout
         process.stdin.write("no protocol\n" + "".join(f"{json.dumps(reply_)}\n" for reply_ in sent))
@@ -236,7 +236,7 @@ def test_stdout_holds_the_protocol_and_nothing_that_others_print(tmp_path: Path)
 def test_a_signal_ends_a_server_whose_client_keeps_it_open(
     number: signal.Signals, code: int, tmp_path: Path
 ) -> None:
-    with started(tmp_path) as process:
+    with start_server(tmp_path) as process:
         process.send_signal(number)
         assert process.wait(PATIENCE) == code
 

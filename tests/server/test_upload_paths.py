@@ -33,12 +33,12 @@ class _Counting:
         self.read = 0
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        async def counted() -> Message:
+        async def count_body() -> Message:
             message = await receive()
             self.read += len(message.get("body", b""))
             return message
 
-        await self.app(scope, counted, send)
+        await self.app(scope, count_body, send)
 
 
 @pytest.fixture(scope="module")

@@ -125,7 +125,7 @@ def test_a_client_that_hangs_up_in_an_upload_leaves_no_traceback(
 
 
 async def test_nor_does_one_that_hangs_up_in_an_upload_of_the_page() -> None:
-    async def interrupted(scope: Scope, receive: Receive, send: Send) -> None:
+    async def read_upload(scope: Scope, receive: Receive, send: Send) -> None:
         """Reads its body, as Gradio's upload does."""
         await PlainTextResponse(await Request(scope, receive).body())(scope, receive, send)
 
@@ -136,7 +136,7 @@ async def test_nor_does_one_that_hangs_up_in_an_upload_of_the_page() -> None:
         pytest.fail(f"nobody hears {message}")
 
     scope = {"type": "http", "method": "POST", "path": "/gradio_api/upload", "headers": []}
-    await BodyLimits(interrupted, LIMITS)(scope, leaves, nobody)
+    await BodyLimits(read_upload, LIMITS)(scope, leaves, nobody)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e9", "abc", "9" * 5000])

@@ -32,11 +32,11 @@ def test_a_collection_gets_the_indexes_it_lacks_once_whichever_way_it_is_used_fi
     indexed = []
     create = QdrantClient.create_payload_index
 
-    def counted(self: QdrantClient, name: str, key: str, **options: Any) -> Any:
+    def note_index(self: QdrantClient, name: str, key: str, **options: Any) -> Any:
         indexed.append(key)
         return create(self, name, key, **options)
 
-    monkeypatch.setattr(QdrantClient, "create_payload_index", counted)
+    monkeypatch.setattr(QdrantClient, "create_payload_index", note_index)
     for _ in range(2):
         with open_store(old_server) as store:
             if way == "stored":

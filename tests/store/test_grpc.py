@@ -81,7 +81,7 @@ def listen() -> Iterator[Callable[..., int]]:
     """Listens in front of the double at a URL, encrypted by a certificate, and gives the port."""
     with ExitStack() as ends:
 
-        def started(url: str, certificate: Path | None = None) -> int:
+        def start_grpc(url: str, certificate: Path | None = None) -> int:
             to = ends.enter_context(closing(QdrantRemote(url, check_compatibility=False)))
 
             def answer(asked: Any, context: Any) -> Any:
@@ -110,7 +110,7 @@ def listen() -> Iterator[Callable[..., int]]:
             server.start()
             return int(port)
 
-        yield started
+        yield start_grpc
 
 
 @pytest.mark.parametrize("fault", [None, "500", "503", "429"])

@@ -29,11 +29,11 @@ def requests(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     sent: list[str] = []
     send = Client.send
 
-    def noted(self: Client, request: object, **options: object) -> object:
+    def note_request(self: Client, request: object, **options: object) -> object:
         sent.append(f"{request.method} {request.url.path.rpartition('/points')[2]}")  # type: ignore[attr-defined]
         return send(self, request, **options)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(Client, "send", noted)
+    monkeypatch.setattr(Client, "send", note_request)
     return sent
 
 

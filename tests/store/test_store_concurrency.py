@@ -43,12 +43,12 @@ def test_chunks_deleted_between_ranking_and_reading_make_room_for_the_next_best(
     store.vector_store(collection).add([*old, *new])
     rank = queries.fuse
 
-    def interrupted(*scores: Any) -> list[tuple[str, float]]:
+    def delete_while_ranking(*scores: Any) -> list[tuple[str, float]]:
         ranked = rank(*scores)
         store.delete(collection, [node.node_id for node in old])
         return ranked
 
-    monkeypatch.setattr(queries, "fuse", interrupted)
+    monkeypatch.setattr(queries, "fuse", delete_while_ranking)
     hits = store.search(collection, Query(vector=unit(3), text="zebra", limit=6))
     assert [hit.rank for hit in hits] == [1, 2, 3, 4, 5, 6]
     assert all(hit.node.text.startswith("new") for hit in hits)
@@ -66,12 +66,12 @@ def test_nobody_writes_to_an_embedded_store_between_ranking_and_reading(
             guard.release()
         return bool(free)
 
-    def watched(*scores: Any) -> list[tuple[str, float]]:
+    def watch_ranking(*scores: Any) -> list[tuple[str, float]]:
         with ThreadPoolExecutor(1) as pool:
             assert not pool.submit(lock_is_free).result()
         return rank(*scores)
 
-    monkeypatch.setattr(queries, "fuse", watched)
+    monkeypatch.setattr(queries, "fuse", watch_ranking)
     memory.vector_store(collection).add([make_node("zebra", unit(1))])
     assert len(memory.search(collection, Query(vector=unit(1), text="zebra", limit=2))) == 1
 
@@ -91,7 +91,7 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
         finally:
             writing.set()
 
-    def read() -> int:
+    def search_until_written() -> int:
         searches = 0
         while not writing.is_set() or not searches:
             hits = store.search(collection, Query(vector=unit(3), text="zebra", limit=10))
@@ -101,7 +101,7 @@ def test_searching_while_others_write_and_delete_always_gives_whole_results(
         return searches
 
     with ThreadPoolExecutor(3) as pool:
-        readers = [pool.submit(read) for _ in range(2)]
+        readers = [pool.submit(search_until_written) for _ in range(2)]
         pool.submit(write).result()
         assert all(reader.result() > 0 for reader in readers)
     assert store.count(collection) == 20

@@ -9,7 +9,7 @@ from strategies import TEXTS
 from rag_nodes.text.markdown import Kind, scan_blocks
 
 
-def seen(text: str) -> list[tuple[str, str]]:
+def scan_texts(text: str) -> list[tuple[str, str]]:
     return [(block.kind.value, text[block.start : block.end]) for block in scan_blocks(text)]
 
 
@@ -19,7 +19,7 @@ def test_each_kind_of_block_is_distinguished() -> None:
         "| a | b |\n|---|---|\n| 1 | 2 |\n\n```py\ncode\n\n```\n\n    indented\n\n    too\n\n"
         "> quote\nlazy\n\n<!-- gone -->\n\n***\n\nlast `span\nover lines` here"
     )
-    assert seen(text) == [
+    assert scan_texts(text) == [
         ("front_matter", "---\ntitle: x\n---"),
         ("heading", "# H"),
         ("paragraph", "para one\nstill one"),
@@ -36,7 +36,7 @@ def test_each_kind_of_block_is_distinguished() -> None:
 
 def test_code_as_crawlers_write_it_is_one_block_blank_lines_included() -> None:
     text = "before\n\n`\n_10\nimport x\n\n_10\n# comment\n`\n\nafter"
-    assert seen(text)[1] == ("code", "`\n_10\nimport x\n\n_10\n# comment\n`")
+    assert scan_texts(text)[1] == ("code", "`\n_10\nimport x\n\n_10\n# comment\n`")
 
 
 def test_an_escaped_backtick_opens_no_code_span() -> None:

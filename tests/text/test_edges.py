@@ -86,11 +86,11 @@ def test_a_text_is_scanned_for_code_once_however_many_pieces_it_has(
 ) -> None:
     scanned: list[str] = []
 
-    def counted(text: str, text_format: Format) -> list[Block]:
+    def note_scan(text: str, text_format: Format) -> list[Block]:
         scanned.append(text)
         return blocks_of(text, text_format)
 
-    monkeypatch.setattr(edges, "blocks_of", counted)
+    monkeypatch.setattr(edges, "blocks_of", note_scan)
     text = "```\nx = 1\n```\n\nIt rains. Water flows.\n\n" * 40
     finder = EdgeFinder(text, Format.MARKDOWN)
     cut = [finder.of(Span(at, at + 20)) for at in range(0, len(text), 20)]

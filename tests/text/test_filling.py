@@ -30,7 +30,7 @@ WORDS = st.sampled_from(
 MOST_TOKENS_OF_A_CHARACTER = 24
 
 
-def ranked(*spans: tuple[int, int], text: str = TEXT, document: str = "a") -> list[Ranked]:
+def rank_spans(*spans: tuple[int, int], text: str = TEXT, document: str = "a") -> list[Ranked]:
     return [Ranked(document, Span(*span), text[slice(*span)]) for span in spans]
 
 
@@ -55,7 +55,7 @@ def rankings(draw: st.DrawFn) -> tuple[str, list[Ranked]]:
 
 def test_parts_stand_in_the_order_of_the_text_though_that_with_the_core_is_read_first() -> None:
     whole = Span(0, len(TEXT))
-    inner, outer = ranked((2000, 3000))[0], Ranked("a", whole, TEXT, core=Span(4000, 4100))
+    inner, outer = rank_spans((2000, 3000))[0], Ranked("a", whole, TEXT, core=Span(4000, 4100))
     assert fill([inner, outer], None).parts[1] == (Span(0, 2000), Span(3000, len(TEXT)))
 
 
@@ -92,13 +92,13 @@ def test_no_split_falls_inside_what_a_reader_sees_as_one_character(
 
 
 def test_the_last_passage_is_truncated_after_a_sentence_where_that_loses_little() -> None:
-    [[part]] = fill(ranked((0, len(TEXT))), 1500).parts
+    [[part]] = fill(rank_spans((0, len(TEXT))), 1500).parts
     assert TEXT[: part.end].endswith("of the month.")
     assert 1500 * (1 - MOST_LOST) <= tokens([part]) <= 1500
 
 
 def test_the_last_passage_is_truncated_after_a_word_where_a_sentence_would_lose_much() -> None:
-    filled = fill(ranked((0, len(TEXT))), 107)
+    filled = fill(rank_spans((0, len(TEXT))), 107)
     [[part]] = filled.parts
     assert filled.tokens >= 105
     assert TEXT[part.end] == " "
@@ -107,7 +107,7 @@ def test_the_last_passage_is_truncated_after_a_word_where_a_sentence_would_lose_
 
 def test_a_text_without_words_is_split_at_a_token() -> None:
     text = "水" * 500
-    filled = fill(ranked((0, 500), text=text), 100)
+    filled = fill(rank_spans((0, 500), text=text), 100)
     assert filled.tokens >= 98
     assert filled.parts[0][0].start == 0
 
@@ -128,21 +128,23 @@ def test_an_exact_budget_is_full_but_for_a_character_of_several_tokens(
 @pytest.mark.parametrize("budget", [500, 1000, 1001, 1999])
 def test_an_exact_budget_of_words_is_full_to_a_token(size: int, budget: int) -> None:
     starts = range(0, len(TEXT) - size, size)
-    assert fill(ranked(*((at, at + size) for at in starts)), budget, exact=True).tokens == budget
+    assert (
+        fill(rank_spans(*((at, at + size) for at in starts)), budget, exact=True).tokens == budget
+    )
 
 
 def test_shared_text_of_passages_is_read_and_counted_once() -> None:
-    filled = fill(ranked((0, 600), (300, 900), (100, 200)), None)
+    filled = fill(rank_spans((0, 600), (300, 900), (100, 200)), None)
     assert filled.parts == ((Span(0, 600),), (Span(600, 900),), ())
     assert filled.tokens == tokens([Span(0, 600), Span(600, 900)])
 
 
 def test_a_passage_around_one_that_was_read_adds_what_stands_on_either_side() -> None:
-    assert fill(ranked((300, 600), (0, 900)), None).parts[1] == (Span(0, 300), Span(600, 900))
+    assert fill(rank_spans((300, 600), (0, 900)), None).parts[1] == (Span(0, 300), Span(600, 900))
 
 
 def test_passages_of_two_documents_share_nothing() -> None:
-    both = [*ranked((0, 300)), *ranked((0, 300), document="b")]
+    both = [*rank_spans((0, 300)), *rank_spans((0, 300), document="b")]
     assert fill(both, None).parts == ((Span(0, 300),), (Span(0, 300),))
 
 
@@ -158,7 +160,7 @@ def test_a_match_is_kept_if_its_context_does_not_fit(core: Span) -> None:
 
 def test_a_budget_with_two_percent_left_is_full_and_begins_no_further_passage() -> None:
     first = next(at for at in range(len(TEXT)) if count_tokens(TEXT[:at]) == 197)
-    filled = fill(ranked((0, first), (first, first + 400)), 200)
+    filled = fill(rank_spans((0, first), (first, first + 400)), 200)
     assert filled.tokens == 197
     assert len(filled.parts) == 1
     assert not filled.truncated
@@ -168,7 +170,7 @@ def test_a_match_is_read_before_the_text_in_front_of_it() -> None:
     match, core = Span(600, 700), Span(700, 800)
     around = Ranked("a", Span(0, 1000), TEXT[:1000], core)
     budget = count_tokens(TEXT[600:700]) + count_tokens(TEXT[700:800])
-    filled = fill([*ranked((match.start, match.end)), around], budget)
+    filled = fill([*rank_spans((match.start, match.end)), around], budget)
     assert all(part.start >= core.start for part in filled.parts[1])
     assert sum(part.overlap(core) for part in filled.parts[1]) > 0
 

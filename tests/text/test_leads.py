@@ -14,25 +14,25 @@ LINE = "Table: Valve | Pressure"
 HALF = TEXT.index("| valve 30")
 
 
-def _ranked(start: int, end: int, core: Span | None = None) -> Ranked:
+def _ranked_table(start: int, end: int, core: Span | None = None) -> Ranked:
     pages = (Lead(Span(TABLE.start, HALF), LINE, "1"), Lead(Span(HALF, TABLE.end), LINE, "2"))
     return Ranked("a", Span(start, end), TEXT[start:end], core, pages)
 
 
-def _paid(parts: list[Span]) -> int:
+def _paid_tokens(parts: list[Span]) -> int:
     places = {(at.start >= HALF) for at in parts if TABLE.start <= at.start}
     return lead_tokens(LINE) * len(places)
 
 
 def test_the_line_is_paid_for_once_in_each_place() -> None:
     first, second, third = (TEXT.index(f"| valve {n} ") for n in (5, 10, 40))
-    ranked = [_ranked(start, start + 40) for start in (first, second, third)]
+    ranked = [_ranked_table(start, start + 40) for start in (first, second, third)]
     words = sum(count_tokens(node.text) for node in ranked)
     assert fill(ranked, None).tokens == words + 2 * lead_tokens(LINE)
 
 
 def test_text_that_begins_before_the_table_costs_no_line() -> None:
-    whole = _ranked(0, len(TEXT))
+    whole = _ranked_table(0, len(TEXT))
     assert fill([whole], None).tokens == count_tokens(TEXT)
 
 
@@ -49,10 +49,10 @@ def test_text_and_lines_are_within_the_budget(
     spans: list[list[int]], budget: int, exact: bool
 ) -> None:
     ranked = [
-        _ranked(start, end, Span(middle, end) if middle < end else None)
+        _ranked_table(start, end, Span(middle, end) if middle < end else None)
         for start, middle, end in spans
     ]
     filled = fill(ranked, budget, exact=exact)
     parts = [part for own in filled.parts for part in own]
-    tokens = sum(count_tokens(part.of(TEXT)) for part in parts) + _paid(parts)
+    tokens = sum(count_tokens(part.of(TEXT)) for part in parts) + _paid_tokens(parts)
     assert tokens == filled.tokens <= budget

@@ -81,7 +81,7 @@ def test_a_copy_with_one_other_word_is_not_taken_for_the_text() -> None:
     assert text_located(TEXT, TEXT, copy) == TEXT
 
 
-def found_in_order(
+def find_in_order(
     document: str, *pages: str, at: tuple[int, ...] = ()
 ) -> list[tuple[int, str] | None]:
     """Return where each page of another extraction is found, and the characters there.
@@ -103,7 +103,7 @@ def test_a_text_that_stands_twice_is_found_between_its_neighbours() -> None:
     pages = [PROSE[0], PROSE[1], PROSE[2], PROSE[1], PROSE[3]]
     document = "\n\n".join(pages)
     assert LetterIndex([document]).find(PROSE[1]) is None
-    places = found_in_order(document, *pages)
+    places = find_in_order(document, *pages)
     assert [place and place[1] for place in places] == pages
     assert [place and place[0] for place in places][1:4:2] == [
         document.index(PROSE[1]),
@@ -113,11 +113,11 @@ def test_a_text_that_stands_twice_is_found_between_its_neighbours() -> None:
 
 def test_one_of_two_equal_texts_has_no_place_unless_it_is_next_to_a_neighbour() -> None:
     document = "\n\n".join([PROSE[0], PROSE[1], PROSE[1], PROSE[2]])
-    *_, before, _, last = found_in_order(
+    *_, before, _, last = find_in_order(
         document, PROSE[0], "Our own line.", PROSE[1], "Another line.", PROSE[2]
     )
     assert (before, last and last[1]) == (None, PROSE[2])
-    _, beside, _ = found_in_order(document, PROSE[0], PROSE[1], f"Our own line. {PROSE[2]}")
+    _, beside, _ = find_in_order(document, PROSE[0], PROSE[1], f"Our own line. {PROSE[2]}")
     assert beside == (document.index(PROSE[1]), PROSE[1])
 
 
@@ -125,14 +125,14 @@ def test_forms_that_differ_in_a_number_are_distinguished_by_their_order() -> Non
     forms = [f"Form {number}. {PROSE[0]} {PROSE[1]} Ref {number * 7}." for number in range(10, 30)]
     pages = [f"Manual of boats, page {n}\n{form}" for n, form in enumerate(forms, start=301)]
     assert text_located("\n".join(pages[4:5]), "\n\n".join(forms)) is None
-    places = found_in_order("\n\n".join(forms), *pages)
+    places = find_in_order("\n\n".join(forms), *pages)
     assert [place and place[1] for place in places] == forms
 
 
 def test_headers_of_all_pages_do_not_hide_a_short_page() -> None:
     header = "Annals of Inland Navigation and Shipbuilding, Volume 30, of the Society\n"
     texts = [PROSE[0], "Figure 4 follows behind.", PROSE[1], PROSE[2]]
-    places = found_in_order("\n\n".join(texts), *(header + text for text in texts))
+    places = find_in_order("\n\n".join(texts), *(header + text for text in texts))
     assert [place and place[1] for place in places] == texts
 
 
@@ -140,7 +140,7 @@ def test_a_hidden_earlier_page_is_not_located_on_the_page_that_shows_its_text_no
     shown = ["\n".join(PROSE[:4]), "\n".join(PROSE[4:])]
     document, second = "\n\n".join(shown), len(shown[0]) + 2
     hidden = f"{PROSE[2]}\n{PROSE[3]}"
-    places = found_in_order(document, shown[0], hidden, shown[1], at=(0, second))
+    places = find_in_order(document, shown[0], hidden, shown[1], at=(0, second))
     assert [place and place[1] for place in places] == [shown[0], None, shown[1]]
 
 
@@ -162,7 +162,7 @@ def test_a_page_belongs_to_the_page_that_has_most_of_it() -> None:
 
 def test_a_part_in_another_order_keeps_the_place_that_it_has_alone() -> None:
     moved = [PROSE[1], PROSE[2], PROSE[0], PROSE[3], PROSE[4]]
-    places = found_in_order("\n\n".join(PROSE), *moved)
+    places = find_in_order("\n\n".join(PROSE), *moved)
     assert [place and place[1] for place in places] == moved
 
 
@@ -171,7 +171,7 @@ def test_other_texts_have_no_place_in_order() -> None:
         "Lions eat no grass at all, and the storm is a race for them in the end.",
         "The result of a voyage is written nowhere by the cooks of the savanna.",
     ]
-    assert found_in_order(TEXT, *others) == [None, None]
+    assert find_in_order(TEXT, *others) == [None, None]
 
 
 def test_targets_of_links_are_no_letters_of_the_text() -> None:

@@ -22,7 +22,7 @@ def headings(text: str) -> int:
     return sum(block.kind is Kind.HEADING for block in scan_blocks(text))
 
 
-def of_kind(kind: Kind, text: str) -> list[str]:
+def texts_of_kind(kind: Kind, text: str) -> list[str]:
     return [text[b.start : b.end] for b in scan_blocks(text) if b.kind is kind]
 
 
@@ -48,7 +48,7 @@ def test_a_mark_whose_partner_is_chapters_away_swallows_none_of_them(mark: str) 
 
 def test_the_code_of_an_unclosed_fence_ends_at_the_first_blank_line() -> None:
     text = f"```js\ncall(1);\ncall(2);\n\n{LONG}"
-    assert of_kind(Kind.CODE, text) == ["```js\ncall(1);\ncall(2);"]
+    assert texts_of_kind(Kind.CODE, text) == ["```js\ncall(1);\ncall(2);"]
 
 
 @pytest.mark.parametrize(
@@ -80,7 +80,9 @@ def test_a_paragraph_is_no_heading_for_the_line_below_it(mark: str) -> None:
 def test_a_line_that_goes_on_and_on_is_no_heading_for_the_hash_before_it() -> None:
     assert headings(f"# {'a' * LONGEST_HEADING} #") == 1
     assert headings(f"# {'a' * LONGEST_HEADING}a #") == 0
-    assert of_kind(Kind.PARAGRAPH, f"# {'a b' * 200}\ntext\n\n# A") == [f"# {'a b' * 200}\ntext"]
+    assert texts_of_kind(Kind.PARAGRAPH, f"# {'a b' * 200}\ntext\n\n# A") == [
+        f"# {'a b' * 200}\ntext"
+    ]
 
 
 @pytest.mark.parametrize("opening", ["```js\n\n", "~~~ js\n\n", "```\n\n", "<!--\n\n"])
@@ -90,12 +92,12 @@ def test_many_marks_without_partners_are_searched_for_once(
     searched = 0
     find = markdown_lines.closing_fence
 
-    def counted(text: str, mark: str, at: int, stop: int) -> int:
+    def count_search(text: str, mark: str, at: int, stop: int) -> int:
         nonlocal searched
         searched += (find(text, mark, at, stop) or min(stop, len(text))) - at
         return find(text, mark, at, stop)
 
-    monkeypatch.setattr(markdown_lines, "closing_fence", counted)
+    monkeypatch.setattr(markdown_lines, "closing_fence", count_search)
     text = (opening + PROSE) * 2000
     assert sum(1 for _ in scan_blocks(text)) >= 2000
     assert searched <= 3 * len(text)
@@ -103,7 +105,7 @@ def test_many_marks_without_partners_are_searched_for_once(
 
 def test_one_comment_that_reads_as_prose_ends_no_long_code() -> None:
     code = CODE * (PLAUSIBLE // (3 * len(CODE))) + PROSE + LONG_CODE
-    [code_block] = of_kind(Kind.CODE, f"```\n{code}```\n\nThe end.\n")
+    [code_block] = texts_of_kind(Kind.CODE, f"```\n{code}```\n\nThe end.\n")
     assert code_block.endswith("```")
     assert len(code_block) > PLAUSIBLE
 

@@ -45,7 +45,7 @@ def passages_of(question: str, runs: list[TextRun], budget: int) -> list[Read]:
     return PassageRanker(question, runs).passages(budget)
 
 
-def read(question: str, texts: dict[str, str], budget: int) -> list[str]:
+def read_passages(question: str, texts: dict[str, str], budget: int) -> list[str]:
     runs = [TextRun(name, 0, text) for name, text in texts.items()]
     return [text_of(passage, runs) for passage in passages_of(question, runs, budget)]
 
@@ -56,12 +56,12 @@ def text_of(passage: Read, runs: list[TextRun]) -> str:
 
 
 def test_the_sentence_with_the_words_of_the_question_is_read_first() -> None:
-    best, *_ = read("What do bicycles cost?", {"ferry": FERRY}, 10)
+    best, *_ = read_passages("What do bicycles cost?", {"ferry": FERRY}, 10)
     assert best == "Bicycles cost four euros each."
 
 
 def test_words_meet_in_any_of_their_forms() -> None:
-    best, *_ = read("Is there a bicycle?", {"ferry": FERRY}, 10)
+    best, *_ = read_passages("Is there a bicycle?", {"ferry": FERRY}, 10)
     assert best == "Bicycles cost four euros each."
 
 
@@ -76,7 +76,7 @@ def test_words_meet_in_any_of_their_forms() -> None:
     ],
 )
 def test_the_answer_is_read_first_in_every_script(question: str, text: str, answer: str) -> None:
-    best, *_ = read(question, {"ferry": text}, 8)
+    best, *_ = read_passages(question, {"ferry": text}, 8)
     assert best.startswith(answer)
 
 
@@ -85,7 +85,7 @@ def test_context_decides_between_equal_sentences() -> None:
         "museum": "The museum is old. It has a garden. A ticket costs nine euros.",
         "ferry": "The ferry is blue. It has a deck. A ticket costs four euros.",
     }
-    passages = read("What does a ticket cost on the ferry?", texts, 40)
+    passages = read_passages("What does a ticket cost on the ferry?", texts, 40)
     wanted = [
         next(at for at, passage in enumerate(passages) if euros in passage)
         for euros in ("four", "nine")
@@ -103,7 +103,7 @@ def test_the_headings_above_a_sentence_count_for_it_however_far_up_they_are() ->
 
 def test_a_sentence_nearly_as_good_as_the_best_is_read_with_it() -> None:
     text = "Dogs bark. A bicycle costs four euros. A bicycle costs five euros. Cats sleep."
-    best, *_ = read("What does a bicycle cost in euros?", {"ferry": text}, 60)
+    best, *_ = read_passages("What does a bicycle cost in euros?", {"ferry": text}, 60)
     assert best == "A bicycle costs four euros. A bicycle costs five euros."
 
 
@@ -115,7 +115,7 @@ def test_a_question_that_says_nothing_is_answered_in_reading_order(question: str
 
 
 def test_a_question_of_function_words_alone_asks_for_them() -> None:
-    best, *_ = read("on the", {"museum": MUSEUM, "ferry": FERRY}, 10)
+    best, *_ = read_passages("on the", {"museum": MUSEUM, "ferry": FERRY}, 10)
     assert best == "Dogs travel free on the car deck."
 
 
@@ -311,7 +311,7 @@ def test_runs_are_slices_with_gaps_between_them_and_hold_what_the_pieces_hold(
     }
 
 
-def scored(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
+def score_sentences(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
     """Have the sentences of a text scored like this, whatever their words."""
     monkeypatch.setattr(MultiWidthScorer, "scores", lambda *_: np.array(scores))
 
@@ -319,9 +319,9 @@ def scored(monkeypatch: pytest.MonkeyPatch, *scores: float) -> None:
 def test_a_neighbour_joins_a_passage_if_it_scores_85_percent_of_the_best_sentence(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scored(monkeypatch, 0.84, 1.0, 0.86, 0.2)
+    score_sentences(monkeypatch, 0.84, 1.0, 0.86, 0.2)
     text = "The boat leaves. It costs four euros. Dogs are free. Soup is sold."
-    passage, *_ = read("boat", {"ferry": text}, 100)
+    passage, *_ = read_passages("boat", {"ferry": text}, 100)
     assert passage == "It costs four euros. Dogs are free."
 
 
@@ -329,7 +329,7 @@ def test_a_neighbour_joins_a_passage_if_it_scores_85_percent_of_the_best_sentenc
 def test_nearness_in_meaning_outweighs_a_small_difference_of_the_words_only(
     monkeypatch: pytest.MonkeyPatch, words: float, best: str
 ) -> None:
-    scored(monkeypatch, 1.0, words, 0.0)
+    score_sentences(monkeypatch, 1.0, words, 0.0)
     runs = [TextRun(name, 0, "The boat is cheap.") for name in ("first", "second", "third")]
     near = similar(lambda run, _: float(run.document == "second"))
     ranker = PassageRanker("boat", runs, near)
@@ -365,12 +365,12 @@ def test_a_text_is_a_transcript_if_most_lines_begin_with_one_of_few_names(
 def test_an_answer_goes_on_over_the_turns_of_a_transcript_and_of_nothing_else(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    scored(monkeypatch, *[0.4] * 5, 0.6, 1.0, 0.84, 0.49, *[0.4] * 3)
+    score_sentences(monkeypatch, *[0.4] * 5, 0.6, 1.0, 0.84, 0.49, *[0.4] * 3)
     lines = meeting()
-    [spoken, *_] = read("boat", {"meeting": "\n\n".join(lines)}, 100)
+    [spoken, *_] = read_passages("boat", {"meeting": "\n\n".join(lines)}, 100)
     assert spoken == "\n\n".join(lines[5:8])
     plain = [line.replace(":", "") for line in lines]
-    [written, *_] = read("boat", {"report": "\n\n".join(plain)}, 100)
+    [written, *_] = read_passages("boat", {"report": "\n\n".join(plain)}, 100)
     assert written == plain[6]
 
 

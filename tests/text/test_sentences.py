@@ -307,10 +307,10 @@ def test_text_that_the_sentence_library_panics_on_is_one_sentence(
 
 
 def test_the_end_of_the_program_is_no_panic(monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(_language: str, _text: str) -> list[str]:
+    def interrupt_split(_language: str, _text: str) -> list[str]:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sentences.sentencex, "segment", interrupted)
+    monkeypatch.setattr(sentences.sentencex, "segment", interrupt_split)
     with pytest.raises(KeyboardInterrupt):
         sentence_spans("One. Two.", "en")
 

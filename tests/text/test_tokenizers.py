@@ -183,14 +183,14 @@ def test_steps_grow_with_the_length_of_the_text_and_no_faster(
 ) -> None:
     name = name_of("byte-level", files)
 
-    def filled(length: int) -> None:
+    def fill_index(length: int) -> None:
         index, at = token_index(("The pump starts. " * length)[:length], name), 0
         while at < length:
             at = index.fit(at, 200)
 
-    filled(100)
+    fill_index(100)
     once, twice = (
-        steps_of(lambda size=size: filled(size), monkeypatch) for size in (40_000, 80_000)
+        steps_of(lambda size=size: fill_index(size), monkeypatch) for size in (40_000, 80_000)
     )
     assert twice < 2.5 * once
 

@@ -15,7 +15,7 @@ from rag_nodes.text.passages.units import LONGEST, TextRun, letters, units_in, u
 MEETING = "Ann: We met. The pump is old.\nBob: Is it? Ann said so.\nAnn: It is. Buy one.\nBob: Yes."
 
 
-def read(text: str, language: str = "en") -> list[str]:
+def read_units(text: str, language: str = "en") -> list[str]:
     return [span.of(text) for span in units_in(Packer(text, language=language))]
 
 
@@ -31,7 +31,7 @@ def read(text: str, language: str = "en") -> list[str]:
 def test_a_unit_is_a_sentence_in_every_script_that_marks_them(
     language: str, sentences: list[str]
 ) -> None:
-    assert read(" ".join(sentences), language) == sentences
+    assert read_units(" ".join(sentences), language) == sentences
 
 
 @pytest.mark.parametrize(
@@ -42,12 +42,12 @@ def test_a_unit_is_a_sentence_in_every_script_that_marks_them(
     ],
 )
 def test_sentences_need_no_blanks_between_them(language: str, sentences: list[str]) -> None:
-    assert read("".join(sentences), language) == sentences
+    assert read_units("".join(sentences), language) == sentences
 
 
 def test_a_heading_belongs_to_what_follows_it() -> None:
     text = "# Ferries\n\n## Prices\n\nBicycles cost four euros. Dogs travel free."
-    assert read(text) == [
+    assert read_units(text) == [
         "# Ferries\n\n## Prices\n\nBicycles cost four euros.",
         "Dogs travel free.",
     ]
@@ -60,46 +60,48 @@ def test_words_of_the_headings_above_a_unit_count_half() -> None:
 
 
 def test_a_heading_that_nothing_follows_is_a_unit() -> None:
-    assert read("Dogs travel free.\n\n## Prices") == ["Dogs travel free.", "## Prices"]
+    assert read_units("Dogs travel free.\n\n## Prices") == ["Dogs travel free.", "## Prices"]
 
 
 def test_headings_alone_are_not_one_unit_however_many_they_are() -> None:
     text = "\n\n".join(f"## Chapter {number} of a long book" for number in range(200))
-    assert all(len(unit) <= LONGEST for unit in read(text))
+    assert all(len(unit) <= LONGEST for unit in read_units(text))
 
 
 def test_rows_of_a_table_are_units() -> None:
     rows = [f"| error {at} | {'what went wrong and what to do about it ' * 3}|" for at in range(4)]
     table = "\n".join(["| code | meaning |", "|---|---|", *rows])
-    assert read(table)[1:] == rows[1:]
+    assert read_units(table)[1:] == rows[1:]
 
 
 def test_lines_of_code_are_read_several_at_a_time() -> None:
     code = "```\n" + "\n".join("}" for _ in range(20)) + "\n```"
-    assert read(code) == [code]
+    assert read_units(code) == [code]
 
 
 def test_a_text_without_marks_is_split_between_words_into_about_equal_parts() -> None:
     text = "so we went to the harbour and then we saw the ferry coming in slowly " * 20
-    parts = read(text)
+    parts = read_units(text)
     assert " ".join(parts) == text.strip()
     assert max(map(len, parts)) < 2 * min(map(len, parts))
 
 
 def test_a_long_sentence_is_split_behind_phrases_rather_than_words() -> None:
     text = ", ".join(["the ferry that leaves from the old harbour in the north"] * 12) + "."
-    assert all(part.endswith((",", ".")) for part in read(text))
+    assert all(part.endswith((",", ".")) for part in read_units(text))
 
 
 def test_a_script_without_sentence_ends_is_split_at_its_blanks() -> None:
     clause = "เรือเฟอร์รี่ออกเดินทางเวลาเก้าโมงเช้าและสุนัขเดินทางฟรี"
     text = " ".join([clause] * 12)
-    assert all(part.replace(clause, "").isspace() or part == clause for part in read(text, "th"))
+    assert all(
+        part.replace(clause, "").isspace() or part == clause for part in read_units(text, "th")
+    )
 
 
 def test_a_script_without_any_blank_is_split_between_what_is_seen_as_characters() -> None:
     text = "กำ" * 600
-    parts = read(text, "th")
+    parts = read_units(text, "th")
     assert "".join(parts) == text
     assert len(parts) > 1
     assert all(part.startswith("ก") for part in parts)
@@ -125,9 +127,10 @@ def test_units_are_disjoint_and_together_hold_every_visible_character(
 def test_steps_grow_with_the_length_of_the_text_and_no_faster(
     piece: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read(piece * 10)
+    read_units(piece * 10)
     once, twice = (
-        steps_of(lambda text=piece * count: read(text), monkeypatch) for count in (3_000, 6_000)
+        steps_of(lambda text=piece * count: read_units(text), monkeypatch)
+        for count in (3_000, 6_000)
     )
     assert twice < 2.5 * once
 

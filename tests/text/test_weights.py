@@ -20,7 +20,7 @@ SHARES = st.floats(0, 1)
 LARGEST = st.floats(LEAST_WEIGHT, LARGEST_WEIGHT)
 
 
-def one_run(counts: np.ndarray) -> float:
+def cover_run(counts: np.ndarray) -> float:
     return coverage(counts, np.zeros(len(counts), np.intp))
 
 
@@ -44,23 +44,28 @@ def test_coverage_is_a_share_and_does_not_depend_on_how_often_a_word_occurs(
 @given(COUNTS.filter(lambda counts: counts.size > 0))
 def test_a_unit_with_every_word_covers_the_question(counts: np.ndarray) -> None:
     counts[0] = 1.0
-    assert one_run(counts) == pytest.approx(1)
+    assert cover_run(counts) == pytest.approx(1)
 
 
 @given(COUNTS.filter(lambda counts: len(counts) > 0))
 def test_apart_units_cover_no_more_than_units_of_one_run(counts: np.ndarray) -> None:
-    assert coverage(counts, np.arange(len(counts))) <= one_run(counts) + 1e-9
+    assert coverage(counts, np.arange(len(counts))) <= cover_run(counts) + 1e-9
 
 
 def test_coverage_is_the_share_of_the_rarity_that_stands_in_a_unit_or_beside_it() -> None:
     counts = np.array([[1.0, 0.0, 0.0], [1.0, 1.0, 0.0], [1.0, 0.0, 0.0], [1.0, 0.0, 0.0]])
     common, rare, absent = (log(1 + (4 - d + 0.5) / (d + 0.5)) for d in (4, 1, 0))
-    assert one_run(counts) == pytest.approx((common + rare) / (common + rare + absent))
-    assert coverage(counts[[0, 2]], np.array([0, 0])) < one_run(counts)
+    assert cover_run(counts) == pytest.approx((common + rare) / (common + rare + absent))
+    assert coverage(counts[[0, 2]], np.array([0, 0])) < cover_run(counts)
 
 
 def test_without_a_word_or_a_unit_nothing_is_covered() -> None:
-    assert one_run(np.zeros((3, 0))) == one_run(np.zeros((0, 3))) == one_run(np.zeros((3, 2))) == 0
+    assert (
+        cover_run(np.zeros((3, 0)))
+        == cover_run(np.zeros((0, 3)))
+        == cover_run(np.zeros((3, 2)))
+        == 0
+    )
 
 
 @given(SHARES, SHARES, LARGEST)
@@ -111,14 +116,14 @@ def test_only_the_order_and_relative_distances_of_similarities_matter(
 ) -> None:
     runs = [TextRun(str(number), 0, text) for number, text in enumerate(TEXTS)]
 
-    def read(scale: float, shift: float) -> list[tuple[int, int]]:
+    def read_ranking(scale: float, shift: float) -> list[tuple[int, int]]:
         similarity = Similarity(
             lambda run, _: scale * near[int(run.document)] + shift, lambda _: LARGEST_WEIGHT
         )
         passages = PassageRanker(question, runs, similarity).passages(30)
         return sorted((passage.run, passage.span.start) for passage in passages[:1])
 
-    assert read(scale, shift) == read(1, 0)
+    assert read_ranking(scale, shift) == read_ranking(1, 0)
 
 
 def first_of(question: str, largest: dict[str, float]) -> str:

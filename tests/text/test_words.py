@@ -114,11 +114,11 @@ def test_a_text_behind_metadata_counts_as_all_of_it_in_the_same_order(
 def test_text_behind_metadata_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
     read: list[str] = []
 
-    def noted(text: str) -> list[str]:
+    def note_words(text: str) -> list[str]:
         read.append(text)
         return words(text)
 
-    monkeypatch.setattr("rag_nodes.text.words.words", noted)
+    monkeypatch.setattr("rag_nodes.text.words.words", note_words)
     text = "The pump has a valve.\n\nNote: the valve leaks."
     counted_behind_metadata(f"breadcrumb: Manual > Pump\n\n{text}")
     counted(text)

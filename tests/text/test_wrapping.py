@@ -15,7 +15,7 @@ WRAPPED = textwrap.fill(PROSE, 60)
 LONG = "This line is long enough to go on in the line that comes below it"
 
 
-def joined(text: str) -> list[str]:
+def join_wrapped_lines(text: str) -> list[str]:
     """The lines of a text, with a space for each line break inside running text."""
     starts = soft_breaks(text)
     pieces = [text[a:b] for a, b in zip([0, *starts], [*starts, len(text)], strict=True)]
@@ -23,7 +23,7 @@ def joined(text: str) -> list[str]:
 
 
 def test_lines_of_a_wrapped_paragraph_are_one() -> None:
-    assert joined(WRAPPED) == [PROSE]
+    assert join_wrapped_lines(WRAPPED) == [PROSE]
 
 
 @pytest.mark.parametrize("end", ["\r\n", "\r", " \n"])
@@ -33,7 +33,7 @@ def test_every_kind_of_line_end_is_recognised_at_its_own_offset(end: str) -> Non
 
 
 def test_blank_lines_separate_paragraphs() -> None:
-    assert joined(f"{WRAPPED}\n\n{WRAPPED}") == [PROSE, "", PROSE]
+    assert join_wrapped_lines(f"{WRAPPED}\n\n{WRAPPED}") == [PROSE, "", PROSE]
 
 
 @pytest.mark.parametrize("mark", ".?!:…。؟।")
@@ -163,7 +163,7 @@ def test_turns_of_a_meeting_stay_apart() -> None:
 
 
 def test_text_in_capitals_is_running_text() -> None:
-    assert joined(WRAPPED.upper()) == [PROSE.upper()]
+    assert join_wrapped_lines(WRAPPED.upper()) == [PROSE.upper()]
 
 
 def test_scripts_without_case_and_from_right_to_left_are_running_text() -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 from openai_server import OpenAIServer
-from visits import written
+from visits import write_text
 
 from rag_nodes.apps.visitors.session import PageSession
 from rag_nodes.core.settings import Settings
@@ -25,9 +25,9 @@ def session(settings: Settings) -> Iterator[PageSession]:
 
 @pytest.fixture
 def red(tmp_path: Path) -> Path:
-    return written(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
+    return write_text(tmp_path / "red.md", "# Colour\n\nThe machine is red.\n")
 
 
 @pytest.fixture
 def blue(tmp_path: Path) -> Path:
-    return written(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")
+    return write_text(tmp_path / "blue.md", "# Colour\n\nThe machine is blue.\n")

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from hostile_parsers import HangingNodeParser
 from openai_server import Fault, OpenAIServer
-from visits import QUESTION, answers, choose, written
+from visits import QUESTION, answers, choose, write_text
 
 from rag_nodes.apps.panes.top import documents_html
 from rag_nodes.apps.visitors import loading as loading_module
@@ -177,9 +177,9 @@ def test_cancelling_waits_for_no_model_and_asks_it_nothing_more(
     session: PageSession, openai_server: OpenAIServer, tmp_path: Path
 ) -> None:
     sentences = " ".join(f"The machine number {number} is red." for number in range(350))
-    document = written(tmp_path / "long.md", sentences)
+    document = write_text(tmp_path / "long.md", sentences)
     choose(session, "semantic", key=KEY)
-    session.load([written(tmp_path / "short.md", "The machine is red.")])
+    session.load([write_text(tmp_path / "short.md", "The machine is red.")])
     before = len(openai_server.asked("embeddings"))
     openai_server.fail(Fault(body="slow"))
     with ThreadPoolExecutor(1) as pool:
@@ -221,7 +221,7 @@ def test_cancelling_kills_the_process_that_reads(
     assert "red" in answers(session)
 
 
-def asked_while_loading(session: PageSession, path: Path, server: OpenAIServer) -> Any:
+def ask_while_loading(session: PageSession, path: Path, server: OpenAIServer) -> Any:
     """Return the job of a question that waits for a document whose embedding is slow."""
     choose(session, "fixed", key=KEY)
     server.fail(Fault(body="slow"))
@@ -233,7 +233,7 @@ def asked_while_loading(session: PageSession, path: Path, server: OpenAIServer) 
 def test_a_question_sent_while_documents_are_loaded_waits_for_them(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    job = asked_while_loading(session, red, openai_server)
+    job = ask_while_loading(session, red, openai_server)
     assert session.turns == ()
     openai_server.release()
     job.result()
@@ -243,7 +243,7 @@ def test_a_question_sent_while_documents_are_loaded_waits_for_them(
 def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
     session: PageSession, red: Path, blue: Path, openai_server: OpenAIServer
 ) -> None:
-    job = asked_while_loading(session, red, openai_server)
+    job = ask_while_loading(session, red, openai_server)
     session.load([blue])
     job.result()
     openai_server.release()
@@ -254,7 +254,7 @@ def test_a_question_that_waits_is_asked_of_the_documents_that_took_over(
 def test_a_question_is_not_answered_if_what_it_waits_for_is_cancelled(
     session: PageSession, red: Path, openai_server: OpenAIServer
 ) -> None:
-    job = asked_while_loading(session, red, openai_server)
+    job = ask_while_loading(session, red, openai_server)
     session.cancel()
     openai_server.release()
     with suppress(CancelledError):

@@ -18,14 +18,14 @@ from rag_nodes.text.spans import Span
 DOCUMENT = Document(id_="one", text="The ferry leaves at nine.")
 
 
-def _asked(name: str, document: str = "one") -> Question:
+def _make_question(name: str, document: str = "one") -> Question:
     return Question(name, "When does it leave?", ((Passage(document, Span(20, 24)),),))
 
 
 def test_a_question_that_is_added_again_takes_the_place_of_the_first() -> None:
     questions = Questions()
-    questions.add([_asked("a"), _asked("b")], [DOCUMENT])
-    dataset = questions.add([replace(_asked("a"), text="At what time?")], [DOCUMENT])
+    questions.add([_make_question("a"), _make_question("b")], [DOCUMENT])
+    dataset = questions.add([replace(_make_question("a"), text="At what time?")], [DOCUMENT])
     assert [question.text for question in dataset.questions] == [
         "At what time?",
         "When does it leave?",
@@ -35,30 +35,32 @@ def test_a_question_that_is_added_again_takes_the_place_of_the_first() -> None:
 
 def test_a_question_is_changed_in_its_place_and_one_that_is_gone_is_not() -> None:
     questions = Questions()
-    questions.add([replace(_asked("a"), draft=True), _asked("b")], [DOCUMENT])
+    questions.add([replace(_make_question("a"), draft=True), _make_question("b")], [DOCUMENT])
     changed = questions.change("a", lambda item: replace(item, draft=False))
-    assert changed == _asked("a")
+    assert changed == _make_question("a")
     assert questions.change("c", lambda item: item) is None
-    assert questions.remove("b") == _asked("b")
+    assert questions.remove("b") == _make_question("b")
     assert questions.remove("b") is None
     assert len(questions) == 1
 
 
 def test_too_many_questions_are_refused_and_the_others_stay() -> None:
     questions = Questions()
-    questions.add([_asked("a")], [DOCUMENT])
+    questions.add([_make_question("a")], [DOCUMENT])
     with pytest.raises(DatasetError, match="1,001 questions, over the 1,000 of one visitor"):
-        questions.add([_asked(str(number)) for number in range(MOST_QUESTIONS)], [DOCUMENT])
+        questions.add([_make_question(str(number)) for number in range(MOST_QUESTIONS)], [DOCUMENT])
     assert len(questions) == 1
 
 
 def test_files_are_added_to_what_is_there_and_known_questions_replace_themselves() -> None:
     other = Document(id_="two", text="The bus to town leaves at ten.")
-    first = Dataset("mine", (DOCUMENT, other), (_asked("row-1"), _asked("row-2", "two")))
+    first = Dataset(
+        "mine", (DOCUMENT, other), (_make_question("row-1"), _make_question("row-2", "two"))
+    )
     questions = Questions()
     questions.take(first)
-    edited = replace(_asked("row-1"), text="At what time?")
-    moved = _asked("row-9", "two")
+    edited = replace(_make_question("row-1"), text="At what time?")
+    moved = _make_question("row-9", "two")
     questions.take(replace(first, name="again", questions=(edited, moved)))
     dataset = questions.dataset
     assert dataset is not None
@@ -71,7 +73,7 @@ def test_files_are_added_to_what_is_there_and_known_questions_replace_themselves
 
 def test_a_question_with_only_the_number_of_another_does_not_replace_it() -> None:
     questions = Questions()
-    questions.take(Dataset("a", (DOCUMENT,), (_asked("row-1"),)))
+    questions.take(Dataset("a", (DOCUMENT,), (_make_question("row-1"),)))
     gold = ((Passage("one", Span(4, 9)),),)
     new = Question("row-1", "What leaves?", gold)
     for _ in range(2):  # the second time it knows itself again
@@ -84,7 +86,9 @@ def test_questions_are_listed_as_not_located_until_they_are_located() -> None:
     other = NotLocated("row-2", "Who?", "", "no answer")
     questions = Questions()
     questions.take(Dataset("a", (DOCUMENT,), (), (lost, other)))
-    assert questions.take(Dataset("a", (DOCUMENT,), (_asked("row-1"),))).not_located == (other,)
+    assert questions.take(Dataset("a", (DOCUMENT,), (_make_question("row-1"),))).not_located == (
+        other,
+    )
 
 
 def test_questions_stay_with_their_documents_and_go_with_them(
@@ -92,7 +96,7 @@ def test_questions_stay_with_their_documents_and_go_with_them(
 ) -> None:
     choose(session, "fixed")
     session.load([red])
-    of_red = _asked("a", session.documents[0].id_)
+    of_red = _make_question("a", session.documents[0].id_)
     session.questions.take(Dataset("mine", session.documents, (of_red,)))
     choose(session, "heading")
     session.load()

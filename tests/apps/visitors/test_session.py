@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from counting_models import CountingEmbedding
 from openai_server import UNAUTHORIZED, Fault, OpenAIServer
-from visits import QUESTION, answers, choose, written
+from visits import QUESTION, answers, choose, write_text
 
 from rag_nodes.apps.panes.answers import turn_view
 from rag_nodes.apps.visitors.session import PageSession, key_of, sessions_of
@@ -107,7 +107,7 @@ def test_a_bad_file_is_a_row_with_its_reason_and_without_its_folder(
 def test_with_nothing_readable_there_is_nothing_to_ask(
     session: PageSession, tmp_path: Path
 ) -> None:
-    report = session.load([written(tmp_path / "empty.txt", " ")])
+    report = session.load([write_text(tmp_path / "empty.txt", " ")])
     assert len(report.failed) == 1
     assert not session.ready
     with pytest.raises(ConfigurationError, match="add one first"):
@@ -288,7 +288,7 @@ def test_a_token_is_worth_nothing_to_another_user() -> None:
 def test_chunks_that_were_split_inside_a_word_say_so_and_whole_sentences_do_not(
     session: PageSession, tmp_path: Path
 ) -> None:
-    red = written(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
+    red = write_text(tmp_path / "long.md", "The machine is red and needs oil on any day. " * 100)
     choose(session, "fixed", "sentence")
     session.load([red])
     turn = session.talk.ask(QUESTION)

@@ -20,7 +20,7 @@ def four() -> dict[str, SpanNodeParser]:
     return {name: get_parser(name) for name in COMPARED}
 
 
-def compared(
+def compare_manual(
     manual: Path,
     models: Models,
     parsers: dict[str, SpanNodeParser] | None = None,
@@ -34,7 +34,7 @@ def compared(
 
 
 def test_four_parsers_answer_side_by_side(manual: Path, models: Models) -> None:
-    report = compared(manual, models)
+    report = compare_manual(manual, models)
     assert [column.name for column in report.columns] == list(COMPARED)
     assert [column.title for column in report.columns] == [PRESETS[name].title for name in COMPARED]
     assert report.question == QUESTION
@@ -67,7 +67,7 @@ def test_the_columns_answer_at_the_same_time(
         return answer(self, *args, **kwargs)
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", meet)
-    report = compared(manual, models)
+    report = compare_manual(manual, models)
     assert [column.error for column in report.columns] == [None] * 4
 
 
@@ -84,7 +84,7 @@ def test_a_column_that_fails_says_why_while_the_others_answer(
         return answer(self, *args, **kwargs)
 
     monkeypatch.setattr(RagNodesQueryEngine, "answer", fail)
-    report = compared(manual, models)
+    report = compare_manual(manual, models)
     errors = {column.name: column.error for column in report.columns}
     assert errors["heading"] == "the server cannot be reached"
     assert errors["fixed"] == "ZeroDivisionError; run this column alone to see where it fails"
@@ -157,7 +157,7 @@ def test_no_key_reaches_the_report(manual: Path, models: Models) -> None:
 
     secretive = Secretive()
     parsers = {"semantic": get_parser("semantic", embed_model=secretive)}
-    report = compared(manual, models, parsers)
+    report = compare_manual(manual, models, parsers)
     assert "sk-canary" not in json.dumps(report.as_dict())
     assert "sk-canary" not in repr(report)
 

@@ -94,11 +94,11 @@ def test_the_question_is_embedded_once_and_remembered(
     embedded = []
     embed = LexicalEmbedding._get_query_embedding
 
-    def counted(self: LexicalEmbedding, query: str) -> list[float]:
+    def note_query(self: LexicalEmbedding, query: str) -> list[float]:
         embedded.append(query)
         return embed(self, query)
 
-    monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", counted)
+    monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", note_query)
     with offline.stream(QUESTION) as stream:
         first = by_column(stream)
     assert embedded == [QUESTION]

@@ -52,25 +52,25 @@ TEXTS = {
 }
 
 
-def drafted(text: str, **given: object) -> Dataset:
+def draft_from(text: str, **given: object) -> Dataset:
     return draft_questions([Document(text=text, id_="one")], **given)  # type: ignore[arg-type]
 
 
-def asked(dataset: Dataset) -> dict[str, str]:
+def quotes_by_question(dataset: Dataset) -> dict[str, str]:
     return {question.text: dataset.quote(question.gold[0][0]) for question in dataset.questions}
 
 
 def test_headings_that_are_questions_are_asked_in_any_language_and_answered_by_their_section() -> (
     None
 ):
-    dataset = drafted(HANDBOOK)
-    assert asked(dataset) == TEXTS
+    dataset = draft_from(HANDBOOK)
+    assert quotes_by_question(dataset) == TEXTS
     assert all(question.draft and question.kind == "asked" for question in dataset.questions)
 
 
 def test_a_document_that_holds_its_text_twice_gives_the_same_questions_with_two_answers() -> None:
-    twice = drafted(f"{HANDBOOK}\n{HANDBOOK}")
-    assert asked(twice) == TEXTS
+    twice = draft_from(f"{HANDBOOK}\n{HANDBOOK}")
+    assert quotes_by_question(twice) == TEXTS
     assert {len(question.gold) for question in twice.questions} == {2}
 
 
@@ -99,10 +99,12 @@ def test_the_order_of_documents_changes_nothing() -> None:
 
 
 def test_few_are_the_same_again_and_another_seed_takes_others() -> None:
-    few = drafted(HANDBOOK, count=1)
+    few = draft_from(HANDBOOK, count=1)
     assert len(few.questions) == 1
-    assert drafted(HANDBOOK, count=1) == few
-    seeds = [frozenset(asked(drafted(HANDBOOK, count=1, seed=seed))) for seed in range(6)]
+    assert draft_from(HANDBOOK, count=1) == few
+    seeds = [
+        frozenset(quotes_by_question(draft_from(HANDBOOK, count=1, seed=seed))) for seed in range(6)
+    ]
     assert len(set(seeds)) > 1
 
 
@@ -115,23 +117,23 @@ def test_few_are_the_same_again_and_another_seed_takes_others() -> None:
 )
 def test_documents_without_questions_as_headings_are_an_error_with_a_remedy(text: str) -> None:
     with pytest.raises(DatasetError, match=r"no heading .*: write questions yourself, or let an"):
-        drafted(text)
+        draft_from(text)
 
 
 def test_questions_with_answers_of_a_word_are_not_said_to_be_no_questions() -> None:
     with pytest.raises(DatasetError, match="a question whose section has an answer of at least 8"):
-        drafted("## Is the ferry free on Sundays?\n\nYes.")
+        draft_from("## Is the ferry free on Sundays?\n\nYes.")
 
 
 def test_fewer_drafts_than_requested_are_reported() -> None:
-    dataset = drafted(HANDBOOK)
+    dataset = draft_from(HANDBOOK)
     assert "3 of 40 questions found. Only 3 headings are questions" in fewer(dataset, 40)
     assert fewer(dataset, 3) == ""
-    assert fewer(drafted(HANDBOOK, count=1), 2).startswith(
+    assert fewer(draft_from(HANDBOOK, count=1), 2).startswith(
         "1 of 2 questions found. Only 1 heading is"
     )
 
 
 def test_drafts_of_no_question_are_refused() -> None:
     with pytest.raises(ConfigurationError, match="at least 1 question"):
-        drafted(HANDBOOK, count=0)
+        draft_from(HANDBOOK, count=0)

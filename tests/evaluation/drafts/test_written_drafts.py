@@ -57,7 +57,7 @@ def reader(prompt: str) -> str:
     })  # fmt: skip
 
 
-def changed(change: Callable[[str, dict[str, Any]], None]) -> Callable[[str], str]:
+def changed_script(change: Callable[[str, dict[str, Any]], None]) -> Callable[[str], str]:
     """The good reader, some of whose answers are spoiled."""
 
     def script(prompt: str) -> str:
@@ -133,7 +133,7 @@ def test_a_draft_that_does_not_hold_is_refused(
     change: Callable[[str, dict[str, Any]], None], reason: str
 ) -> None:
     with pytest.raises(DatasetError, match=reason):
-        write_questions(documents(), ScriptedLLM(lines=[changed(change)]), count=50)
+        write_questions(documents(), ScriptedLLM(lines=[changed_script(change)]), count=50)
 
 
 @pytest.mark.parametrize(

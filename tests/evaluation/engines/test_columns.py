@@ -61,7 +61,7 @@ def ask(columns: dict[str, object], question: str = QUESTION, **options: Any) ->
         return compared.ask(question)
 
 
-def answered(column: Column) -> Answer:
+def answer_of(column: Column) -> Answer:
     assert column.error is None
     assert column.answer is not None
     return column.answer
@@ -83,7 +83,7 @@ def test_all_that_finds_is_a_column_beside_a_parser_and_cites_the_document() -> 
         *("retriever", "index", "store", "engine", "ours", "splitter")
     ]
     for column in report.columns:
-        answer = answered(column)
+        answer = answer_of(column)
         assert answer.citations
         assert any(BATTERY in citation.quote for citation in answer.citations)
         for citation in answer.citations:
@@ -95,7 +95,7 @@ def test_all_that_finds_is_a_column_beside_a_parser_and_cites_the_document() -> 
 def test_every_finder_gets_the_same_budget() -> None:
     columns = {"index": index(), "store": stock_store(), "ours": "sentence"}
     for column in ask(columns, options=QueryOptions(budget=20)).columns:
-        assert 0 < answered(column).context_tokens <= 20
+        assert 0 < answer_of(column).context_tokens <= 20
 
 
 def test_a_vector_store_of_ours_nodes_names_the_parser_that_split_them() -> None:
@@ -124,7 +124,7 @@ def test_a_collection_is_a_column_as_it_stands() -> None:
         ingested = ingest_documents(own, {"heading": get_parser("heading")}, store)
         column = StoredCollection(store, ingested.columns[0].collection)
         (report,) = ask({"stored": column}).columns
-    answer = answered(report)
+    answer = answer_of(report)
     assert answer.citations[0].quote == BATTERY
     assert answer.hits[0].node.ref_doc_id == "manual"
     assert answer.hits[0].keyword_score
@@ -141,14 +141,14 @@ class Made(BaseRetriever):
         return self.found
 
 
-def scored(text: str, score: float | None = None) -> NodeWithScore:
+def scored_node(text: str, score: float | None = None) -> NodeWithScore:
     return NodeWithScore(node=TextNode(text=text), score=score)
 
 
 def test_chunks_without_a_place_are_shown_and_counted() -> None:
-    retriever = Made(scored("The battery is said to be spare."), scored(BATTERY))
+    retriever = Made(scored_node("The battery is said to be spare."), scored_node(BATTERY))
     (column,) = ask({"mine": retriever}, options=QueryOptions(retrieval_only=True)).columns
-    lost, placed = answered(column).hits
+    lost, placed = answer_of(column).hits
     assert (lost.node.text, lost.node.start_char_idx) == ("The battery is said to be spare.", None)
     assert placed.node.start_char_idx == MANUAL.index(BATTERY)
     assert (column.statistics.chunks, column.statistics.not_located) == (2, 1)
@@ -164,23 +164,23 @@ def test_scores_are_from_0_to_1_in_the_order_of_whoever_found(
     scores: tuple[float | None, ...], expected: tuple[float, ...]
 ) -> None:
     retriever = Made(
-        *(scored(text, score) for text, score in zip((BATTERY, LIONS), scores, strict=True))
+        *(scored_node(text, score) for text, score in zip((BATTERY, LIONS), scores, strict=True))
     )
     (column,) = ask({"mine": retriever}, options=QueryOptions(retrieval_only=True)).columns
-    assert tuple(hit.score for hit in answered(column).hits) == expected
-    logits = Made(scored(BATTERY, 7.5), scored(LIONS, -3.0))
+    assert tuple(hit.score for hit in answer_of(column).hits) == expected
+    logits = Made(scored_node(BATTERY, 7.5), scored_node(LIONS, -3.0))
     (column,) = ask({"mine": logits}, options=QueryOptions(retrieval_only=True)).columns
-    assert [0 < hit.score < 1 for hit in answered(column).hits] == [True, True]
+    assert [0 < hit.score < 1 for hit in answer_of(column).hits] == [True, True]
 
 
 def test_a_filter_holds_for_what_others_find_and_is_searched_deeper_for() -> None:
     options = QueryOptions(top_k=1, budget=None, filter=Filter(file_name="lions.txt"))
     with Comparison({"index": index()}, documents=documents(), options=options) as compared:
         (column,) = compared.ask(QUESTION).columns
-        assert [hit.node.ref_doc_id for hit in answered(column).hits] == ["lions"]
+        assert [hit.node.ref_doc_id for hit in answer_of(column).hits] == ["lions"]
     with Comparison({"index": index()}, documents=documents()) as compared:
         (column,) = compared.ask(QUESTION, document_ids=["lions"]).columns
-        assert {hit.node.ref_doc_id for hit in answered(column).hits} == {"lions"}
+        assert {hit.node.ref_doc_id for hit in answer_of(column).hits} == {"lions"}
 
 
 class Says(CustomQueryEngine):
@@ -191,7 +191,7 @@ class Says(CustomQueryEngine):
     streams: bool = False
 
     def custom_query(self, query_str: str) -> Response:  # noqa: ARG002 -- LlamaIndex's
-        nodes = [scored(passage) for passage in self.read]
+        nodes = [scored_node(passage) for passage in self.read]
         if self.streams:
             pieces = (f"{word} " for word in self.text.split())
             return StreamingResponse(pieces, source_nodes=nodes)  # type: ignore[return-value]
@@ -200,21 +200,21 @@ class Says(CustomQueryEngine):
 
 def test_an_engine_answers_itself_and_its_marks_become_citations() -> None:
     (column,) = ask({"mine": Says(text="They sleep [2], and nobody knows of [9].")}).columns
-    answer = answered(column)
+    answer = answer_of(column)
     assert answer.text == "They sleep [2], and nobody knows of [9]."
     assert [(citation.number, citation.quote) for citation in answer.citations] == [(2, LIONS)]
     assert answer.unknown_sources == (9,)
     assert (answer.kind, answer.answer_model, answer.cost) == ("generated", "", None)
     (column,) = ask({"mine": Says(text="A battery does.")}).columns
-    assert [citation.quote for citation in answered(column).citations] == [BATTERY, LIONS]
+    assert [citation.quote for citation in answer_of(column).citations] == [BATTERY, LIONS]
 
 
 def test_the_numbers_of_llama_indexs_citation_engine_are_ours() -> None:
     engine = CitationQueryEngine.from_args(index(), llm=MockLLM(), similarity_top_k=2)
     rewritten = TransformQueryEngine(engine, IdentityQueryTransform())
     (column, other) = ask({"mine": engine, "rewritten": rewritten}).columns
-    answer = answered(column)
-    assert answer.answer_model == answered(other).answer_model == "MockLLM"
+    answer = answer_of(column)
+    assert answer.answer_model == answer_of(other).answer_model == "MockLLM"
     assert [hit.rerank_score for hit in answer.hits] == [
         node.score for node in engine.retrieve(QueryBundle(QUESTION))
     ]
@@ -244,8 +244,8 @@ def test_an_engine_is_asked_for_what_it_reads_where_no_answer_is_wanted() -> Non
     report = ask(
         {"mine": engine, "custom": Says(text="no")}, options=QueryOptions(retrieval_only=True)
     )
-    assert [answered(column).kind for column in report.columns] == ["retrieval"] * 2
-    assert [len(answered(column).hits) for column in report.columns] == [2, 2]
+    assert [answer_of(column).kind for column in report.columns] == ["retrieval"] * 2
+    assert [len(answer_of(column).hits) for column in report.columns] == [2, 2]
 
 
 @pytest.mark.parametrize(
@@ -255,7 +255,7 @@ def test_an_engine_that_names_no_source_has_answered_if_it_says_something(
     text: str, kind: str
 ) -> None:
     (column,) = ask({"mine": Says(text=text, read=[])}).columns
-    assert (answered(column).kind, answered(column).citations) == (kind, ())
+    assert (answer_of(column).kind, answer_of(column).citations) == (kind, ())
 
 
 class Broken(Made):
@@ -286,10 +286,10 @@ def test_a_question_is_embedded_only_for_columns_that_are_asked_by_it(
     def fail(*_: object) -> list[float]:
         raise ModelConnectionError("the server cannot be reached")
 
-    retriever, store = Made(scored(BATTERY)), stock_store()
+    retriever, store = Made(scored_node(BATTERY)), stock_store()
     monkeypatch.setattr(LexicalEmbedding, "_get_query_embedding", fail)
     (column,) = ask({"mine": retriever}).columns
-    assert answered(column).citations[0].quote == BATTERY
+    assert answer_of(column).citations[0].quote == BATTERY
     report = ask({"mine": retriever, "theirs": store})
     assert [column.error for column in report.columns] == [None, "the server cannot be reached"]
     with pytest.raises(ModelConnectionError):
@@ -309,10 +309,10 @@ def test_a_vector_store_without_texts_is_refused_with_its_remedy() -> None:
 
 def test_nodes_of_other_retrievers_are_located_in_the_files(tmp_path: Any) -> None:
     (tmp_path / "manual.md").write_text(MANUAL)
-    columns = {"mine": Made(scored(BATTERY)), "ours": "sentence"}
+    columns = {"mine": Made(scored_node(BATTERY)), "ours": "sentence"}
     with Comparison(columns, documents=read(tmp_path / "manual.md")) as compared:
         mine, ours = compared.ask(QUESTION).columns
-    [citation] = answered(mine).citations
+    [citation] = answer_of(mine).citations
     assert citation.source == str(tmp_path / "manual.md")
     assert citation.quote == BATTERY
-    assert answered(ours).hits[0].node.ref_doc_id == answered(mine).hits[0].node.ref_doc_id
+    assert answer_of(ours).hits[0].node.ref_doc_id == answer_of(mine).hits[0].node.ref_doc_id

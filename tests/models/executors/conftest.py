@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from ray_places import Place, Running, is_of_ray, made_place, wait_for_all
+from ray_places import Place, Running, is_of_ray, make_place, wait_for_all
 
 from rag_nodes.models import Models
 from rag_nodes.models.executors.ray import sigterm_kept
@@ -36,14 +36,14 @@ def parsers() -> dict[str, SpanNodeParser]:
 @pytest.fixture(scope="session")
 def running() -> Iterator[Running]:
     """A cluster of one machine with two graphics cards, as far as it knows."""
-    with made_place() as place:
+    with make_place() as place:
         with pytest.MonkeyPatch.context() as patch:  # Ray alone has it, and no other test
             for name in filter(is_of_ray, list(os.environ)):
                 patch.delenv(name)
             for name, value in place.environment.items():
                 patch.setenv(name, value)
             patch.setenv("RAY_OVERRIDE_RESOURCES", json.dumps({"CPU": 4, "GPU": 2}))
-            ray = started(place)
+            ray = start_ray(place)
         yield Running(place, ray)
         processes = place.processes()
         assert len(processes) > 3
@@ -51,7 +51,7 @@ def running() -> Iterator[Running]:
         wait_for_all(processes)
 
 
-def started(place: Place) -> Any:
+def start_ray(place: Place) -> Any:
     """Start Ray, which gives its processes 30 s: on a busy machine more than once."""
     import ray
 

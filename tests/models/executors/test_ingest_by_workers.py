@@ -21,7 +21,7 @@ from rag_nodes.store import open_store
 EXAMPLES = Path(__file__).parents[3] / "examples" / "corpus"
 
 
-def written(folder: Path, texts: dict[str, str]) -> list[Path]:
+def write_files(folder: Path, texts: dict[str, str]) -> list[Path]:
     folder.mkdir(exist_ok=True)
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -64,7 +64,7 @@ def ledger_of(store: Path) -> dict[str, Any]:
 def test_two_processes_give_what_one_gives_point_for_point(
     parsers: dict[str, SpanNodeParser], models: Models, tmp_path: Path
 ) -> None:
-    bad = written(tmp_path / "bad", {"blank.md": " ", "torn.pdf": "%PDF-1.7 torn"})
+    bad = write_files(tmp_path / "bad", {"blank.md": " ", "torn.pdf": "%PDF-1.7 torn"})
     paths = [EXAMPLES / "manual.md", EXAMPLES / "handbook.pdf", *bad, tmp_path / "missing.md"]
     steps: list[Progress] = []
     with open_store(tmp_path / "alone") as alone, open_store(tmp_path / "store") as store:
@@ -90,7 +90,7 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
     monkeypatch.setenv("POISON_API_KEY", "no-such-key-here")
     long = " ".join(f"Part {number} of it is made of steel." for number in range(600))
     texts = {**plain(40), "00.md": long, "03.md": "poison", "05.md": "kill", "06.md": "warn"}
-    paths = written(tmp_path / "files", texts)
+    paths = write_files(tmp_path / "files", texts)
     note = tmp_path / "note"
     parsers = {"x": PoisonedNodeParser(note=str(note), chunk_size=16, chunk_overlap=0)}
     with open_store() as store, open_store() as alone:
@@ -116,7 +116,7 @@ def test_a_poisoned_file_and_a_killed_worker_cost_no_innocent_file(
 
 
 def test_workers_and_a_server_give_what_one_process_gives(models: Models, tmp_path: Path) -> None:
-    paths, parsers = written(tmp_path / "files", plain(4)), {"x": get_parser("parent-child")}
+    paths, parsers = write_files(tmp_path / "files", plain(4)), {"x": get_parser("parent-child")}
     with open_store() as alone:
         expected = ingest(paths, parsers, alone, models=models)
     with _server.serve() as double, open_store(double.url) as store:

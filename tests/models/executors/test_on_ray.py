@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import ray_data_child
 from hostile_parsers import started_at_the_gate
-from ray_places import KEY, SPLITTER, Place, Running, made_place, wait_for_all
+from ray_places import KEY, SPLITTER, Place, Running, make_place, wait_for_all
 from stored_points import points_of, without_seconds
 
 from rag_nodes import ingest
@@ -24,7 +24,7 @@ from rag_nodes.store import open_store
 
 @pytest.fixture
 def place() -> Iterator[Place]:
-    with made_place() as place:
+    with make_place() as place:
         yield place
 
 

@@ -50,7 +50,7 @@ def alone(tmp_path: Path) -> Iterator[Store]:
         yield store
 
 
-def written(folder: Path, texts: dict[str, str]) -> Path:
+def write_files(folder: Path, texts: dict[str, str]) -> Path:
     folder.mkdir()
     for name, text in texts.items():
         (folder / name).write_text(text, encoding="utf-8")
@@ -78,7 +78,7 @@ def test_two_processes_of_which_one_dies_write_what_one_writes_for_the_same_requ
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     monkeypatch.setattr(run, "MOST_FILES", 3)
-    folder = written(tmp_path / "files", manuals(6, _05_="# Kill\n\nkill"))
+    folder = write_files(tmp_path / "files", manuals(6, _05_="# Kill\n\nkill"))
     parsers = {"x": PoisonedNodeParser(note=str(tmp_path / "note"), chunk_size=60, chunk_overlap=0)}
     options: dict[str, Any] = {"models": paid, "text": "summary"}
     executor = Pool(2)

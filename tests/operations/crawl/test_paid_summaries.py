@@ -28,7 +28,7 @@ def llm(openai_server: OpenAIServer, no_configuration: Path) -> OpenAIServerLLM:
     return OpenAIServerLLM(model="tea-1", api_base=openai_server.base, retry_seconds=0)
 
 
-def asked(server: OpenAIServer) -> list[str]:
+def summary_prompts(server: OpenAIServer) -> list[str]:
     return [body["messages"][0]["content"] for body in server.asked("chat/completions")]
 
 
@@ -42,11 +42,11 @@ def test_failed_summaries_are_kept_and_resume_asks_only_for_them(
     assert first.statistics.summaries["failed"] == 2
     assert first.kept == f"{output}.summaries.sqlite"
     assert sum(row["metadata"].get("summary_error") is not None for row in chunks(output)) == 2
-    before = len(asked(openai_server))
+    before = len(summary_prompts(openai_server))
     with pytest.raises(ConfigurationError, match="--resume"):
         documentation.run(crawl, output, **options)
     second = documentation.run(crawl, output, resume=True, **options)
-    assert len(asked(openai_server)) == before + 2
+    assert len(summary_prompts(openai_server)) == before + 2
     assert second.kept is None
     assert not output.with_name("chunks.json.summaries.sqlite").exists()
 
@@ -87,7 +87,7 @@ def test_a_killed_run_resumes_without_paying_twice(
         assert server.reached.wait(timeout=120)
         process.kill()
         process.wait()
-        paid = asked(server)[:4]
+        paid = summary_prompts(server)[:4]
         assert not output.exists()
         server.reset()
 
@@ -96,8 +96,8 @@ def test_a_killed_run_resumes_without_paying_twice(
         report = documentation.run(crawl, output, resume=True, **options)
         assert report.complete
         # What reads the same, in the same place of a page of the same title, is asked once.
-        assert len(asked(server)) == len(set(asked(server)))
-        assert not set(asked(server)) & set(paid)
+        assert len(summary_prompts(server)) == len(set(summary_prompts(server)))
+        assert not set(summary_prompts(server)) & set(paid)
         resumed = output.read_bytes()
 
         documentation.run(crawl, output, **options)

@@ -14,7 +14,7 @@ from rag_nodes.core.errors import LedgerDamagedError, LedgerError
 from rag_nodes.pipeline.ledger import DocumentRow, FileRow, Ledger, StoredDocument, ledger_path
 
 
-def filled(path: Path) -> None:
+def fill_ledger(path: Path) -> None:
     with Ledger(path) as ledger:
         ledger.settle(StoredDocument("one", f"document {n}", "h", 1) for n in range(2000))
         ledger.record(
@@ -71,16 +71,16 @@ def its_first_half(content: bytes) -> bytes:
     return content[: len(content) // 2]
 
 
-def nothing_of_it(_: bytes) -> bytes:
+def replace_by_garbage(_: bytes) -> bytes:
     return b"torn, " * 1000
 
 
-@pytest.mark.parametrize("left", [noise_behind_the_first_page, its_first_half, nothing_of_it])
+@pytest.mark.parametrize("left", [noise_behind_the_first_page, its_first_half, replace_by_garbage])
 def test_a_torn_ledger_names_itself_and_the_remedy(
     tmp_path: Path, left: Callable[[bytes], bytes]
 ) -> None:
     place = tmp_path / "ledger.sqlite"
-    filled(place)
+    fill_ledger(place)
     place.write_bytes(left(place.read_bytes()))
 
     with pytest.raises(
@@ -108,7 +108,7 @@ def test_a_foreign_database_is_refused_and_unchanged(tmp_path: Path) -> None:
 
 def test_a_page_that_is_torn_where_nobody_reads_is_found_by_a_check(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
-    filled(place)
+    fill_ledger(place)
     with closing(sqlite3.connect(place)) as whole:
         [(page,)] = whole.execute(
             "SELECT rootpage FROM sqlite_schema WHERE name = 'documents_by_id'"
@@ -130,7 +130,7 @@ def test_the_ledger_of_another_release_is_refused_and_stays_as_it_is(
     tmp_path: Path, version: int
 ) -> None:
     place = tmp_path / "ledger.sqlite"
-    filled(place)
+    fill_ledger(place)
     with closing(sqlite3.connect(place)) as other, other:
         other.execute(f"PRAGMA user_version = {version}")
     before = place.read_bytes()
@@ -228,7 +228,7 @@ with Ledger(sys.argv[1]) as ledger:
 
 def test_a_ledger_is_read_where_the_disk_is_full(tmp_path: Path) -> None:
     place = tmp_path / "ledger.sqlite"
-    filled(place)
+    fill_ledger(place)
     ended = subprocess.run(
         [sys.executable, "-c", _WITHOUT_ROOM, place], capture_output=True, text=True, check=False
     )

@@ -94,9 +94,9 @@ def failing(error: Exception) -> Callable[..., Any]:
     """How points are read where those of one collection cannot be."""
     select = Collection.select
 
-    def read(self: Collection, *rest: Any, **how: Any) -> Any:
+    def read_or_fail(self: Collection, *rest: Any, **how: Any) -> Any:
         if repr(FIXED) in self.where:
             raise error
         return select(self, *rest, **how)
 
-    return read
+    return read_or_fail

@@ -102,19 +102,19 @@ def test_nodes_that_no_ingest_wrote_are_not_judged(examine: Examine, store: Stor
     assert {finding.kind for finding in examine()} == {"ledger"}
 
 
-def one_more_is_stored(store: Store, _: Ledger) -> None:
+def store_extra_document(store: Store, _: Ledger) -> None:
     store.add(FIXED, nodes_of("c.md", 1))
 
 
-def one_was_lost(store: Store, _: Ledger) -> None:
+def lose_document(store: Store, _: Ledger) -> None:
     store.delete_others(FIXED, {"b.md": ()})
 
 
-def one_is_not_stored(_: Store, ledger: Ledger) -> None:
+def settle_missing_document(_: Store, ledger: Ledger) -> None:
     ledger.settle([StoredDocument(FIXED, "c.md", "v", 1)])
 
 
-def one_was_in_hand(_: Store, ledger: Ledger) -> None:
+def leave_document_open(_: Store, ledger: Ledger) -> None:
     ledger.open(FIXED, ["a.md"])
 
 
@@ -125,10 +125,10 @@ def another_version_of_as_many_chunks(_: Store, ledger: Ledger) -> None:
 @pytest.mark.parametrize(
     ("change", "document"),
     [
-        (one_more_is_stored, "/docs/c.md"),
-        (one_was_lost, "/docs/b.md"),
-        (one_is_not_stored, "c.md"),
-        (one_was_in_hand, "/docs/a.md"),
+        (store_extra_document, "/docs/c.md"),
+        (lose_document, "/docs/b.md"),
+        (settle_missing_document, "c.md"),
+        (leave_document_open, "/docs/a.md"),
         (another_version_of_as_many_chunks, "/docs/a.md"),
     ],
 )
@@ -160,7 +160,7 @@ def test_a_collection_of_which_the_ledger_knows_nothing_is_worth_a_note(
     assert not only(examine()).is_wrong
 
 
-def refused(error: Exception) -> Callable[[], Store]:
+def refuse_to_open(error: Exception) -> Callable[[], Store]:
     def fail() -> Store:
         raise error
 
@@ -221,7 +221,7 @@ def test_a_shard_that_cannot_be_opened_is_named_with_the_command_that_deletes_it
 
 def test_a_server_that_does_not_answer_is_a_finding() -> None:
     away = StoreUnreachableError("http://127.0.0.1:9: it does not answer; check the address")
-    finding = only(list(examined("http://127.0.0.1:9", refused(away), lambda _: None)))
+    finding = only(list(examined("http://127.0.0.1:9", refuse_to_open(away), lambda _: None)))
     assert (finding.kind, finding.remedy) == ("unreachable", "check the address")
 
 

@@ -8,7 +8,7 @@ from rag_nodes.pipeline.ledger import FileRow, Ledger
 from rag_nodes.pipeline.upkeep import Inventory, ListedDocument, cleared, documents_named, removed
 
 
-def named(inventory: Inventory, *words: str) -> list[ListedDocument]:
+def find_documents(inventory: Inventory, *words: str) -> list[ListedDocument]:
     listed = inventory.documents("tests", inventory.collections("tests"))
     return documents_named("tests", words, listed)
 
@@ -17,7 +17,7 @@ def take_out(inventory: Inventory, *words: str) -> list[tuple[str, int, int]]:
     collections = inventory.collections("tests")
     return [
         tuple(removal)
-        for removal in removed(inventory, "tests", named(inventory, *words), collections)
+        for removal in removed(inventory, "tests", find_documents(inventory, *words), collections)
     ]
 
 
@@ -26,7 +26,7 @@ def test_a_document_is_found_by_id_path_or_name(
     inventory: Inventory, word: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("pathlib.Path.resolve", lambda path: f"/docs/{path.name}")
-    assert [question.id for question in named(inventory, word)] == ["a.md"]
+    assert [question.id for question in find_documents(inventory, word)] == ["a.md"]
 
 
 def test_it_goes_from_every_collection_and_from_the_ledger(
@@ -51,13 +51,13 @@ def test_a_name_that_several_files_have_is_refused_with_all_of_them(inventory: I
     with pytest.raises(
         AmbiguousDocumentError, match=r"/docs/same\.md \(one\); /elsewhere/same\.md \(two\)"
     ):
-        named(inventory, "same.md")
-    assert [question.id for question in named(inventory, "/elsewhere/same.md")] == ["two"]
+        find_documents(inventory, "same.md")
+    assert [question.id for question in find_documents(inventory, "/elsewhere/same.md")] == ["two"]
 
 
 def test_a_missing_document_is_an_error_with_the_listing_command(inventory: Inventory) -> None:
     with pytest.raises(DocumentMissingError, match="rag-nodes list"):
-        named(inventory, "something else entirely")
+        find_documents(inventory, "something else entirely")
 
 
 def test_one_wrong_name_removes_nothing(inventory: Inventory) -> None:
@@ -76,11 +76,11 @@ def test_a_file_that_failed_is_forgotten(inventory: Inventory, ledger: Ledger) -
 def test_a_removal_that_is_interrupted_is_completed_by_the_next(
     inventory: Inventory, ledger: Ledger, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def interrupted(collection: str, _: object) -> None:
+    def delete_and_interrupt(collection: str, _: object) -> None:
         inventory.store.delete(collection, [nodes_of("a.md", 3)[0].node_id])
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(inventory.store, "delete_others", interrupted)
+    monkeypatch.setattr(inventory.store, "delete_others", delete_and_interrupt)
     with pytest.raises(KeyboardInterrupt):
         take_out(inventory, "a.md")
     monkeypatch.undo()
@@ -116,13 +116,13 @@ def test_clearing_that_was_ended_is_completed_by_repeating_it(
 ) -> None:
     drop = inventory.store.drop
 
-    def dropped(name: str) -> None:
+    def drop_and_interrupt(name: str) -> None:
         if ended == "after":
             drop(name)
         raise KeyboardInterrupt
 
     for _ in range(2):
-        monkeypatch.setattr(inventory.store, "drop", dropped)
+        monkeypatch.setattr(inventory.store, "drop", drop_and_interrupt)
         with pytest.raises(KeyboardInterrupt):
             cleared(inventory, inventory.collections("tests"))
         monkeypatch.undo()

@@ -49,7 +49,7 @@ def question(**given: Any) -> VectorStoreQuery:
     return VectorStoreQuery(**{"similarity_top_k": 5, "mode": MODE.HYBRID, **query, **given})
 
 
-def ranked(vectors: RagNodesVectorStore, **given: Any) -> VectorStoreQueryResult:
+def rank_nodes(vectors: RagNodesVectorStore, **given: Any) -> VectorStoreQueryResult:
     return vectors.query(question(**given))
 
 
@@ -64,17 +64,18 @@ def test_alpha_leads_from_the_order_of_the_words_to_the_dense_one(
     vectors: RagNodesVectorStore, many: list[TextNode]
 ) -> None:
     vectors.add(many)
-    dense = ranked(vectors, mode=MODE.DEFAULT).ids
-    words = ranked(vectors, mode=MODE.SPARSE).ids
+    dense = rank_nodes(vectors, mode=MODE.DEFAULT).ids
+    words = rank_nodes(vectors, mode=MODE.SPARSE).ids
     assert dense != words
-    assert ranked(vectors, alpha=1, query_str=None).ids == dense
-    assert ranked(vectors, alpha=0.0, query_embedding=None).ids == words
-    assert ranked(vectors, alpha=0.999999).ids == dense
-    assert ranked(vectors, alpha=0.000001).ids == words
-    usual, half = ranked(vectors), ranked(vectors, alpha=0.5)
+    assert rank_nodes(vectors, alpha=1, query_str=None).ids == dense
+    assert rank_nodes(vectors, alpha=0.0, query_embedding=None).ids == words
+    assert rank_nodes(vectors, alpha=0.999999).ids == dense
+    assert rank_nodes(vectors, alpha=0.000001).ids == words
+    usual, half = rank_nodes(vectors), rank_nodes(vectors, alpha=0.5)
     assert (half.ids, half.similarities) == (usual.ids, pytest.approx(usual.similarities))
     assert (
-        len({tuple(ranked(vectors, alpha=value).ids or ()) for value in (0, 0.3, 0.5, 0.7, 1)}) > 3
+        len({tuple(rank_nodes(vectors, alpha=value).ids or ()) for value in (0, 0.3, 0.5, 0.7, 1)})
+        > 3
     )
 
 
@@ -91,7 +92,8 @@ def test_every_store_gives_the_same_nodes_and_scores_in_every_mode(
         for way in modes:
             for only in (None, ["d1"]):
                 left, other = (
-                    ranked(store.vector_store("c"), doc_ids=only, **way) for store in (here, served)
+                    rank_nodes(store.vector_store("c"), doc_ids=only, **way)
+                    for store in (here, served)
                 )
                 assert len(left.ids or ()) == 5
                 assert left.ids == other.ids, way
@@ -104,18 +106,18 @@ async def test_arguments_by_keyword_go_before_those_of_the_query(
 ) -> None:
     vectors.add(many)
     query = question(alpha=0.5)
-    assert vectors.query(query, alpha=1).ids == ranked(vectors, alpha=1).ids
-    assert (await vectors.aquery(query, alpha=0)).ids == ranked(vectors, alpha=0).ids
+    assert vectors.query(query, alpha=1).ids == rank_nodes(vectors, alpha=1).ids
+    assert (await vectors.aquery(query, alpha=0)).ids == rank_nodes(vectors, alpha=0).ids
     assert query.alpha == 0.5
     near, diverse = (
         vectors.query(question(mode=MODE.MMR), mmr_threshold=value).ids for value in (1.0, 0.05)
     )
-    assert near == ranked(vectors, mode=MODE.DEFAULT).ids != diverse
-    assert diverse == ranked(vectors, mode=MODE.MMR, mmr_threshold=0.05).ids
+    assert near == rank_nodes(vectors, mode=MODE.DEFAULT).ids != diverse
+    assert diverse == rank_nodes(vectors, mode=MODE.MMR, mmr_threshold=0.05).ids
     index = VectorStoreIndex.from_vector_store(vectors, embed_model=MockEmbedding(3))
     options: dict[str, Any] = {"vector_store_query_mode": "hybrid", "similarity_top_k": 5}
     engine = index.as_query_engine(llm=MockLLM(), **options, alpha=0.0)
-    words = ranked(vectors, alpha=0).ids
+    words = rank_nodes(vectors, alpha=0).ids
     assert [hit.node.node_id for hit in engine.query("zebra lion").source_nodes] == words
 
 
@@ -138,17 +140,17 @@ def test_missing_and_wrong_arguments_of_queries_are_reported(
     ]
     for given, message in wrong:
         with pytest.raises(ConfigurationError, match=message):
-            ranked(vectors, **given)
+            rank_nodes(vectors, **given)
     with pytest.raises(ConfigurationError, match="'alfa'"):
         vectors.query(question(), alfa=1)
     with pytest.raises(DimensionError):
-        ranked(vectors, query_embedding=[1.0])
+        rank_nodes(vectors, query_embedding=[1.0])
     with pytest.raises(ConfigurationError, match=r"clear\(\)"):
         vectors.delete_nodes()
     vectors.clear()
     assert vectors.get_nodes() == []
     with pytest.raises(CollectionMissingError):
-        ranked(vectors)
+        rank_nodes(vectors)
 
 
 @pytest.mark.parametrize("vectors", ["memory", "folder", "server", "dictionary"], indirect=True)
@@ -158,7 +160,7 @@ def test_a_group_of_empty_groups_lets_everything_pass(
 ) -> None:
     vectors.add([TextNode(text="lion", embedding=[1.0, 0.0, 0.0])])
     empty = MetadataFilters(filters=[MetadataFilters(filters=[])], condition=condition)
-    assert len(ranked(vectors, filters=empty).ids or ()) == 1
+    assert len(rank_nodes(vectors, filters=empty).ids or ()) == 1
 
 
 SIZES = {"two": 2, "two and a bit": 2.5, "also two": 2.0, "word": "2", "list": [2, 7.5]}

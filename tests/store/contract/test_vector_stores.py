@@ -75,7 +75,7 @@ def texts(result: Any) -> list[str]:
     return [node.get_content() for node in result.nodes]
 
 
-def asked(vectors: BasePydanticVectorStore, **options: Any) -> list[str]:
+def ask_texts(vectors: BasePydanticVectorStore, **options: Any) -> list[str]:
     query = {"query_embedding": [1.0, 0.1, 0.0], "query_str": "red", "similarity_top_k": 4}
     return texts(vectors.query(VectorStoreQuery(**{**query, **options})))
 
@@ -99,9 +99,9 @@ def test_a_dense_query_ranks_by_cosine_and_gives_whole_nodes(
 
 
 def test_sparse_and_hybrid_queries_go_by_words_too(filled: BasePydanticVectorStore) -> None:
-    texts_by_rank = asked(filled, mode=MODE.SPARSE, query_str="grey", sparse_top_k=2)
+    texts_by_rank = ask_texts(filled, mode=MODE.SPARSE, query_str="grey", sparse_top_k=2)
     assert texts_by_rank[:1] == ["grey stone"]
-    hybrid = asked(filled, mode=MODE.HYBRID, query_str="parrot", hybrid_top_k=2, sparse_top_k=4)
+    hybrid = ask_texts(filled, mode=MODE.HYBRID, query_str="parrot", hybrid_top_k=2, sparse_top_k=4)
     assert "green parrot" in hybrid
     assert len(hybrid) == 2
 
@@ -144,7 +144,7 @@ MORE_FILTERS: list[tuple[MetadataFilters, set[str]]] = [
 
 def test_filters_let_the_same_nodes_pass_in_every_store(filled: BasePydanticVectorStore) -> None:
     for filters, expected in FILTERS:
-        assert set(asked(filled, filters=filters)) == expected, filters
+        assert set(ask_texts(filled, filters=filters)) == expected, filters
         if filters.filters:
             matches = {node.get_content() for node in filled.get_nodes(filters=filters)}
             assert matches == expected, filters
@@ -155,19 +155,19 @@ def test_operators_that_other_stores_leave_out_are_known_in_process(
     filled: RagNodesVectorStore,
 ) -> None:
     for filters, expected in MORE_FILTERS:
-        assert set(asked(filled, filters=filters)) == expected, filters
+        assert set(ask_texts(filled, filters=filters)) == expected, filters
 
 
 def test_only_some_documents_and_nodes_are_searched_where_they_are_named(
     filled: BasePydanticVectorStore,
 ) -> None:
-    assert asked(filled, doc_ids=["things"]) == ["grey stone"]
+    assert ask_texts(filled, doc_ids=["things"]) == ["grey stone"]
     ids = {node.get_content(): node.node_id for node in filled.get_nodes()}
     chosen = [ids["green parrot"], ids["grey stone"]]
     for mode in (MODE.DEFAULT, MODE.HYBRID):
         options = {"mode": mode, "hybrid_top_k": 4, "sparse_top_k": 4}
-        assert set(asked(filled, node_ids=chosen, **options)) == {"green parrot", "grey stone"}
-        matches = asked(filled, node_ids=chosen, filters=where("kind", "bird"), **options)
+        assert set(ask_texts(filled, node_ids=chosen, **options)) == {"green parrot", "grey stone"}
+        matches = ask_texts(filled, node_ids=chosen, filters=where("kind", "bird"), **options)
         assert matches == ["green parrot"]
 
 
@@ -176,8 +176,8 @@ def test_no_documents_are_none_and_no_nodes_are_all_as_an_index_asks_for_all(
     filled: RagNodesVectorStore,
 ) -> None:
     for mode in (MODE.DEFAULT, MODE.SPARSE, MODE.HYBRID):
-        assert asked(filled, mode=mode, doc_ids=[]) == []
-        assert asked(filled, mode=mode, node_ids=[])
+        assert ask_texts(filled, mode=mode, doc_ids=[]) == []
+        assert ask_texts(filled, mode=mode, node_ids=[])
 
 
 def test_nodes_are_read_and_deleted_by_id_by_filter_and_by_document(
@@ -187,9 +187,9 @@ def test_nodes_are_read_and_deleted_by_id_by_filter_and_by_document(
     assert [node.node_id for node in filled.get_nodes([fox.node_id])] == [fox.node_id]
     filled.delete_nodes([fox.node_id])
     filled.delete_nodes(filters=where("kind", "bird"))
-    assert set(asked(filled)) == {"blue whale", "grey stone"}
+    assert set(ask_texts(filled)) == {"blue whale", "grey stone"}
     filled.delete("animals")
-    assert asked(filled) == ["grey stone"]
+    assert ask_texts(filled) == ["grey stone"]
     filled.clear()
 
 
@@ -197,7 +197,7 @@ def test_a_node_of_the_same_id_is_replaced(filled: BasePydanticVectorStore) -> N
     [fox] = filled.get_nodes(filters=where("year", 2020))
     later = TextNode(id_=fox.node_id, text="white fox", embedding=[1.0, 0.0, 0.0])
     filled.add([later])
-    matches = asked(filled)
+    matches = ask_texts(filled)
     assert "white fox" in matches
     assert "red fox" not in matches
 

@@ -74,15 +74,15 @@ def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture
 def closed(template: Path, tmp_path: Path) -> Path:
     """A copy of it."""
-    return copied(template, tmp_path / "store")
+    return copy_store(template, tmp_path / "store")
 
 
-def copied(store: Path, to: Path) -> Path:
+def copy_store(store: Path, to: Path) -> Path:
     subprocess.run(["cp", "-a", "--sparse=always", store, to], check=True)  # noqa: S607
     return to
 
 
-def of_each_kind(shard: Path) -> list[Path]:
+def files_of_each_kind(shard: Path) -> list[Path]:
     """Files of a shard, one of each kind: segments have the same ones."""
     every = [path for path in sorted(shard.rglob("*")) if path.is_file()]
     return list(
@@ -96,11 +96,11 @@ def contents_of(folder: Path) -> list[tuple[str, list[float]]]:
         return sorted((point.node_id, list(point.vector)) for point in points)
 
 
-def removed(file: Path, size: int) -> None:
+def leave_nothing(file: Path, size: int) -> None:
     """Leave nothing."""
 
 
-def emptied(file: Path, size: int) -> None:  # noqa: ARG001
+def empty_file(file: Path, size: int) -> None:  # noqa: ARG001
     file.touch()
 
 
@@ -109,20 +109,20 @@ def cut_in_half(file: Path, size: int) -> None:
     os.truncate(file, size // 2)
 
 
-def overwritten(file: Path, size: int) -> None:
+def overwrite_file(file: Path, size: int) -> None:
     file.write_bytes(random.Random(5).randbytes(size))  # noqa: S311 -- no secret
 
 
-@pytest.mark.parametrize("damage", [removed, emptied, cut_in_half, overwritten])
+@pytest.mark.parametrize("damage", [leave_nothing, empty_file, cut_in_half, overwrite_file])
 def test_a_damaged_file_is_named_before_the_engine_is_asked(
     closed: Path, damage: Callable[[Path, int], None], tmp_path: Path
 ) -> None:
     shard = closed / "collections" / "c" / "shard"
-    names = of_each_kind(shard)
+    names = files_of_each_kind(shard)
     assert len(names) > 25
     for file in names:
         size = file.stat().st_size
-        if not size or (damage is overwritten and size > LARGE):
+        if not size or (damage is overwrite_file and size > LARGE):
             continue
         file.rename(tmp_path / "kept")
         damage(file, size)
@@ -139,11 +139,11 @@ def test_random_bytes_in_files_that_have_no_checksum_end_no_process(
     closed: Path, tmp_path: Path
 ) -> None:
     shard = closed / "collections" / "c" / "shard"
-    large = [path for path in of_each_kind(shard) if path.stat().st_size > LARGE]
+    large = [path for path in files_of_each_kind(shard) if path.stat().st_size > LARGE]
     assert len(large) > 1
     copies = []
     for number, file in enumerate(large):
-        copies.append(copied(closed, tmp_path / f"copy {number} {file.name}"))
+        copies.append(copy_store(closed, tmp_path / f"copy {number} {file.name}"))
         with (copies[-1] / file.relative_to(closed)).open("r+b") as opened:
             opened.write(random.Random(5).randbytes(100))  # noqa: S311 -- no secret
     command = [sys.executable, "-c", ASK_EVERYTHING, str(NUMBERS), *map(str, copies)]

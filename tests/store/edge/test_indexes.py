@@ -40,11 +40,11 @@ def _four_are_many(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(collections_, "INDEXED", 4)
 
 
-def indexed(store: Store) -> set[str]:
+def index_keys(store: Store) -> set[str]:
     return set(store.engine.collection("c").shard.info().payload_schema) - {"_collection"}
 
 
-def paged(make_node: MakeNode, number: int) -> TextNode:
+def page_node(make_node: MakeNode, number: int) -> TextNode:
     return make_node(f"{number}", X, **{keys.PAGE_START: number, keys.PAGE_END: number})
 
 
@@ -53,25 +53,25 @@ def test_few_keys_are_indexed_while_it_is_written_and_others_from_their_first_fi
     in_memory: bool, tmp_path: Path, make_node: MakeNode
 ) -> None:
     with open_store(":memory:" if in_memory else tmp_path) as store:
-        store.add("c", [paged(make_node, number) for number in range(3)])
+        store.add("c", [page_node(make_node, number) for number in range(3)])
         assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
-        assert not indexed(store)
-        store.add("c", [paged(make_node, 3)])
-        assert indexed(store) == USUAL.keys()
+        assert not index_keys(store)
+        store.add("c", [page_node(make_node, 3)])
+        assert index_keys(store) == USUAL.keys()
         assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
-        assert indexed(store) == USUAL.keys() | OF_PAGES
+        assert index_keys(store) == USUAL.keys() | OF_PAGES
 
 
 def test_an_index_outlives_the_process_and_has_what_is_written_afterwards(
     tmp_path: Path, make_node: MakeNode
 ) -> None:
     with open_store(tmp_path) as store:
-        store.add("c", [paged(make_node, number) for number in range(5, 10)])
+        store.add("c", [page_node(make_node, number) for number in range(5, 10)])
     with open_store(tmp_path) as store:
         assert not store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))
     with open_store(tmp_path) as store:
-        store.add("c", [paged(make_node, 1)])
-        assert indexed(store) == USUAL.keys() | OF_PAGES
+        store.add("c", [page_node(make_node, 1)])
+        assert index_keys(store) == USUAL.keys() | OF_PAGES
         assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 1
 
 
@@ -94,7 +94,7 @@ def test_filters_of_llamaindex_have_indexes_where_whole_texts_are_compared(
     nodes = [make_node(f"{n}", X, team="blue" if n % 2 else 7, size=n) for n in range(8)]
     chunks.add(nodes)
     result = chunks.query(VectorStoreQuery(X, filters=asked, similarity_top_k=9))
-    assert indexed(chunks.client) == USUAL.keys() | {"team", "of", keys.PAGE_START}
+    assert index_keys(chunks.client) == USUAL.keys() | {"team", "of", keys.PAGE_START}
     assert set(result.ids or ()) == {nodes[n].node_id for n in (1, 3, 5, 7)}
     seven = MetadataFilters(filters=[MetadataFilter(key="team", value=7)])
     assert {node.node_id for node in chunks.get_nodes(filters=seven)} == {
@@ -120,7 +120,7 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
     plain, large = RagNodesVectorStore(collection="c"), RagNodesVectorStore(tmp_path, "c")
     large.add(nodes)
     large.get_nodes(filters=MetadataFilters(filters=[MetadataFilter(key=key, value="a")]))
-    assert key in indexed(large.client)
+    assert key in index_keys(large.client)
     monkeypatch.setattr(collections_, "INDEXED", 10**9)
     plain.add(nodes)
     for condition in asked:
@@ -133,7 +133,7 @@ def test_filters_of_llamaindex_find_the_same_whatever_was_asked_before(
                 outcomes.append(str(error))
         assert outcomes[0] == outcomes[1], condition
     # Without an index of headings parts of words would be found.
-    assert (key in indexed(plain.client)) == (key == keys.BREADCRUMB)
+    assert (key in index_keys(plain.client)) == (key == keys.BREADCRUMB)
     plain.close()
     large.close()
 
@@ -145,7 +145,7 @@ def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
         raise StoreFullError("full")
 
     with open_store(tmp_path) as store:
-        store.add("c", [paged(make_node, number) for number in range(3)])
+        store.add("c", [page_node(make_node, number) for number in range(3)])
         with monkeypatch.context() as disk:
             disk.setattr(shards, "check_space", full)
             disk.setattr(collections_, "INDEXED", 3)
@@ -154,10 +154,10 @@ def test_a_disk_without_room_for_an_index_answers_by_a_look_at_every_chunk(
             with pytest.raises(StoreFullError):
                 # Without one, parts of words would be found.
                 store.search("c", Query(vector=X, text="", limit=9, filter=Filter(heading="a")))
-            assert not indexed(store)
+            assert not index_keys(store)
         assert len(store.stored("c", "doc-1")) == 3
         assert len(store.search("c", Query(vector=X, text="", limit=9, filter=PAGES))) == 2
-        assert indexed(store) == {DOCUMENT_ID, *OF_PAGES}
+        assert index_keys(store) == {DOCUMENT_ID, *OF_PAGES}
 
 
 def test_every_key_that_a_filter_may_name_has_a_kind_of_index() -> None:

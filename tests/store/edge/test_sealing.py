@@ -89,7 +89,7 @@ def make_nodes(make_node: MakeNode, drawn: random.Random) -> Callable[[range], l
     return make
 
 
-def sealed(folder: Path) -> int:
+def count_sealed(folder: Path) -> int:
     """Parts that are."""
     notes = [json.loads(path.read_bytes()) for path in folder.rglob("segment.json")]
     kinds = [note["config"]["sparse_vector_data"][SPARSE]["index"]["index_type"] for note in notes]
@@ -112,7 +112,7 @@ def answers(store: Store, drawn: random.Random) -> list[dict[str, Scored]]:
     return hits_by_query
 
 
-def stored(store: Store) -> list[Point]:
+def stored_points(store: Store) -> list[Point]:
     """Every point with all that it holds, in the order of ids."""
     engine = store.engine
     with engine.step("c"):
@@ -145,7 +145,7 @@ def test_collections_in_memory_are_sealed_by_what_all_of_them_wrote(
     collection = stores[0].engine.collection("c0")
     assert isinstance(collection, SharedCollection)
 
-    assert sealed(collection.shared.folder), "none of them wrote as many as are sealed"
+    assert count_sealed(collection.shared.folder), "none of them wrote as many as are sealed"
 
     for number, (name, nodes) in enumerate(each.items()):
         vector = [drawn.gauss() for _ in range(NUMBERS)]
@@ -175,9 +175,9 @@ def test_a_sealed_collection_answers_and_holds_what_one_that_is_not_does(
                     else:
                         hit.delete("c", [node.node_id for node in nodes])
         with open_store(tmp_path) as store:
-            assert sealed(tmp_path) >= 3
+            assert count_sealed(tmp_path) >= 3
             assert store.count("c") == unsealed.count("c") == 240
-            assert are_alike(stored(store), stored(unsealed))
+            assert are_alike(stored_points(store), stored_points(unsealed))
             seed = 7
             found_by_both = (
                 answers(store_, random.Random(seed))  # noqa: S311 -- no secret
@@ -222,7 +222,7 @@ def test_a_process_that_is_killed_while_it_seals_loses_nothing(
             (int(line) for line in lines if line.strip().isdecimal()), default=following
         )
         with open_store(tmp_path) as store:
-            numbers = {point.payload["n"] for point in stored(store)}
+            numbers = {point.payload["n"] for point in stored_points(store)}
         assert numbers >= set(range(1, acknowledged + 1))
         following = max(numbers) + 1
-    assert sealed(tmp_path)
+    assert count_sealed(tmp_path)
