@@ -75,18 +75,18 @@ def run(name: str, options: list[str], *, interrupt_at: int | None = None) -> tu
     output: list[str] = []
     reading = threading.Thread(target=lambda: output.append(process.stdout.read()))  # type: ignore[union-attr]
     reading.start()
-    interrupted, said = 0.0, started
+    interrupted, told_at = 0.0, started
     with Watch(process.pid, _LOOK) as memory:
         for line in process.stderr or ():
-            found = _FILES_READ.search(line)
-            is_due = interrupt_at and found and int(found[1].replace(",", "")) >= interrupt_at
+            match = _FILES_READ.search(line)
+            is_due = interrupt_at and match and int(match[1].replace(",", "")) >= interrupt_at
             if is_due and not interrupted:
                 interrupted = time.perf_counter()
                 process.send_signal(signal.SIGINT)
-            elif found and time.perf_counter() - said > _TELL:
-                said = time.perf_counter()
+            elif match and time.perf_counter() - told_at > _TELL:
+                told_at = time.perf_counter()
                 print("   ", line, end="", flush=True)
-            elif not found and not line.startswith(("token-overlap", "\n")):
+            elif not match and not line.startswith(("token-overlap", "\n")):
                 print("   ", line, end="", flush=True)
         code = process.wait()
         while any(Path(f"/proc/{child}").exists() for child in memory.seen):
@@ -117,9 +117,9 @@ def trial(corpus: Path, store: str, chosen: argparse.Namespace) -> Iterator[Run]
     ingest = ["ingest", str(corpus), *OPTIONS, "--json"]
     working = [*ingest, "--store", store, "--workers", str(chosen.workers)]
     for name, at in (("interrupted", chosen.at), ("resumed", None), ("unchanged", None)):
-        one, _ = run(name, working, interrupt_at=round(at * chosen.files) if at else None)
-        one.documents, one.chunks = held(store)
-        yield one
+        outcome, _ = run(name, working, interrupt_at=round(at * chosen.files) if at else None)
+        outcome.documents, outcome.chunks = held(store)
+        yield outcome
     counted, output = run("counted only", [*ingest, "--store", f"{store}-none", "--dry-run"])
     plan = json.loads(output)
     counted.documents = len(plan["files"]) + plan["omitted"]
@@ -142,27 +142,27 @@ def main() -> None:
     try:
         fill(folder / "corpus", chosen.megabytes, chosen.files, 0, None)
         runs = []
-        for one in trial(folder / "corpus", str(folder / "store"), chosen):
-            print(asdict(one), flush=True)
-            runs.append(one)
+        for outcome in trial(folder / "corpus", str(folder / "store"), chosen):
+            print(asdict(outcome), flush=True)
+            runs.append(outcome)
         disk = sum(p.stat().st_blocks * 512 for p in (folder / "store").rglob("*") if p.is_file())
     finally:
         shutil.rmtree(folder)
     header = ["run", "documents", "chunks", "seconds", "CPU s", "MB, writer", "MB, worker"]
     rows = [
         [
-            f"{one.name} (exit {one.code})",
-            *(f"{n:,}" for n in (one.documents, one.chunks)),
-            *(f"{n:,.0f}" for n in (one.wall, one.cpu, one.writer, one.worker)),
+            f"{outcome.name} (exit {outcome.code})",
+            *(f"{n:,}" for n in (outcome.documents, outcome.chunks)),
+            *(f"{n:,.0f}" for n in (outcome.wall, outcome.cpu, outcome.writer, outcome.worker)),
         ]
-        for one in runs
+        for outcome in runs
     ]
     print(markdown_table(header, rows))
     print(f"{disk / 1e6:,.0f} MB on disk; ended {runs[0].ending:.1f} s after ^C")
-    found, wanted = runs[1], runs[-1]
-    same = (wanted.documents, wanted.chunks) == (found.documents, found.chunks)
+    finished, wanted = runs[1], runs[-1]
+    same = (wanted.documents, wanted.chunks) == (finished.documents, finished.chunks)
     print("as counted" if same else "NOT as counted")
-    save("endurance", {"disk": disk, "runs": [asdict(one) for one in runs]})
+    save("endurance", {"disk": disk, "runs": [asdict(outcome) for outcome in runs]})
 
 
 if __name__ == "__main__":

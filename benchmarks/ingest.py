@@ -161,8 +161,8 @@ def alone(store: Path, chunks: int) -> int:
     model = LexicalEmbedding()
     with open_store(store) as opened:
         for first in range(0, chunks, _TOGETHER):
-            some = range(min(_TOGETHER, chunks - first))
-            opened.add("chunks", model([TextNode(text=taken(text, SIZE)) for _ in some]))
+            numbers = range(min(_TOGETHER, chunks - first))
+            opened.add("chunks", model([TextNode(text=taken(text, SIZE)) for _ in numbers]))
     return chunks
 
 
@@ -211,13 +211,13 @@ def child(work: str, folder: Path, corpus: Path, number: int) -> None:
     print(_BEGUN, flush=True)
     cpu, clock = _cpu(), time.perf_counter()
     stored = run()
-    found = {
+    figures = {
         "cpu": _cpu() - cpu,
         "wall": time.perf_counter() - clock,
         "peak": memory("self", "VmHWM"),
     }
     disk = sum(path.stat().st_blocks * 512 for path in store.rglob("*") if path.is_file())
-    print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **found}))
+    print(json.dumps({"chunks": stored, "disk": disk / MEGABYTE, **figures}))
 
 
 def measured(work: str, place: str | None, corpus: Path, number: int) -> dict[str, float]:
@@ -228,16 +228,16 @@ def measured(work: str, place: str | None, corpus: Path, number: int) -> dict[st
             lines = iter(running.stdout or ())
             _ = next((line for line in lines if line == f"{_BEGUN}\n"), "")
             with Watch(running.pid, _WATCH) as watch:
-                said = list(lines)
+                output = list(lines)
         if running.returncode:
             raise subprocess.CalledProcessError(running.returncode, command)
-        found: dict[str, float] = json.loads(said[-1])
-        return {**found, "anonymous": watch.most}
+        figures: dict[str, float] = json.loads(output[-1])
+        return {**figures, "anonymous": watch.most}
 
 
 def again(place: str | None, corpus: Path) -> dict[str, float]:
     """CPU seconds of whole commands over files of which none changed, the least of some runs."""
-    found: dict[str, list[float]] = defaultdict(list)
+    figures: dict[str, list[float]] = defaultdict(list)
     with tempfile.TemporaryDirectory(dir=place) as folder:
         # With byte code, as there is where pip installed the package.
         environment = {name: value for name, value in os.environ.items() if name not in _BYTE_CODE}
@@ -256,16 +256,16 @@ def again(place: str | None, corpus: Path) -> dict[str, float]:
                 subprocess.run(  # noqa: S603 - our own commands
                     [sys.executable, *command], check=True, capture_output=True, env=environment
                 )
-                found[name if number else f"{name}, the first time"].append(_cpu() - before)
-    least = {name: min(seconds) for name, seconds in found.items()}
+                figures[name if number else f"{name}, the first time"].append(_cpu() - before)
+    least = {name: min(seconds) for name, seconds in figures.items()}
     rows = [[name, f"{seconds:.2f}"] for name, seconds in least.items()]
     print("\n" + markdown_table(["command", "CPU seconds"], rows), flush=True)
     return least
 
 
-def _table(found: dict[str, dict[str, float]]) -> dict[str, Any]:
-    for one in found.values():
-        one["per chunk"] = 1000 * one["cpu"] / one["chunks"]
+def _table(figures: dict[str, dict[str, float]]) -> dict[str, Any]:
+    for run in figures.values():
+        run["per chunk"] = 1000 * run["cpu"] / run["chunks"]
     rows = []
     for name, key, digits in (
         ("chunks", "chunks", 0),
@@ -276,27 +276,27 @@ def _table(found: dict[str, dict[str, float]]) -> dict[str, Any]:
         ("of it not mapped from files, MB", "anonymous", 0),
         ("MB on disk", "disk", 0),
     ):
-        values = [one[key] for one in found.values()]
+        values = [run[key] for run in figures.values()]
         times = f"{values[0] / values[1]:.1f}" if len(values) > 1 else ""
         rows.append([name, *(f"{value:,.{digits}f}" for value in values), times])
-    print(markdown_table(["", *found, "ratio" if len(found) > 1 else ""], rows), flush=True)
-    return found
+    print(markdown_table(["", *figures, "ratio" if len(figures) > 1 else ""], rows), flush=True)
+    return figures
 
 
 def streams(chosen: argparse.Namespace) -> dict[str, Any]:
     """Measure streamed runs, and print their memory, with the engine's and without."""
-    found = {
+    figures = {
         f"{number:,} {name}": measured(name, chosen.folder, Path(), number)
         for name in STREAMS
         for number in chosen.chunks
     }
     rows = [
-        [name, *(f"{one[key]:,.0f}" for key in ("cpu", "anonymous", "peak", "disk"))]
-        for name, one in found.items()
+        [name, *(f"{run[key]:,.0f}" for key in ("cpu", "anonymous", "peak", "disk"))]
+        for name, run in figures.items()
     ]
     header = ["chunks", "CPU seconds", "not mapped, MB", "peak, MB", "on disk, MB"]
     print("\n" + markdown_table(header, rows), flush=True)
-    return found
+    return figures
 
 
 def main() -> None:

@@ -50,9 +50,9 @@ def index_of(transformation: object) -> VectorStoreIndex:
 
 
 def read(index: VectorStoreIndex, budget: int = 40, store: object = None) -> list[NodeWithScore]:
-    found = index.as_retriever(similarity_top_k=40).retrieve(QUESTION)
+    retrieved = index.as_retriever(similarity_top_k=40).retrieve(QUESTION)
     sentences = SentencePostprocessor(budget=budget, store=store)
-    return sentences.postprocess_nodes(found, query_str=QUESTION)
+    return sentences.postprocess_nodes(retrieved, query_str=QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -80,11 +80,11 @@ def test_a_store_that_does_not_hold_the_nodes_is_named_once(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
     index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
-    found = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    retrieved = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
     for store in (index.docstore, SimpleDocumentStore()):
         sentences = SentencePostprocessor(budget=40, store=store)
         for _ in range(2):
-            sentences.postprocess_nodes(found, query_str=QUESTION)
+            sentences.postprocess_nodes(retrieved, query_str=QUESTION)
     [message] = caplog.messages
     assert message.startswith("SimpleDocumentStore has none of the nodes beside those")
 
@@ -93,10 +93,10 @@ def test_a_store_that_does_not_hold_the_nodes_is_named_once(
 def test_sentences_of_our_parsers_are_disjoint_exact_slices(name: str) -> None:
     nodes = small(name)([Document(text=TEXT, id_="pump")])
     index = lexical_index(leaf_nodes(nodes))
-    found = read(index, store=index.docstore)
-    assert ANSWER in found[0].text
+    passages_read = read(index, store=index.docstore)
+    assert ANSWER in passages_read[0].text
     spans = []
-    for hit in found:
+    for hit in passages_read:
         assert isinstance(hit.node, TextNode)
         start, end = hit.node.start_char_idx, hit.node.end_char_idx
         assert start is not None
@@ -134,21 +134,21 @@ async def test_a_store_with_an_async_client_alone_is_read_in_awaited_calls() -> 
     for node in nodes:
         node.embedding = [1.0]
     await store.async_add(nodes)
-    found = [NodeWithScore(node=nodes[0], score=0.5)]
+    retrieved = [NodeWithScore(node=nodes[0], score=0.5)]
     sentences = SentencePostprocessor(store=store)
-    read_nodes = await sentences.apostprocess_nodes(found, query_str=question)
+    read_nodes = await sentences.apostprocess_nodes(retrieved, query_str=question)
     assert "It opens at 4 bar." in " ".join(node.text for node in read_nodes)
     with pytest.raises(ConfigurationError, match=r"only an async client.* await apostprocess_node"):
-        sentences.postprocess_nodes(found, query_str=question)
+        sentences.postprocess_nodes(retrieved, query_str=question)
     await client.close()
 
 
 def test_a_vector_store_that_keeps_no_nodes_is_refused() -> None:
     index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
-    found = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    retrieved = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
     sentences = SentencePostprocessor(store=index.vector_store)
     with pytest.raises(ConfigurationError, match="SimpleVectorStore cannot return nodes by id"):
-        sentences.postprocess_nodes(found, query_str=QUESTION)
+        sentences.postprocess_nodes(retrieved, query_str=QUESTION)
 
 
 def test_chunks_beside_those_that_were_found_are_read_where_a_store_has_them() -> None:
@@ -158,10 +158,10 @@ def test_chunks_beside_those_that_were_found_are_read_where_a_store_has_them() -
         transformations=[SentenceSplitter(chunk_size=12, chunk_overlap=0)],
         embed_model=get_embedding("lexical"),
     )
-    found = index.as_retriever(similarity_top_k=1).retrieve("When was the delta valve bought?")
+    retrieved = index.as_retriever(similarity_top_k=1).retrieve("When was the delta valve bought?")
     question = QueryBundle("When was the delta valve bought?")
-    alone = SentencePostprocessor().postprocess_nodes(found, question)
-    beside = SentencePostprocessor(store=index.docstore).postprocess_nodes(found, question)
+    alone = SentencePostprocessor().postprocess_nodes(retrieved, question)
+    beside = SentencePostprocessor(store=index.docstore).postprocess_nodes(retrieved, question)
     assert "It opens" not in " ".join(node.text for node in alone)
     assert "It opens at 4 bar." in " ".join(node.text for node in beside)
 
@@ -173,10 +173,10 @@ def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> 
     for node in (right, wrong):
         node.metadata["source"] = "pump.md"
     nodes = [NodeWithScore(node=node, score=0.5) for node in (bare, right, wrong)]
-    found = SentencePostprocessor(budget=200).postprocess_nodes(nodes, query_str=QUESTION)
-    texts = " | ".join(node.text for node in found)
+    passages_read = SentencePostprocessor(budget=200).postprocess_nodes(nodes, query_str=QUESTION)
+    texts = " | ".join(node.text for node in passages_read)
     assert texts.count(ANSWER) == 1  # whichever node it stands in
-    for hit in found:
+    for hit in passages_read:
         assert isinstance(hit.node, TextNode)
         start, end = hit.node.start_char_idx, hit.node.end_char_idx
         assert start is None or TEXT[start:end] == hit.text
@@ -185,8 +185,10 @@ def test_nodes_without_a_place_or_with_a_wrong_one_are_read_and_claim_none() -> 
 def test_nodes_keep_their_order_if_no_word_matches() -> None:
     texts = ["Vier Ventile sind offen.", "Zwei Pumpen laufen.", "Ein Kessel ist kalt."]
     nodes = [NodeWithScore(node=TextNode(text=text), score=0.5) for text in texts]
-    found = SentencePostprocessor(budget=18).postprocess_nodes(nodes, query_str="Which tanks?")
-    assert [node.text for node in found] == texts[:2]
+    passages_read = SentencePostprocessor(budget=18).postprocess_nodes(
+        nodes, query_str="Which tanks?"
+    )
+    assert [node.text for node in passages_read] == texts[:2]
 
 
 def test_nodes_without_text_follow_the_sentences() -> None:
@@ -285,9 +287,9 @@ def passages(document: Document, splitter: object, question: str, budget: int) -
     index = VectorStoreIndex.from_documents(
         [document], transformations=[splitter], embed_model=get_embedding("lexical")
     )
-    found = index.as_retriever(similarity_top_k=40).retrieve(question)
+    retrieved = index.as_retriever(similarity_top_k=40).retrieve(question)
     sentences = SentencePostprocessor(budget=budget, store=index.docstore)
-    read_nodes = sentences.postprocess_nodes(found, query_str=question)
+    read_nodes = sentences.postprocess_nodes(retrieved, query_str=question)
     return [hit.node for hit in read_nodes if isinstance(hit.node, TextNode)]
 
 
@@ -353,8 +355,8 @@ def test_offsets_of_a_splitter_behind_another_one_are_not_those_of_the_document(
     chain = [get_parser("heading"), SentenceSplitter(chunk_size=40, chunk_overlap=0)]
     nodes = IngestionPipeline(transformations=chain).run(documents=[Document(text=MANUAL, id_="m")])
     for node in nodes[3:30:5]:
-        found = [NodeWithScore(node=node, score=0.5)]
-        [hit] = SentencePostprocessor(budget=300).postprocess_nodes(found, query_str=ASKED[0])
+        retrieved = [NodeWithScore(node=node, score=0.5)]
+        [hit] = SentencePostprocessor(budget=300).postprocess_nodes(retrieved, query_str=ASKED[0])
         assert isinstance(hit.node, TextNode)
         assert (hit.node.start_char_idx, hit.node.end_char_idx) == (None, None)
 
@@ -371,9 +373,9 @@ def test_offsets_that_the_document_at_hand_contradicts_are_left_out() -> None:
     store = SimpleDocumentStore()
     store.add_documents([document])
     for node, start in zip(nodes, (TEXT.index(ANSWER), None), strict=True):
-        found = [NodeWithScore(node=node, score=0.5)]
+        retrieved = [NodeWithScore(node=node, score=0.5)]
         sentences = SentencePostprocessor(budget=40, store=store)
-        [hit] = sentences.postprocess_nodes(found, query_str=QUESTION)
+        [hit] = sentences.postprocess_nodes(retrieved, query_str=QUESTION)
         assert isinstance(hit.node, TextNode)
         assert (hit.text, hit.node.start_char_idx) == (ANSWER, start)
 
@@ -397,8 +399,8 @@ def test_a_key_of_ones_own_called_window_replaces_no_text() -> None:
 def test_a_bare_node_that_is_selected_whole_has_its_pages() -> None:
     document = Document(text=ANSWER, metadata={"page_starts": [0, 0]})  # the first page is blank
     [node] = SentenceSplitter()([document])
-    found = [NodeWithScore(node=node, score=0.5)]
-    [selected] = SentencePostprocessor().postprocess_nodes(found, query_str=QUESTION)
+    retrieved = [NodeWithScore(node=node, score=0.5)]
+    [selected] = SentencePostprocessor().postprocess_nodes(retrieved, query_str=QUESTION)
     assert selected.node.node_id == node.node_id
     metadata = selected.node.metadata
     assert (metadata["page_start"], metadata["page_end"]) == (2, 2)

@@ -67,8 +67,8 @@ def test_a_part_of_a_number_with_groups_or_a_sign_is_not_approved(
 ) -> None:
     add(store, *get_parser("fixed")([Document(text=text, id_="d")]))  # type: ignore[arg-type]
     span = Span(text.index(part), text.index(part) + len(part))
-    found = quote(store, COLLECTION, "d", span)
-    assert (found.is_exactly(part), found.find(part)) == (False, None)
+    checked = quote(store, COLLECTION, "d", span)
+    assert (checked.is_exactly(part), checked.find(part)) == (False, None)
     everything = quote(store, COLLECTION, "d", Span(0, len(text)))
     assert everything.find(part) is None
     assert everything.find(part.upper()) is None

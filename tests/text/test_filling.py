@@ -273,18 +273,18 @@ def test_the_work_of_filling_a_budget_with_sentences_grows_with_the_text(
 
 @given(rankings(), st.integers(1, 200), st.data())
 def test_what_was_read_is_known_as_if_all_of_it_was_compared(
-    made: tuple[str, list[Ranked]], budget: int, data: st.DataObject
+    ranking: tuple[str, list[Ranked]], budget: int, data: st.DataObject
 ) -> None:
-    _, found = made
-    copies = st.lists(st.sampled_from(found), max_size=3)
-    found = [
+    _, passages = ranking
+    copies = st.lists(st.sampled_from(passages), max_size=3)
+    passages = [
         passage._replace(repeats=tuple(Repeat("a", copy.span) for copy in data.draw(copies)))
-        for passage in found
+        for passage in passages
     ]
     with pytest.MonkeyPatch.context() as patched:
         patched.setattr(filling, "_touching", lambda read, _: slice(0, len(read)))
-        plain = fill(found, budget)
-    assert fill(found, budget) == plain
+        plain = fill(passages, budget)
+    assert fill(passages, budget) == plain
 
 
 def test_the_work_of_filling_a_budget_with_passages_grows_with_their_number(
@@ -297,5 +297,5 @@ def test_the_work_of_filling_a_budget_with_passages_grows_with_their_number(
         return merge(spans)
 
     monkeypatch.setattr(filling, "merge", noted)
-    fill(ranked(*((at, at + 10) for at in range(0, 10_000, 20))), None)
+    fill(rank_spans(*((at, at + 10) for at in range(0, 10_000, 20))), None)
     assert len(merged) < 4 * 500

@@ -22,24 +22,24 @@ def store(tmp_path: Path) -> Iterator[Store]:
 @pytest.fixture
 def ledger(tmp_path: Path, store: Store) -> Iterator[Ledger]:
     sizes = {"a.md": 3, "b.md": 2}
-    with Ledger(tmp_path / "store" / "ledger.sqlite", clock=lambda: NOON) as made:
+    with Ledger(tmp_path / "store" / "ledger.sqlite", clock=lambda: NOON) as opened:
         for name, parser, fingerprint in (
             (HEADING, "HeadingParser", "f1"),
             (FIXED, "FixedParser", "f2"),
         ):
-            made.use(CollectionRow(name, "tests", parser, fingerprint, "{}", "fake/2", 2))
-            made.settle(
+            opened.use(CollectionRow(name, "tests", parser, fingerprint, "{}", "fake/2", 2))
+            opened.settle(
                 [
                     StoredDocument(name, document, f"hash of {document}", chunks, tokens=4 * chunks)
                     for document, chunks in sizes.items()
                 ]
             )
-            store.mark(name, {made.writer(name): "an epoch"})
-            made.mark(name, "an epoch")
+            store.mark(name, {opened.writer(name): "an epoch"})
+            opened.mark(name, "an epoch")
         for document in ("a.md", "b.md"):
             path = f"/docs/{document}"
             expires = NOON - 1 if document == "b.md" else None
-            made.record(
+            opened.record(
                 FileRow("tests", path, 10, 1, "bytes", "reading", "read", 1),
                 [
                     DocumentRow(
@@ -57,18 +57,18 @@ def ledger(tmp_path: Path, store: Store) -> Iterator[Ledger]:
                 ],
             )
         assert store.count(HEADING) == 5
-        yield made
+        yield opened
 
 
 @pytest.fixture
-def known(store: Store, ledger: Ledger) -> Inventory:
+def inventory(store: Store, ledger: Ledger) -> Inventory:
     return Inventory(store, ledger)
 
 
 @pytest.fixture
 def blank() -> Iterator[Ledger]:
-    with Ledger(":memory:") as made:
-        yield made
+    with Ledger(":memory:") as opened:
+        yield opened
 
 
 @pytest.fixture
