@@ -110,7 +110,8 @@ def test_a_column_that_fails_is_a_row_with_its_error_and_stops_no_other(dataset:
 
     given = {**columns(), "broken": fail_to_split, "silent": lambda _: []}
     report = evaluate(dataset, given, plan=BARE)
-    assert "broken failed: RuntimeError; fix the splitter" in (report.row("broken").error or "")
+    error = report.row("broken").error or ""
+    assert "fail_to_split failed: RuntimeError; fix the splitter" in error
     assert "made no chunk" in (report.row("silent").error or "")
     assert report.row("small").error is None
     assert report.verdict

@@ -228,7 +228,7 @@ def test_without_sizes_there_is_no_curve_and_the_page_still_stands() -> None:
     )
     page = html_of(measured)
     assert str(size_curve(measured)) == ""
-    assert "broken failed: RuntimeError; fix the splitter" in page
+    assert "fail_to_split failed: RuntimeError; fix the splitter" in page
     assert "questions about one document." in page
 
 

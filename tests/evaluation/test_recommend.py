@@ -118,7 +118,8 @@ def test_a_splitter_without_sizes_and_one_that_fails_are_rows_beside_the_others(
     report = recommend(
         dataset, {"broken": fail_to_split, "recursive": get_parser("recursive")}, plan=SMALL
     )
-    assert "broken failed: RuntimeError; fix the splitter" in (report.row("broken").error or "")
+    error = report.row("broken").error or ""
+    assert "fail_to_split failed: RuntimeError; fix the splitter" in error
     assert report.decision.words
     assert [omission.column for omission in report.left_out] == ["broken"]
 

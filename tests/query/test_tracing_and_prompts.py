@@ -59,7 +59,7 @@ def listening() -> Iterator[Listening]:
 class Echo(MockLLM):
     """Answers with what it is sent; asked asynchronously as well."""
 
-    sent_messages: list[list[ChatMessage]] = Field(default_factory=list)
+    sent: list[list[ChatMessage]] = Field(default_factory=list)
 
     def chat(self, messages: Any, **kwargs: Any) -> ChatResponse:
         self.sent.append(list(messages))
