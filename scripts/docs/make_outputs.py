@@ -165,7 +165,7 @@ def with_cells_run(notebook: dict[str, Any]) -> dict[str, Any]:
     return {**notebook, "cells": asyncio.run(run_all())}
 
 
-def made_notebook(path: Path) -> str:
+def updated_notebook(path: Path) -> str:
     """Return the text of a notebook, run in its folder."""
     with chdir(path.parent):
         run = with_cells_run(json.loads(path.read_text(encoding="utf-8")))
@@ -189,7 +189,7 @@ def main() -> None:
     for path in PAGES:
         path.write_text(updated(path), encoding="utf-8")
     for path in NOTEBOOKS:
-        path.write_text(made_notebook(path), encoding="utf-8")
+        path.write_text(updated_notebook(path), encoding="utf-8")
     with chdir(ROOT):
         for path in WITH_PYTHON:
             page = path.read_text(encoding="utf-8")

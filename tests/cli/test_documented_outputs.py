@@ -12,14 +12,14 @@ SCRIPT = runpy.run_path(str(Path(__file__).parents[2] / "scripts" / "docs" / "ma
 def test_commands_print_what_the_page_shows(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
     assert "$ rag-nodes " in text
-    assert SCRIPT["made"](page) == text, "run scripts/docs/make_outputs.py"
+    assert SCRIPT["updated"](page) == text, "run scripts/docs/make_outputs.py"
 
 
 @pytest.mark.parametrize("path", SCRIPT["NOTEBOOKS"], ids=lambda path: path.name)
 def test_the_cells_of_a_notebook_print_what_it_shows(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
     assert '"output_type": "stream"' in text
-    assert SCRIPT["made_notebook"](path) == text, "run scripts/docs/make_outputs.py"
+    assert SCRIPT["updated_notebook"](path) == text, "run scripts/docs/make_outputs.py"
 
 
 def test_commands_of_a_shell_prepare_what_ours_are_shown_with(tmp_path: Path) -> None:
