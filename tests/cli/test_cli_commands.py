@@ -84,8 +84,9 @@ def test_some_bad_files_are_a_partial_result_and_none_but_bad_ones_a_failure(
     assert "corrupt.pdf: the file is damaged" in ended.stderr, "stdout is for programs"
     bad = command("ingest", corrupt, tmp_path / "missing.md", *stored)
     assert bad.code == ExitCode.FAILURE
-    assert "corrupt.pdf: the file is damaged" in bad.stdout
-    assert "missing.md: no such file" in bad.stdout
+    output = " ".join(bad.stdout.split())  # lines end where the length of a path makes them end
+    assert "corrupt.pdf: the file is damaged" in output
+    assert "missing.md: no such file" in output
 
 
 # --- chunk --------------------------------------------------------------------------------------
@@ -157,7 +158,8 @@ def test_nothing_is_asked_when_no_file_could_be_read(command: Command, corrupt: 
     ended = command("compare", corrupt, "-a", QUESTION, "-p", "fixed", "--json")
     assert (ended.code, ended.json["columns"]) == (ExitCode.FAILURE, [])
     assert "the file is damaged" in ended.json["files"][0]["error"]
-    assert "the file is damaged" in command("compare", corrupt, "-a", QUESTION).stdout
+    output = command("compare", corrupt, "-a", QUESTION).stdout
+    assert "the file is damaged" in " ".join(output.split())
 
 
 def test_a_parser_that_fails_is_a_column_with_its_error(

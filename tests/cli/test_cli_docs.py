@@ -42,6 +42,14 @@ def test_the_report_shows_statistics_and_where_the_chunks_are(
     assert len(json.loads(output.read_text(encoding="utf-8"))) > 3
 
 
+def test_a_path_that_is_longer_than_the_line_stays_one_word(
+    command: Command, crawl: Path, tmp_path: Path
+) -> None:
+    output = tmp_path / ("x" * 150) / "chunks.json"
+    output.parent.mkdir()
+    assert str(output) in command("docs", crawl, output, *SIZES).stdout
+
+
 def test_any_parser_splits_and_the_suffix_decides_the_shape(
     command: Command, crawl: Path, tmp_path: Path
 ) -> None:

@@ -11,6 +11,7 @@ import sys
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
@@ -144,11 +145,13 @@ class Invocation:
         """Data for people, on stdout."""
         if not parts:
             return
+        # A path that is longer than the line stays one word, which can be copied.
+        print_whole_words = partial(self.output.print, sep="\n", overflow="ignore", crop=False)
         if self.output.is_terminal:
-            self.output.print(*parts, sep="\n")
+            print_whole_words(*parts)
             return
         with self.output.capture() as captured:
-            self.output.print(*parts, sep="\n")
+            print_whole_words(*parts)
         # Tables are padded to their width, which in a file is noise.
         self.output.file.write(_TRAILING_BLANKS.sub("", captured.get()))
 
