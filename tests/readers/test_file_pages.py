@@ -70,13 +70,34 @@ def test_a_page_is_named_after_its_file_and_its_printed_label() -> None:
 
 def test_chunks_cross_the_pages_of_a_joined_document_and_know_them() -> None:
     texts = ["Green tea takes", "eighty degrees.", "Black tea takes a hundred."]
-    joined = join_pages(pages("/a/tea.pdf", texts), separator=" ")
-    assert joined.text == " ".join(texts)
-    assert joined.metadata["page_starts"] == [0, 16, 32]
+    joined = join_pages(pages("/a/tea.pdf", texts))
+    assert joined.text == "Green tea takes eighty degrees.\n\nBlack tea takes a hundred."
+    assert joined.metadata["page_starts"] == [0, 16, 33]
     assert "page_label" not in joined.metadata
-    nodes = get_parser("fixed", chunk_size=32, chunk_overlap=0)([joined])
+    nodes = get_parser("fixed", chunk_size=33, chunk_overlap=0)([joined])
     page_spans = [(node.metadata["page_start"], node.metadata["page_end"]) for node in nodes]
     assert page_spans == [(1, 2), (3, 3)]
+
+
+@pytest.mark.parametrize(
+    ("end", "start", "between"),
+    [
+        ("Quiet hours last\n", "until six.", " "),
+        ("in spring,", "in autumn", " "),
+        ("at 6", "o'clock", " "),
+        ("Rinse it.", "then dry it", "\n\n"),
+        ("| a | b |", "c", "\n\n"),
+        ("Quiet hours", "Loading", "\n\n"),
+        ("Quiet hours", "- lower the ramp", "\n\n"),
+        ("Quiet hours", " ", "\n\n"),
+        ("", "until six.", "\n\n"),
+    ],
+)
+def test_a_space_joins_pages_only_inside_a_sentence(end: str, start: str, between: str) -> None:
+    given = pages("/a/tea.pdf", [end, start])
+    assert join_pages(given).text == end + between + start
+    plain = join_pages(given, separator="")
+    assert (plain.text, plain.metadata["page_starts"]) == (end + start, [0, len(end)])
 
 
 def test_a_page_that_was_left_out_keeps_the_numbers_of_those_behind_it() -> None:

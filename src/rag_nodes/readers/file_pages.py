@@ -156,7 +156,7 @@ def _path_of_page(document: Document) -> str | None:
 
 
 @checks_keywords
-def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n") -> Document:
+def join_pages(pages: Document | Iterable[Document], *, separator: str | None = None) -> Document:
     """Make one document of the documents that a reader made of the pages of a file.
 
     LlamaIndex's PDF readers, LlamaParse and others make a document of each page, so that no chunk
@@ -166,7 +166,10 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
 
     Args:
         pages: the documents in order, or a single one.
-        separator: text between two pages.
+        separator: text between two pages. By default, a page that ends inside a sentence is joined
+            to the next by a space, and all others by a blank line. It ends inside a sentence if its
+            last character is a letter, a digit or a comma, and the next page begins with a
+            lowercase letter.
 
     Returns:
         A document with the metadata that all pages share. Its id follows from their `file_path` or
@@ -182,7 +185,7 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
         ...     Document(text=text, metadata={"file_path": "/a/tea.pdf", "page_label": label})
         ...     for label, text in [("1", "Green tea takes"), ("2", "eighty degrees.")]
         ... ]
-        >>> [node] = get_parser("fixed")([join_pages(pages, separator=" ")])
+        >>> [node] = get_parser("fixed")([join_pages(pages)])
         >>> node.text, node.metadata["page_start"], node.metadata["page_end"]
         ('Green tea takes eighty degrees.', 1, 2)
     """
@@ -200,19 +203,27 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str = "\n\n")
         for key, value in first.metadata.items()
         if key not in _NUMBERS and all(page.metadata.get(key) == value for page in given)
     }
+    texts = [page.text for page in given]
+    joints = ["", *(_joint(*two) if separator is None else separator for two in pairwise(texts))]
     starts, offset = list[int](), 0
-    for page, number in zip(given, _numbers_of(given), strict=True):
-        starts += [offset] * (number - len(starts))
-        offset += len(page.text) + len(separator)
+    for joint, text, number in zip(joints, texts, _numbers_of(given), strict=True):
+        starts += [offset + len(joint)] * (number - len(starts))
+        offset += len(joint) + len(text)
     path = files.pop()
     own = {PAGE_STARTS: starts, TOTAL_PAGES: len(starts)}
     return Document(
         id_=str(uuid5(NAMESPACE_URL, path)) if path else first.id_,
-        text=separator.join(page.text for page in given),
+        text="".join(joint + text for joint, text in zip(joints, texts, strict=True)),
         metadata={**shared, **own},
         excluded_embed_metadata_keys=[*first.excluded_embed_metadata_keys, *own],
         excluded_llm_metadata_keys=[*first.excluded_llm_metadata_keys, *own],
     )
+
+
+def _joint(page: str, following: str) -> str:
+    """Return the separator of two pages: a space inside a sentence, else a blank line."""
+    end, start = page.rstrip()[-1:], following.lstrip()[:1]
+    return " " if (end.isalnum() or end == ",") and start.islower() else "\n\n"
 
 
 def _file_of(page: Document) -> str:
