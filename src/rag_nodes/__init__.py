@@ -68,6 +68,7 @@ if TYPE_CHECKING:
     from rag_nodes.readers import RagNodesReader, join_pages, locate, read, read_all
     from rag_nodes.server import launch
     from rag_nodes.store import Filter, ServerOptions, Store, open_store
+    from rag_nodes.store.vector_store import RagNodesVectorStore
 
     __version__: str
 
@@ -107,6 +108,7 @@ __all__ = [
     "RagNodesQueryEngine",
     "RagNodesReader",
     "RagNodesRetriever",
+    "RagNodesVectorStore",
     "RecursiveNodeParser",
     "SectionSummary",
     "SemanticNodeParser",
@@ -182,6 +184,7 @@ _HOMES = {
     "readers": ("RagNodesReader", "join_pages", "locate", "read", "read_all"),
     "server": ("launch",),
     "store": ("Filter", "ServerOptions", "Store", "open_store"),
+    "store.vector_store": ("RagNodesVectorStore",),
 }
 """Modules that define public names; all other names are those of `parsers`."""
 

@@ -68,7 +68,7 @@ class AtomicIngestionPipeline(IngestionPipeline):
         >>> from llama_index.core.node_parser import SentenceSplitter
         >>> from llama_index.core.storage.docstore import SimpleDocumentStore
         >>> from rag_nodes import AtomicIngestionPipeline
-        >>> from rag_nodes.store.vector_store import RagNodesVectorStore
+        >>> from rag_nodes import RagNodesVectorStore
         >>> pipeline = AtomicIngestionPipeline(
         ...     transformations=[SentenceSplitter(), MockEmbedding(embed_dim=4)],
         ...     docstore=SimpleDocumentStore(),

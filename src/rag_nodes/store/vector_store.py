@@ -18,6 +18,7 @@ from llama_index.core.vector_stores.types import (
 )
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.core.several import several
 from rag_nodes.store.conditions import OneOf, all_of
 from rag_nodes.store.engine import MEMORY
@@ -49,6 +50,7 @@ _CANDIDATES = 4
 """Nodes per node wanted, from which an MMR query chooses."""
 
 
+@checks_keywords
 class RagNodesVectorStore(BasePydanticVectorStore):
     """A collection as a vector store of LlamaIndex, in a folder, in memory or on a server.
 
@@ -65,7 +67,7 @@ class RagNodesVectorStore(BasePydanticVectorStore):
         StoreError: the store cannot be opened, see `open_store`.
 
     Examples:
-        >>> from rag_nodes.store.vector_store import RagNodesVectorStore
+        >>> from rag_nodes import RagNodesVectorStore
         >>> from llama_index.core.schema import TextNode
         >>> from llama_index.core.vector_stores import VectorStoreQuery
         >>> chunks = RagNodesVectorStore()
