@@ -351,6 +351,15 @@ def test_rows_behind_stock_splitters_have_the_names_of_their_columns(budget: int
     assert "table_header" not in best.get_content(MetadataMode.LLM)
 
 
+def test_the_budget_counts_the_line_of_a_table_in_every_passage_that_has_it() -> None:
+    splitter = SentenceSplitter(chunk_size=128, chunk_overlap=0)
+    question = "What do part 7, part 23, part 41 and part 55 weigh?"
+    nodes = passages(Document(text=PARTS, id_="p"), splitter, question, 120)
+    contents = [node.get_content(MetadataMode.LLM) for node in nodes]
+    assert sum(content.startswith("Table: ") for content in contents) >= 3
+    assert sum(map(count_tokens, contents)) <= 120
+
+
 def test_offsets_of_a_splitter_behind_another_one_are_not_those_of_the_document() -> None:
     chain = [get_parser("heading"), SentenceSplitter(chunk_size=40, chunk_overlap=0)]
     nodes = IngestionPipeline(transformations=chain).run(documents=[Document(text=MANUAL, id_="m")])

@@ -52,9 +52,9 @@ class SentencePostprocessor(BaseNodePostprocessor):
     of the question stand together in it, and the smaller the nodes are.
 
     Args:
-        budget: tokens of all passages together, with the lines `Table: A | B`. Other metadata that
-            the LLM sees come on top, in each passage; `excluded_llm_metadata_keys` of the documents
-            hides them.
+        budget: tokens of all passages together, with the line `Table: A | B` of each. Other
+            metadata that the LLM sees comes on top, in each passage; `excluded_llm_metadata_keys`
+            of the documents hides it.
         store: where neighbours and parents are read by id: a vector store with `get_nodes`, such as
             `QdrantVectorStore`, or a document store that holds the nodes, as that of an index over
             `SimpleVectorStore` does; None to choose from what was found.
@@ -137,7 +137,7 @@ class SentencePostprocessor(BaseNodePostprocessor):
         beside = [hit for hit in both if hit.origin == "neighbour"]
         counted = counted_in({hit.rank: nodes[hit.rank - 1].score for hit in read})
         sentences = Sentences(innermost(query_bundle).query_str, [*read, *beside], counted)
-        return [*replaced(sentences.hits(self.budget)), *others]
+        return [*replaced(sentences.hits(self.budget, repeats_leads=True)), *others]
 
     def _documents(self, nodes: Sequence[BaseNode]) -> dict[str, str]:
         """Return the texts of the documents of nodes, by id, if a document store holds them."""

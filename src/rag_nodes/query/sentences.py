@@ -68,20 +68,22 @@ class Sentences:
         """Return the passages to read, best first, disjoint and filling the budget."""
         return [read.passage for read in self._read(budget)]
 
-    def hits(self, budget: int) -> list[Hit]:
+    def hits(self, budget: int, *, repeats_leads: bool = False) -> list[Hit]:
         """The same as hits, ranks counted again.
 
         `node` is the chunk that holds the best sentence of the passage; `read` is the passage. The
-        score is the share of the best passage's.
+        score is the share of the best passage's. With `repeats_leads`, the budget counts the line
+        `Table: A | B` in every passage that has it, else once for each table and page.
         """
+        passages = self._read(budget, repeats_leads=repeats_leads)
         chosen = [
             replace(self._text.hit_with_places(read.passage), rank=rank, score=read.score)
-            for rank, read in enumerate(self._read(budget), start=1)
+            for rank, read in enumerate(passages, start=1)
         ]
         self._text.link(chosen)
         return chosen
 
-    def _read(self, budget: int) -> Iterator[_Found]:
+    def _read(self, budget: int, *, repeats_leads: bool = False) -> Iterator[_Found]:
         ranked: list[_Found] = []
 
         def passages(*, headings: bool) -> Iterator[Ranked]:
@@ -90,7 +92,7 @@ class Sentences:
                     ranked.append(read)
                     yield read.passage
 
-        filled = fill(passages(headings=False), budget)
+        filled = fill(passages(headings=False), budget, repeats_leads=repeats_leads)
         if not ranked:  # there is nothing but headings
             filled = fill(passages(headings=True), budget)
         for read, parts in zip(ranked, filled.parts, strict=False):

@@ -97,6 +97,7 @@ def fill(
     budget: int | None,
     *,
     exact: bool = False,
+    repeats_leads: bool = False,
 ) -> Filled:
     """Read passages in rank order until the budget is full; characters are paid for once.
 
@@ -110,7 +111,7 @@ def fill(
     of a table, list or code) where that leaves at most `MOST_LOST` of the budget empty, else after
     a word, else after a token, never inside what a reader sees as one character. It is split at its
     end; at its beginning only where its core would be lost. A line before a part that begins inside
-    a table is paid for once in each source, see `Lead`.
+    a table is paid for once in each source, see `Lead`; with `repeats_leads`, in each part.
 
     A budget of None is for everything. With `exact`, nothing is left empty: the last passage is
     split at the last character that fits.
@@ -118,7 +119,7 @@ def fill(
     read: dict[str, list[Span]] = defaultdict(list)
     parts: list[tuple[Span, ...]] = []
     used = 0
-    leads = _Leads()
+    leads = _Leads(repeats=repeats_leads)
     lost = None if exact else int((budget or 0) * MOST_LOST)
     for passage in ranked:
         if budget is not None and budget - used <= (lost or 0):
@@ -146,10 +147,11 @@ def fill(
 
 
 class _Leads:
-    """The lines that are paid for, by document, source and text."""
+    """The lines that are paid for, by document, source and text; none if each part repeats them."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, repeats: bool) -> None:
         self._paid: set[tuple[str, str, str]] = set()
+        self._repeats = repeats
 
     def due(self, passage: Ranked, start: int) -> int:
         """Return the tokens of the line for a part that begins at `start`; 0 if it is paid for."""
@@ -163,7 +165,7 @@ class _Leads:
 
     def pay(self, passage: Ranked, start: int) -> None:
         """Note that the line for a part that begins at `start` is read."""
-        if lead := passage.lead_at(start):
+        if not self._repeats and (lead := passage.lead_at(start)):
             self._paid.add(self._key(passage, lead))
 
     @staticmethod
