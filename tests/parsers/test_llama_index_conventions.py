@@ -53,8 +53,8 @@ def test_raw_html_is_named_once_with_the_reader_to_use(
     name: str, caplog: pytest.LogCaptureFixture
 ) -> None:
     pages = [
-        Document(text=f"<html><p>{n}</p></html>", metadata={"file_name": f"{n}.html"})
-        for n in range(2)
+        Document(text=text, metadata={"file_name": f"{n}.html"})
+        for n, text in enumerate(("<div>Tea.</div>", "<html><p>Tea.</p></html>"))
     ]
     get_parser(name)([*DOCUMENTS, *pages])
     [warning] = caplog.messages

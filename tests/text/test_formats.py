@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from strategies import TEXTS
 
-from rag_nodes.text.formats import Format, blocks_of, format_of
+from rag_nodes.text.formats import Format, blocks_of, format_of, is_raw_html
 from rag_nodes.text.markdown import LONGEST_HEADING, Block, Kind
 
 RST = """=======
@@ -127,3 +127,26 @@ def assert_title_inside(block: Block) -> None:
     if block.kind is Kind.HEADING:
         assert block.start <= block.title.start < block.title.end <= block.end
         assert block.title.length <= LONGEST_HEADING
+
+
+@pytest.mark.parametrize(
+    ("text", "metadata", "expected"),
+    [
+        ("\ufeff<!DOCTYPE html><p>Tea.", {}, True),
+        ("<?xml version='1.0'?><html xmlns='x'>", {}, True),
+        ("<!-- a - b -- c -->\n<!-- d -->\n<!DOCTYPE html>", {}, True),
+        ("\n<body class='a'>Tea.</body>", {}, True),
+        ("<head><title>Tea</title></head>", {}, True),
+        ("<div>Tea.</div>", {"file_name": "tea.HTM"}, True),
+        ("\ufeff <p>Tea.", {"file_type": "application/xhtml+xml"}, True),
+        ("<div align='center'>Tea.</div>", {"file_name": "README.md"}, False),
+        ("<header>Tea.</header>", {}, False),
+        ("<https://tea.example>", {"file_name": "tea.html", "text_format": "markdown"}, False),
+        ("# Tea", {"file_name": "tea.html", "file_type": "text/html"}, False),
+        ("<!-- a note -->\n# Tea", {}, False),
+    ],
+)
+def test_raw_html_is_told_by_its_beginning_and_the_name_of_its_file(
+    text: str, metadata: dict[str, str], expected: bool
+) -> None:
+    assert is_raw_html(text, metadata) is expected

@@ -6,6 +6,7 @@ import re
 from bisect import bisect_left, bisect_right
 from enum import StrEnum
 from pathlib import PurePath
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from rag_nodes.core import metadata as keys
@@ -34,7 +35,12 @@ SOURCE_CODE = frozenset({
 })  # fmt: skip
 """Suffixes of source code, in which `#` begins a comment or a directive and no heading."""
 _FORMATS = frozenset(Format)
-_HTML = re.compile(r"\s*<(?:!doctype html|html)\b", re.IGNORECASE)
+_HTML = compiled(
+    r"(?:[\s\ufeff]++|<\?xml[^>]*+>|<!--(?:[^-]|-(?!->))*+-->)*+"
+    r"<(?:!doctype html|html|head|body)\b",
+    re.IGNORECASE,
+)
+_HTML_SUFFIXES = frozenset({".htm", ".html", ".xhtml"})
 _BY_SUFFIX = {
     **dict.fromkeys(SOURCE_CODE, Format.PLAIN),
     **dict.fromkeys((".md", ".markdown", ".mdown", ".mdx", ".mkd"), Format.MARKDOWN),
@@ -92,12 +98,24 @@ def format_in(metadata: Mapping[str, Any], text: str) -> Format:
     stated = metadata.get(keys.TEXT_FORMAT)
     if stated in _FORMATS:
         return Format(stated)
-    return format_of(text, str(metadata.get(keys.FILE_NAME) or metadata.get(keys.FILE_PATH) or ""))
+    return format_of(text, _file_name(metadata))
 
 
-def is_raw_html(text: str) -> bool:
-    """Return True if a text is the source of a web page, by its beginning."""
-    return _HTML.match(text) is not None
+def _file_name(metadata: Mapping[str, Any]) -> str:
+    return str(metadata.get(keys.FILE_NAME) or metadata.get(keys.FILE_PATH) or "")
+
+
+def is_raw_html(text: str, metadata: Mapping[str, Any] = MappingProxyType({})) -> bool:
+    """Return True if a text is the source of a web page.
+
+    It begins like a page, or with any tag if the metadata of its reader says that the file is HTML.
+    """
+    if _HTML.match(text):
+        return True
+    suffix = PurePath(_file_name(metadata)).suffix.lower()
+    is_named = suffix in _HTML_SUFFIXES or "html" in str(metadata.get("file_type"))
+    is_ours = keys.TEXT_FORMAT in metadata  # our reader has replaced the tags
+    return is_named and not is_ours and text.lstrip("\ufeff \t\r\n").startswith("<")
 
 
 def blocks_of(text: str, text_format: Format) -> list[Block]:
