@@ -20,6 +20,7 @@ from llama_index.core.schema import (
     TextNode,
 )
 from llama_index.core.storage.docstore import SimpleDocumentStore
+from llama_index.core.vector_stores import SimpleVectorStore
 from llama_index.vector_stores.qdrant import QdrantVectorStore
 from qdrant_client import AsyncQdrantClient
 from stock_callers import EVERY_KIND, lexical_index, small
@@ -89,6 +90,20 @@ def test_a_store_that_does_not_hold_the_nodes_is_named_once(
     assert message.startswith("SimpleDocumentStore has none of the nodes beside those")
 
 
+def test_a_store_of_documents_alone_is_said_to_have_no_nodes(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
+    store = SimpleDocumentStore()
+    store.add_documents([Document(text=TEXT, id_="pump")])
+    read(index, store=store)
+    assert not caplog.messages, "all nodes were retrieved"
+    found = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    SentencePostprocessor(budget=40, store=store).postprocess_nodes(found, query_str=QUESTION)
+    [message] = caplog.messages
+    assert "has documents, with which offsets are compared, but none of the nodes" in message
+
+
 @EVERY_KIND
 def test_sentences_of_our_parsers_are_disjoint_exact_slices(name: str) -> None:
     nodes = small(name)([Document(text=TEXT, id_="pump")])
@@ -146,7 +161,11 @@ async def test_a_store_with_an_async_client_alone_is_read_in_awaited_calls() -> 
 def test_a_vector_store_that_keeps_no_nodes_is_refused() -> None:
     index = index_of(SentenceSplitter(chunk_size=60, chunk_overlap=0))
     retrieved = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
-    sentences = SentencePostprocessor(store=index.vector_store)
+    with pytest.raises(ConfigurationError, match="SimpleVectorStore cannot return nodes by id"):
+        SentencePostprocessor(store=index.vector_store)
+    silent = SimpleVectorStore()
+    silent.stores_text = True
+    sentences = SentencePostprocessor(store=silent)
     with pytest.raises(ConfigurationError, match="SimpleVectorStore cannot return nodes by id"):
         sentences.postprocess_nodes(retrieved, query_str=QUESTION)
 

@@ -60,9 +60,10 @@ class SentencePostprocessor(BaseNodePostprocessor):
             `SimpleVectorStore` does; None to choose from what was found.
 
     Raises:
-        ConfigurationError: the budget is no number from 1 up, or `store` offers no nodes by id;
-            when it is called: without a question, or `store` returns no nodes by id then, as a
-            `QdrantVectorStore` with `aclient` alone does in a call that is not awaited.
+        ConfigurationError: the budget is no number from 1 up, or `store` offers no nodes by id or
+            stores no texts; when it is called: without a question, or `store` returns no nodes by
+            id then, as a `QdrantVectorStore` with `aclient` alone does in a call that is not
+            awaited.
 
     Examples:
         >>> from rag_nodes import SentencePostprocessor
@@ -81,7 +82,8 @@ class SentencePostprocessor(BaseNodePostprocessor):
 
     def __init__(self, budget: int = 1000, store: Any = None) -> None:
         check_whole("budget", budget)
-        if store is not None and not hasattr(store, "get_nodes"):
+        has_nodes = hasattr(store, "get_nodes") and getattr(store, "stores_text", True)
+        if store is not None and not has_nodes:
             raise _no_nodes_by_id(store)
         super().__init__(budget=budget, store=store)  # type: ignore[call-arg] # fields
 
@@ -191,11 +193,13 @@ class SentencePostprocessor(BaseNodePostprocessor):
         nodes = self._read(texts, loop, node_ids)
         if node_ids and not nodes and self.store is not None and not self._has_warned:
             self._has_warned = True
+            has_documents = "documents, with which offsets are compared, but " if texts else ""
             logger.warning(
-                "%s has none of the nodes beside those that were retrieved, so sentences are "
+                "%s has %snone of the nodes beside those that were retrieved, so sentences are "
                 "chosen from these alone: pass the vector store as store, if it keeps the nodes "
                 "(Qdrant does, and leaves the docstore of the index empty)",
                 type(self.store).__name__,
+                has_documents,
             )
         return nodes
 
