@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -148,6 +149,14 @@ def test_what_splits_nothing_is_refused_with_what_does(given: object) -> None:
     name = "None" if given is None else type(given).__name__
     with pytest.raises(ConfigurationError, match=f"{name} is not a splitter: give the name of a"):
         get_parser(given)
+
+
+def test_a_package_that_a_splitter_of_llama_index_lacks_is_named(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setitem(sys.modules, "tree_sitter_language_pack", None)
+    with pytest.raises(ConfigurationError, match=r"install tree_sitter_language_pack .*; install"):
+        ForeignNodeParser(path="llama_index.core.node_parser:CodeSplitter(language='python')")
 
 
 def test_a_foreign_parser_is_loaded_from_its_data() -> None:

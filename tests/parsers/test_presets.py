@@ -212,6 +212,8 @@ def test_p12_recursive_pieces_keep_their_indentation_where_there_is_room() -> No
     [
         ("headng", {}, "unknown parser 'headng'; did you mean heading?"),
         ("x", {}, "unknown parser 'x'; choose one of: fixed, heading"),
+        ("SentenceSplitter", {}, "get_parser(SentenceSplitter(chunk_size=512)), or on the command"),
+        ("MarkdownNodeParser", {}, "get_parser(MarkdownNodeParser(...)), or on the command line"),
         ("sentence-window", {"window_size": 3}, "'window_size'; use window instead"),
         ("fixed", {"window_size": 3}, "'window_size'; FixedSizeNodeParser takes: "),
         (

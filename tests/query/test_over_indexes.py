@@ -378,6 +378,25 @@ def test_a_failing_vector_store_is_named_without_its_words() -> None:
     assert "sk-secret" not in str(failed.value)
 
 
+@pytest.mark.parametrize("words", ["Collection nope not found", "Collection `nope` doesn't exist!"])
+def test_a_collection_that_is_not_there_is_named(words: str) -> None:
+    class Absent(SimpleVectorStore):
+        collection_name: str = "nope"
+
+        def query(self, *_: Any, **__: Any) -> Any:
+            raise ValueError(words)
+
+    with pytest.raises(StoreError, match="it has no collection 'nope': check its collection_name"):
+        RagNodesRetriever.from_index(index_of(Absent())).retrieve(QUESTION)
+
+
+def test_a_missing_collection_of_qdrant_is_named() -> None:
+    stock = QdrantVectorStore("nope", client=memory_client())
+    engine = RagNodesQueryEngine(vector_store=stock, embed_model="lexical")
+    with pytest.raises(StoreError, match="it has no collection 'nope'"):
+        engine.answer(QUESTION)
+
+
 def test_an_embedding_of_another_size_is_named_with_both_sizes() -> None:
     engine = RagNodesQueryEngine.from_index(index_of(), embed_model=MockEmbedding(8))
     with pytest.raises(

@@ -88,9 +88,11 @@ def load(
         words = _words(error)
         # LlamaIndex's own reason, unless an option may hold a key: it may repeat the values.
         is_harmless = all(isinstance(value, int | float) for value in options.values())
-        if type(error) is ValueError and match["module"].startswith(_CORE) and is_harmless:
+        names_package = isinstance(error, ImportError)
+        has_reason = names_package or (type(error) is ValueError and is_harmless)
+        if has_reason and match["module"].startswith(_CORE):
             words = str(error).rstrip(".")
-        remedy = "install what it needs" if isinstance(error, ImportError) else "check its options"
+        remedy = "install what it needs" if names_package else "check its options"
         raise ConfigurationError(
             f"{match['name']} cannot be made from '{path}': {words}; {remedy}, or make it "
             "in Python to see why"

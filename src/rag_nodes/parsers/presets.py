@@ -311,7 +311,11 @@ def unknown_parser(name: str, names: Iterable[str]) -> ConfigurationError:
         options = (
             "(chunk_size=512)" if "chunk_size" in getattr(splitter, "model_fields", ()) else ""
         )
-        hint = f'name a splitter of LlamaIndex by its path: -p "{_OF_LLAMA_INDEX}:{name}{options}"'
+        path = f"{_OF_LLAMA_INDEX}:{name}{options}"
+        hint = (
+            f"give a splitter of LlamaIndex itself, get_parser({name}{options or '(...)'}), or on "
+            f'the command line its path: -p "{path}"'
+        )
     return ConfigurationError(f"unknown parser '{name}'; {hint}")
 
 

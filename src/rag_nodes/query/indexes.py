@@ -39,6 +39,8 @@ _MODES = {
 }
 _SIZES = re.compile(r"(\d+) \(dim \d\) != (\d+) \(dim|expected dim: (\d+), got (\d+)")
 """Dimensions of two embeddings that do not fit, as NumPy and Qdrant name them."""
+_MISSING = re.compile(r"collection\W+(\S+?)\W+(?:not found|doesn't exist)", re.IGNORECASE)
+"""Name of a collection that is not there, as Qdrant writes it."""
 _DEEPER = 4
 """Factor by which more nodes are asked for if a filter left too few."""
 
@@ -169,6 +171,9 @@ class IndexChunks:
                     f"its embeddings have {stored} dimensions and that of the question {size}: "
                     "give the embedding model that made them"
                 )
+            missing = _MISSING.search(str(error))
+            if missing and missing[1] == getattr(self.index.vector_store, "collection_name", None):
+                remedy = f"it has no collection '{missing[1]}': check its collection_name"
             raise StoreError(f"{self._name} failed: {kind_of(error)}; {remedy}") from error
 
 
