@@ -47,6 +47,7 @@ TERMS = {
     r"\bwhat (?:embeds|answers)\b": "embedding model; LLM",
     r"\b(?:suspects?|blamed?|barren)\b": "unit retried in isolation; failed at startup",
     r"\bfurniture\b": "headers and footers; boilerplate",
+    r"\bmetadata (?:are|come|differ|have|hold|say|take|tell)\b": "metadata is",
     r"\bown document\b": "the document the question belongs to",
     r"\btwins?\b": "duplicate document",
     r"\bformer(?:ly)?\b": "previous",

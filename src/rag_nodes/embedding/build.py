@@ -94,7 +94,7 @@ def build_pipeline(  # noqa: PLR0913 - options of one call, all but one with def
 ) -> AtomicIngestionPipeline:
     r"""Return the pipeline of an ingest, to run, store and cache with as with any of LlamaIndex.
 
-    Its transformations are `HiddenMetadata` (your own metadata are not embedded), the parser,
+    Its transformations are `HiddenMetadata` (your own metadata is not embedded), the parser,
     your own transformations, `EmbeddingGuard` (no chunk is longer than the model accepts) and the
     embedding, which leaves out parents. `run`, `arun`, `num_workers`,
     `persist` and `load` are LlamaIndex's. A parser that makes parents and children gives both:

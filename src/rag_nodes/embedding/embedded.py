@@ -30,7 +30,7 @@ class EmbeddedText(TransformComponent):
         return "EmbeddedText"
 
     def __call__(self, nodes: Sequence[BaseNode], **_kwargs: Any) -> list[BaseNode]:
-        """The nodes, of whose metadata others are hidden from the embedding model."""
+        """Hide the metadata of nodes that is not to be embedded from the embedding model."""
         for node in nodes:
             hidden = {*node.excluded_embed_metadata_keys}
             if self.text == "summary":
@@ -42,7 +42,7 @@ class EmbeddedText(TransformComponent):
 
 
 class HiddenMetadata(TransformComponent):
-    """Hides the metadata of documents that are not ours from the embedding model.
+    """Hides the metadata of documents that is not ours from the embedding model.
 
     It stands before the parser: what transformations add to chunks is embedded.
     """
@@ -88,7 +88,7 @@ Node = TypeVar("Node", bound=BaseNode)
 
 
 def without_own_keys(document: Node) -> Node:
-    """Return a document that hides metadata which are not ours from the embedding model."""
+    """Return a document that hides metadata which is not ours from the embedding model."""
     hidden_keys = document.excluded_embed_metadata_keys
     own = [key for key in keys_to_hide(document.metadata) if key not in hidden_keys]
     if not own:

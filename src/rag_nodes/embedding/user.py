@@ -46,7 +46,7 @@ _OWN = (
 )
 """Metadata that promises rest on: put back where a transformation wrote over them."""
 _OFFSETS = (keys.START_CHAR, keys.END_CHAR, keys.PAGE_BREAKS, keys.HEADINGS_INSIDE)
-"""Metadata that count characters of the document."""
+"""Metadata that counts characters of the document."""
 _CLIENTS = frozenset({"openai", "httpx", "httpcore"})
 """Packages whose exceptions say what is wrong with a model's server."""
 

@@ -220,7 +220,7 @@ class SpanNodeParser(NodeParser):
         return [chunk for text in several(texts) for chunk in self.split_text(text)]
 
     def split_text_metadata_aware(self, text: str, metadata_str: str) -> list[str]:  # noqa: ARG002
-        """The chunks of a text: metadata take no room from a chunk here."""
+        """The chunks of a text: metadata takes no room from a chunk here."""
         return self.split_text(text)
 
     def split_texts_metadata_aware(

@@ -26,7 +26,7 @@ class FixedSizeNodeParser(SpanNodeParser):
         unit: unit of the sizes, "characters" or "tokens".
         scale_by_script: True reads a size in characters as one of Latin text, about four to a
             token. Text in a script with more tokens per character gets fewer characters, and its
-            metadata say how many. Presets set it. False uses `chunk_size` as it is.
+            metadata says how many. Presets set it. False uses `chunk_size` as it is.
 
     Raises:
         ConfigurationError: the overlap is not smaller than the size.

@@ -129,7 +129,7 @@ class _NodeMaker:
     def _headings(self, cut: ChunkSpan) -> Mapping[str, Any]:
         """Headings above the node and inside it, and what follows from them.
 
-        Of a document: what the strategy says, else what its metadata say, else its own text. Of a
+        Of a document: what the strategy says, else what its metadata says, else its own text. Of a
         fragment: what the parser before us found, as only that one saw what stands around it.
         """
         if not self.origin.is_document:
@@ -146,7 +146,7 @@ class _NodeMaker:
         return _named(path, [] if inherited else self._inside(cut, path))
 
     def _found(self, cut: ChunkSpan) -> Mapping[str, Any]:
-        """The headings in the text of a document whose strategy and metadata say nothing of any."""
+        """Return the headings in the text of a document, for which nothing else states any."""
         tree, title = self.source.packer.headings, self.source.title
         if not (tree.headings or title):
             return NO_FACTS
@@ -201,7 +201,7 @@ class _NodeMaker:
 
 
 def _named(path: list[str], inside: list[list[Any]]) -> dict[str, Any]:
-    """The metadata that tell of headings; none where there are none."""
+    """The metadata that tells of headings; none where there are none."""
     facts: dict[str, Any] = {}
     if path:
         facts[keys.HEADING_PATH] = path

@@ -52,7 +52,7 @@ class RecursiveNodeParser(SpanNodeParser):
         unit: unit of the sizes, "characters" or "tokens".
         scale_by_script: True reads a size in characters as one of Latin text, about four to a
             token. Text in a script with more tokens per character gets fewer characters, and its
-            metadata say how many. Presets set it. False uses `chunk_size` as it is.
+            metadata says how many. Presets set it. False uses `chunk_size` as it is.
         join_wrapped_lines: True treats a line break inside running text as a space. Wrapped
             paragraphs are then split between sentences, and between lines only if one sentence
             exceeds the size. The preset `retrieval` sets it. It has no effect if you set

@@ -36,7 +36,7 @@ class SentenceNodeParser(SpanNodeParser):
         unit: unit of the sizes, "sentences", "characters" or "tokens".
         scale_by_script: True reads a size in characters as one of Latin text, about four to a
             token. Text in a script with more tokens per character gets fewer characters, and its
-            metadata say how many. Presets set it. False uses `chunk_size` as it is.
+            metadata says how many. Presets set it. False uses `chunk_size` as it is.
         max_tokens: maximum tokens of a node if `unit` is "sentences"; a node then holds fewer
             sentences. It has no effect on the other units.
         window: number of sentences before and after the node that the metadata key `window` holds

@@ -59,7 +59,7 @@ class RagNodesChat(BaseChatEngine):
     """LlamaIndex's chat engine over one query engine; one per user, not shared between threads.
 
     `chat`, `stream_chat`, `achat`, `astream_chat`, `reset` and `chat_history` are as in every chat
-    engine of LlamaIndex. The metadata of a response hold the whole answer as plain data under
+    engine of LlamaIndex. The metadata of a response holds the whole answer as plain data under
     "answer"; a streaming response has them in `sources[0].raw_output` once it has been read.
     `ask`, `aask`, `stream` and `astream` give our `Answer` and its events. A stream that is left
     early is remembered as far as it was read.

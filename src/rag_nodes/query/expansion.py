@@ -40,7 +40,7 @@ _OF_A_PLACE = frozenset(
         keys.TABLE,
     }
 )
-"""Metadata that differ between a node and its window."""
+"""Metadata that differs between a node and its window."""
 
 
 def expanded(hits: Sequence[Hit], read: Fetch, expand: Expand, *, limit: int) -> list[Hit]:

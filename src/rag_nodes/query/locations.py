@@ -200,7 +200,7 @@ def _node(
 
 
 def _lasting(node: TextNode, known_below: Sequence[str] = ()) -> dict[str, Any]:
-    """The metadata of a node that are true of all of its document or section."""
+    """The metadata of a node that is true of all of its document or section."""
     without = keys.NOT_INHERITED.union(known_below if node.metadata.get(keys.HEADING_PATH) else ())
     return {key: value for key, value in node.metadata.items() if key not in without}
 

@@ -206,7 +206,7 @@ def build_document(path: str | Path, reading: Reading) -> Document:
 
     The id depends on the canonical path alone, or on the URL of a web page, or on path and id of a
     record, so a changed file replaces its previous version; the hash of the text tells whether it
-    changed. Its metadata are hidden from embedding model and LLM. `path` is the canonical one.
+    changed. Its metadata is hidden from embedding model and LLM. `path` is the canonical one.
     """
     from llama_index.core.schema import Document
 

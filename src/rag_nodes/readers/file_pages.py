@@ -60,7 +60,7 @@ class FilePages(NamedTuple):
 def group_pages(documents: Document | Iterable[Document]) -> list[FilePages]:
     """Group consecutive documents that are pages of the same file.
 
-    A document is a page if its metadata have `file_path` and `page_label`, which the PDF reader of
+    A document is a page if its metadata has `file_path` and `page_label`, which the PDF reader of
     `SimpleDirectoryReader` sets. Every other document is a group of its own.
 
     Args:

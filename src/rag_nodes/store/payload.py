@@ -54,8 +54,8 @@ def points_of(
 def _indexed(node: BaseNode) -> str:
     """Return the text whose words find a chunk: metadata and column names, then its own text.
 
-    Metadata are those that are embedded because the user named them; column names are those of the
-    table that the chunk begins inside of.
+    The metadata is what the user wants embedded; the column names are those of the table that the
+    chunk begins inside of.
     """
     named = [*(node.metadata.get(EMBEDDED_METADATA) or ()), TABLE]
     above = (str(node.metadata[key]) for key in named if node.metadata.get(key) is not None)

@@ -23,7 +23,7 @@ _KEPT = (
     keys.SUMMARY_KIND,
     keys.SUMMARY_ERROR,
 )
-"""Metadata that the JSON document has if the chunk has them."""
+"""Metadata that the JSON document has if the chunk has it."""
 _LISTS = (keys.ALSO_AT, keys.LOCALES, keys.HEADING_PATH, keys.BLOCKS)
 _FACTS = (
     keys.SOURCE_HASH,
