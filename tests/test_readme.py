@@ -58,7 +58,7 @@ def test_the_default_is_the_best_of_the_sizes_that_its_row_names() -> None:
     best = sizes[means.index(max(means))]
     words = {5: "five", 7: "seven"}
     assert PRESETS["retrieval"].options["chunk_size"] == best
-    assert PRESETS["retrieval"].summary.startswith(
-        f"{best} tokens, no overlap: best mean recall@{level} of {words[len(sizes)]} sizes on "
-        f"{words[len(summary.sets)]} labelled sets; "
+    assert PRESETS["retrieval"].summary.endswith(
+        f"{best} tokens, no overlap; best mean recall@{level} of {words[len(sizes)]} sizes on "
+        f"{words[len(summary.sets)]} labelled sets"
     )

@@ -110,14 +110,14 @@ def lead() -> str:
     words, model = keyword(), hybrid()
     sets = "[five labelled sets](benchmarks/results.md)"
     start = (
-        f"Share of the answer text found within {LEVEL:,} tokens (encyclopaedia: 200) on {sets}: "
-        "sentence selection minus whole chunks, in percentage points with 95 % CI."
+        f"The figures show how much of the answer text sentence selection finds within {LEVEL:,} "
+        f"tokens (encyclopaedia: 200) on {sets}. Differences are in percentage points with 95 % CI."
     )
-    parts = f"{model.questions} questions about parts of the sets"
+    part = f"{model.questions} of these questions"
     paragraphs = (
         start,
         f"- Keyword search, {words.questions:,} questions: {_verdict(words)}",
-        f"- Hybrid search with all-MiniLM-L6-v2, {parts}: {_verdict(model)}",
+        f"- Hybrid search with all-MiniLM-L6-v2, {part}: {_verdict(model)}",
     )
     filled = [
         fill(
@@ -139,9 +139,9 @@ def _verdict(field: Field) -> str:
     ahead = sum(gap.interval.low > 0 for gap in gaps)
     behind = sum(gap.interval.high < 0 for gap in gaps)
     return (
-        f"{_points(best)} more on average than {_setting(field.best_peer)}, the best alternative. "
-        f"Significantly more in {ahead} of {len(gaps)} comparisons, significantly less in "
-        f"{behind or 'none'}.{_losses(gaps)}"
+        f"it finds {_points(best, ' points')} more on average than {_setting(field.best_peer)}, "
+        f"the best alternative. Gains are significant in {ahead} of {len(gaps)} comparisons, "
+        f"losses in {behind or 'none'}.{_losses(gaps)}"
     )
 
 
@@ -153,11 +153,11 @@ def _losses(gaps: list[Gap]) -> str:
     losses = " and ".join(
         f"{_points(gap.interval)} against {_setting(gap.peer)} ({NAMES[gap.name]})" for gap in fewer
     )
-    return f" Less in {len(fewer)}: {losses}." if fewer else ""
+    return f" It finds less in {len(fewer)}: {losses}." if fewer else ""
 
 
-def _points(interval: Interval) -> str:
-    return f"{interval.mean:.1f} points ({interval.low:.1f} to {interval.high:.1f})"
+def _points(interval: Interval, unit: str = "") -> str:
+    return f"{interval.mean:.1f}{unit} ({interval.low:.1f} to {interval.high:.1f})"
 
 
 def _setting(peer: Named) -> str:

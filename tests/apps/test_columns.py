@@ -140,9 +140,8 @@ def test_an_option_stays_in_its_range_and_the_default_is_no_change() -> None:
     assert columns.options["heading"] == {}
 
 
-def test_summaries_of_columns_are_shown_without_marks(diary: Visitor) -> None:
-    assert "ask and recommend read selected" in diary.regions["columns"]
-    assert "`" not in diary.regions["columns"]
+def test_summaries_of_columns_are_shown(diary: Visitor) -> None:
+    assert "200 tokens, no overlap" in diary.regions["columns"]
 
 
 def test_the_size_slider_redraws_the_map_before_anything_is_embedded(diary: Visitor) -> None:

@@ -187,8 +187,8 @@ PRESETS: dict[str, Preset] = {
             DEFAULT_PARSER,
             f"{_OURS}recursive:RecursiveNodeParser",
             "Retrieval",
-            "200 tokens, no overlap: best mean recall@1000 of seven sizes on five labelled sets; "
-            "`ask` and `recommend` read selected sentences of it",
+            "paragraphs, lines, sentences, words: 200 tokens, no overlap; best mean recall@1000 of "
+            "seven sizes on five labelled sets",
             options={
                 "unit": "tokens",
                 "chunk_size": 200,
