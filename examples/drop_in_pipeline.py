@@ -16,7 +16,7 @@ MANUAL = Path(__file__).parent / "corpus" / "manual.md"
 
 
 def main() -> None:
-    """Cut the manual along its headings and show where each chunk comes from."""
+    """Split the manual at its headings and show where each chunk comes from."""
     document = Document(text=MANUAL.read_text(encoding="utf-8"), id_=MANUAL.name)
     pipeline = IngestionPipeline(
         transformations=[HeadingHierarchyNodeParser(chunk_size=300, min_chunk_size=30)],
@@ -25,7 +25,7 @@ def main() -> None:
     nodes = pipeline.run(documents=[document])
     for node in nodes:
         start, end = node.start_char_idx, node.end_char_idx
-        # The law everything rests on: a chunk is a slice of its document.
+        # Every node is an exact slice of its document.
         assert document.text[start:end] == node.text  # noqa: S101 - the point of the example
         path = " > ".join(node.metadata.get("heading_path", []))
         print(f"{start:6} {end:6} {node.metadata['token_count']:5} tokens  {path}")
