@@ -8,19 +8,25 @@ from llama_index.core import Document
 from llama_index.core.node_parser import SentenceSplitter
 from llama_index.core.schema import BaseNode, MetadataMode, NodeWithScore, TextNode
 from llama_index.core.vector_stores.utils import metadata_dict_to_node, node_to_metadata_dict
+from plant import offline_models
 from stock_callers import lexical_index
 
 from rag_nodes import (
     PRESETS,
     Comparison,
+    Filter,
     FlatMetadata,
     QueryOptions,
     RagNodesQueryEngine,
     RagNodesRetriever,
     SentencePostprocessor,
     get_parser,
+    open_store,
 )
+from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.foreign_metadata import usable
+from rag_nodes.core.metadata import EMBEDDED_METADATA
+from rag_nodes.store.payload import points_of
 
 TEXT = "# Pump\n\nIt starts at six.\n\n## Filter\n\nRinse it monthly. Replace it after two years."
 QUESTION = "When is the filter replaced?"
@@ -105,6 +111,61 @@ def test_a_column_of_flat_nodes_is_compared_with_its_headings() -> None:
         ["Pump", "Filter"],
         ["Pump"],
     ]
+
+
+@pytest.mark.parametrize(
+    "filter_",
+    [
+        Filter(heading="filter"),
+        Filter(heading_path=("Pump", "Filter")),
+        Filter(where={"tags": "wet"}),
+        Filter(source="https://example.org/old"),
+        Filter(pages=(2, 2)),
+    ],
+)
+def test_filters_compare_lists_of_flat_nodes(filter_: Filter) -> None:
+    given = document()
+    given.metadata["also_at"] = ["https://example.org/old"]
+    index = lexical_index(stored(get_parser("fixed")([given])))
+    retriever = RagNodesRetriever.from_index(index, options=QueryOptions(filter=filter_))
+    assert any("Replace it" in node.get_content() for node in retriever.retrieve(QUESTION))
+
+
+def test_a_misspelt_heading_or_key_of_flat_nodes_is_corrected() -> None:
+    index = lexical_index(stored(get_parser("retrieval")([document()])))
+    for filter_, words in (
+        (Filter(heading="Filtre"), "did you mean 'Filter'"),
+        (Filter(heading="x"), "the headings of the documents are 'Filter', 'Pump'$"),
+        (Filter(where={"tag": "wet"}), "did you mean 'tags'"),
+    ):
+        retriever = RagNodesRetriever.from_index(index, options=QueryOptions(filter=filter_))
+        with pytest.raises(ConfigurationError, match=words):
+            retriever.retrieve(QUESTION)
+
+
+def test_a_misspelt_heading_of_flat_nodes_in_our_store_is_corrected() -> None:
+    models = offline_models()
+    nodes = FlatMetadata()(get_parser("retrieval")([document()]))
+    for node in nodes:
+        node.embedding = models.embedding.get_text_embedding(node.get_content())
+    with open_store(":memory:") as store:
+        store.add("flat", nodes)
+        retriever = RagNodesRetriever(
+            store=store,
+            collection="flat",
+            models=models,
+            options=QueryOptions(filter=Filter(heading="Filtre")),
+        )
+        with pytest.raises(ConfigurationError, match="did you mean 'Filter'"):
+            retriever.retrieve(QUESTION)
+
+
+def test_values_that_are_embedded_are_indexed_as_words_of_flat_nodes_too() -> None:
+    [node] = get_parser("fixed")([document()])
+    node.embedding, node.metadata[EMBEDDED_METADATA] = [1.0], ["note", "tags"]
+    [point], [flat] = points_of([node]), points_of(FlatMetadata()([node]))
+    assert flat.words == point.words
+    assert flat.words != points_of([TextNode(text=node.get_content(), embedding=[1.0])])[0].words
 
 
 @pytest.mark.parametrize("preset", ["retrieval", "token-overlap", "heading"])

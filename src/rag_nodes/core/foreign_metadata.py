@@ -26,13 +26,19 @@ _MOST = 2**53
 
 
 def usable(node: Node) -> Node:
-    """Return a node whose keys of ours hold what they mean; a copy if something had to change.
+    """Return a node with usable metadata; a copy if something had to change."""
+    metadata = usable_metadata(node.metadata)
+    return node if metadata is node.metadata else node.model_copy(update={"metadata": metadata})
+
+
+def usable_metadata(metadata: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Return metadata whose keys of ours hold what they mean; the same if nothing had to change.
 
     What cannot be understood is left out. All other keys stay as they are. What `FlatMetadata`
     wrote as text is read back.
     """
     changed: dict[str, Any] = {}
-    metadata = node.metadata
+    given = metadata
     if FLATTENED in metadata:
         read_back = {name: _parsed(metadata[name]) for name in _names(metadata)}
         changed = {**read_back, FLATTENED: None}
@@ -42,10 +48,9 @@ def usable(node: Node) -> Node:
         if value is not None and (understood := read(value)) != value:
             changed[key] = understood
     if not changed:
-        return node
+        return given
     merged = {**metadata, **changed}
-    kept = {key: value for key, value in merged.items() if key not in changed or value is not None}
-    return node.model_copy(update={"metadata": kept})
+    return {key: value for key, value in merged.items() if key not in changed or value is not None}
 
 
 def flat(metadata: Mapping[str, Any]) -> dict[str, Any]:

@@ -21,8 +21,8 @@ class FlatMetadata(TransformComponent):
 
     Chroma, Pinecone and other vector stores of LlamaIndex with flat metadata refuse nodes with
     `heading_path` or `page_starts`, and documents of `read` behind any splitter. Put this behind
-    the parser and extractors. `SentencePostprocessor`, the engines and parsers of rag-nodes read
-    the lists back; a store compares such a value as the text that it is.
+    the parser and extractors. `SentencePostprocessor`, the engines, parsers and `Filter` of
+    rag-nodes read the lists back; a store compares such a value as the text that it is.
 
     Examples:
         >>> from llama_index.core import Document

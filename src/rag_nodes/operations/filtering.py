@@ -60,7 +60,7 @@ class SearchFilter(BaseModel):
     last_page: Annotated[int, Field(ge=1, le=1_000_000)] | None = None
     """Chunks on this page or earlier."""
     heading: Annotated[str, Field(max_length=200, pattern=NOT_BLANK)] | None = None
-    """Words in a heading above the chunk."""
+    """Words in a heading of the chunk."""
     source: Annotated[str, Field(max_length=2000, pattern=NOT_BLANK)] | None = None
     """Exact URL of a crawled page."""
     where: Annotated[dict[_Key, _Compared | None], Field(max_length=MAX_KEYS)] | None = None

@@ -20,6 +20,7 @@ from rag_nodes.query.locations import (
     headings_of,
     pages_of,
     part_of,
+    sections_of,
     slice_of,
     span_of,
     tokens_of,
@@ -46,7 +47,7 @@ if TYPE_CHECKING:
 
     from rag_nodes.query.sentences import HitPiece
     from rag_nodes.query.similarity import Counted
-    from rag_nodes.store import Hit
+    from rag_nodes.store import Filter, Hit
     from rag_nodes.text.filling import Lead, Repeat
 
 
@@ -107,15 +108,21 @@ class HeldText:
         weight = largest_weight(fmean(tokens_of(hit.node) for hit, _ in self.pieces))
         return Similarity(near, lambda language: counted.largest(language, weight))
 
-    def on_pages(self, first: int, last: int) -> dict[str, Span]:
-        """Return the characters of each document that are on some pages, if they are known."""
-        on_pages: dict[str, Span] = {}
-        for hit, passage in self.pieces:
-            pages, own = PageMap.of(hit.read.metadata), span_of(hit.read)
-            span = own and pages and pages.span(first, last, own.end)
-            if own and span and (part := own.common(span)):
-                on_pages[passage.document] = part.union(on_pages.get(passage.document, part))
-        return on_pages
+    def within(self, scope: Filter) -> dict[str, list[Span]]:
+        """Return the parts of each document on the pages and below the headings of a filter.
+
+        Documents are left out if the filter asks for neither, or nothing is known of both.
+        """
+        within: dict[str, list[Span]] = defaultdict(list)
+        for hit, passage in self.pieces if scope.pages or scope.has_headings else ():
+            pages = PageMap.of(hit.read.metadata)
+            for section, path in sections_of(hit.read):
+                part: Span | None = section if scope.is_under([path]) else None
+                if part and scope.pages:
+                    on_pages = pages.span(*scope.pages, part.end) if pages else None
+                    part = part.common(on_pages) if on_pages else None
+                within[passage.document] += [part] if part else []
+        return {document: merge(parts) for document, parts in within.items() if parts}
 
     def passage(self, read: Read) -> Ranked:
         """Return the characters of a passage, also those that no chunk holds."""

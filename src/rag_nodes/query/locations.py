@@ -86,6 +86,22 @@ def headings_of(node: TextNode, start: int) -> tuple[str, ...]:
     return tuple(path)
 
 
+def sections_of(node: TextNode) -> Iterator[tuple[Span, tuple[str, ...]]]:
+    """Yield the parts of a node from heading to heading, and the headings above each part.
+
+    Nothing if its place is not known.
+    """
+    if (own := span_of(node)) is None:
+        return
+    inside = node.metadata.get(keys.HEADINGS_INSIDE) or ()
+    turns = [(at, tuple(path)) for at, path in inside if own.start <= at < own.end]
+    starts = [(own.start, headings_of(node, 0)), *turns]
+    ends = [*(at for at, _ in turns), own.end]
+    for (start, path), end in zip(starts, ends, strict=True):
+        if start < end:
+            yield Span(start, end), path
+
+
 def tables_of(node: TextNode) -> Tables:
     """Return the tables in a node's text, the one that it begins inside of with its header."""
     above = str(node.metadata.get(keys.TABLE_HEADER) or "")

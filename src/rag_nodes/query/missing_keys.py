@@ -5,21 +5,25 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import NAME_KEYS, ConfigurationError
-from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME, HEADING_PATH, PAGE_START
+from rag_nodes.core.foreign_metadata import usable_metadata
+from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME, HEADINGS_INSIDE, PAGE_START
 from rag_nodes.core.own_metadata import own_metadata
 from rag_nodes.core.spelling import did_you_mean
 from rag_nodes.store import Store
-from rag_nodes.store.conditions import Condition, Where, holds, none_of
-from rag_nodes.store.filters import Filter, payload_of
+from rag_nodes.store.conditions import Condition, Together, Where, holds, none_of
+from rag_nodes.store.filters import Filter, paths_in, payload_of
 from rag_nodes.store.own_keys import path_of
 from rag_nodes.text.spans import PageMap
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from llama_index.core.schema import BaseNode
 
     from rag_nodes.query.indexes import Searchable
+
+    Some = Callable[[Where | None, int], Sequence[Mapping[str, Any]]]
+    """At most so many payloads that meet a condition, lists read back."""
 
 _SAMPLE = 1_000
 """Chunks whose keys a message names."""
@@ -30,6 +34,10 @@ _OUR_PAGES = (
 _OUR_HEADINGS = (
     "leave heading out, or split documents that have headings with a parser of rag-nodes "
     "(get_parser)"
+)
+_HAVING_HEADINGS = Together(
+    "should",
+    tuple(none_of(Condition(key, "is_empty", None)) for key in (BREADCRUMB, HEADINGS_INSIDE)),
 )
 _COMPUTED_PAGES = (
     "another program stored them; give its vector store as vector_store, where pages are computed "
@@ -46,11 +54,11 @@ def check_keys(store: Searchable, collection: str, scope: Filter) -> None:
         ConfigurationError: there is one; says which keys there are.
     """
     if isinstance(store, Store) and store.some(collection, None, 1):
-        _check(
-            scope,
-            lambda where: bool(store.some(collection, where, 1)),
-            lambda: (point.payload for point in store.some(collection, None, _SAMPLE)),
-        )
+
+        def some(where: Where | None, count: int) -> list[Mapping[str, Any]]:
+            return [usable_metadata(p.payload) for p in store.some(collection, where, count)]
+
+        _check(scope, some)
 
 
 def check_nodes(nodes: Sequence[BaseNode], scope: Filter) -> None:
@@ -60,54 +68,47 @@ def check_nodes(nodes: Sequence[BaseNode], scope: Filter) -> None:
         ConfigurationError: there is one; says which keys there are.
     """
     payloads = [(node.node_id, payload_of(node)) for node in nodes]
-    _check(
-        scope,
-        lambda where: any(holds(where, node_id, payload) for node_id, payload in payloads),
-        lambda: (payload for _, payload in payloads),
-    )
+
+    def some(where: Where | None, count: int) -> list[dict[str, Any]]:
+        return [payload for node_id, payload in payloads if holds(where, node_id, payload)][:count]
+
+    _check(scope, some)
 
 
-def _check(
-    scope: Filter,
-    has_any: Callable[[Where], bool],
-    sample: Callable[[], Iterable[Mapping[str, Any]]],
-) -> None:
-    """Raise for the first key of the filter that no chunk has; `has_any` tells if any passes."""
+def _check(scope: Filter, some: Some) -> None:
+    """Raise for the first key of the filter that no chunk has."""
 
     def is_lacking(key: str) -> bool:
-        return not has_any(none_of(Condition(path_of(key), "is_empty", None)))
+        return not some(none_of(Condition(path_of(key), "is_empty", None)), 1)
 
-    if (name := scope.file_name) and not has_any(Condition(FILE_NAME, "==", name)):
-        payloads = list(sample())
+    if (name := scope.file_name) and not some(Condition(FILE_NAME, "==", name), 1):
+        payloads = some(None, _SAMPLE)
         names = sorted({f"'{payload[FILE_NAME]}'" for payload in payloads if FILE_NAME in payload})
         among = f"the file names of {_looked_at(payloads)} are "
         remedy = did_you_mean(f"'{name}'", names, among) if names else "they have no file names"
         raise _nothing(f"the file name '{name}'", remedy)
     if scope.pages and is_lacking(PAGE_START):
-        has_others = any(PageMap.of(payload) is not None for payload in sample())
+        has_others = any(PageMap.of(payload) is not None for payload in some(None, _SAMPLE))
         raise _nothing("a page number", _COMPUTED_PAGES if has_others else _OUR_PAGES)
-    if (scope.heading or scope.heading_path) and is_lacking(BREADCRUMB):
-        raise _nothing("headings", _OUR_HEADINGS)
-    _check_headings(scope, has_any, sample)
+    _check_headings(scope, some)
     for key, compared in (scope.where or {}).items():
         if compared is not None and is_lacking(key):
-            raise _nothing(f"the key '{key}'", _remedy(key, list(sample())))
+            raise _nothing(f"the key '{key}'", _remedy(key, some(None, _SAMPLE)))
 
 
-def _check_headings(
-    scope: Filter,
-    has_any: Callable[[Where], bool],
-    sample: Callable[[], Iterable[Mapping[str, Any]]],
-) -> None:
-    """Raise for a heading of the filter that is above no chunk; arguments as for `_check`."""
-    above = {
+def _check_headings(scope: Filter, some: Some) -> None:
+    """Raise for a heading of the filter that is above no chunk and inside none."""
+    asked = {
         scope.heading: Filter(heading=scope.heading),
         " > ".join(scope.heading_path): Filter(heading_path=scope.heading_path),
     }
-    for heading, of_heading in above.items():
-        if (where := of_heading.conditions()) and not has_any(where):
-            payloads = list(sample())
-            paths = (payload.get(HEADING_PATH) or () for payload in payloads)
+    for heading, filter_ in asked.items():
+        passing = some(filter_.conditions(), _SAMPLE) if filter_.has_headings else ()
+        if filter_.has_headings and not any(filter_.is_under(paths_in(each)) for each in passing):
+            payloads = some(_HAVING_HEADINGS, _SAMPLE)
+            if not payloads:
+                raise _nothing("headings", _OUR_HEADINGS)
+            paths = (path for payload in payloads for path in paths_in(payload))
             names = sorted({f"'{name}'" for path in paths for name in path})
             among = f"the headings of {_looked_at(payloads)} are "
             remedy = did_you_mean(f"'{heading}'", names, among)

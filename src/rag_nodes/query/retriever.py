@@ -278,7 +278,7 @@ class RagNodesRetriever(BaseRetriever):
     ) -> Sentences:
         """Return the sentences of the ranked chunks, for any number of budgets."""
         hits = self.readable(ranked, widened=widened)
-        return Sentences(question, hits, counted_by(self.models), self._scope.pages)
+        return Sentences(question, hits, counted_by(self.models), self._scope)
 
     def needs_more(self, ranked: Sequence[Hit]) -> bool:
         """Return whether the ranked chunks are too few to choose the sentences of a budget from."""

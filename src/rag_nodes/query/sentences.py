@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from rag_nodes.query.similarity import Counted
-    from rag_nodes.store import Hit
+    from rag_nodes.store import Filter, Hit
     from rag_nodes.text.passages import Read
 
 
@@ -49,7 +49,7 @@ class Sentences:
         question: in the user's words.
         hits: what may be read, in rank order: what was found, and what stands beside it.
         counted: the similarity that counts beside the words; None to let words decide alone.
-        pages: first and last page on which sentences begin that may be read; None for all.
+        scope: filter on whose pages and below whose headings sentences begin that may be read.
     """
 
     def __init__(
@@ -57,11 +57,11 @@ class Sentences:
         question: str,
         hits: Sequence[Hit],
         counted: Counted | None = None,
-        pages: tuple[int, int] | None = None,
+        scope: Filter | None = None,
     ) -> None:
         self._text = HeldText(credible([HitPiece(hit, passage_of(hit)) for hit in hits]))
         similarity = self._text.similarity(counted) if counted else None
-        within = self._text.on_pages(*pages) if pages else None
+        within = self._text.within(scope) if scope else None
         self._ranker = PassageRanker(question, self._text.runs, similarity, within)
 
     def passages(self, budget: int) -> list[Ranked]:
@@ -120,11 +120,11 @@ class Sentences:
             for passage in sorted(self._text.parts(read), key=lambda part: part.core is None):
                 yield _Found(self._known(passage), least)
         for hit, passage in self._text.pieces:
-            span = self._ranker.limited(passage.document, passage.span)
-            if hit.origin == "search" and span and span.length:
-                least = min(least, hit.score)
-                for part in self._text.parts(self._in_whole_sentences(passage, span)):
-                    yield _Found(self._known(part), max(0.0, least))
+            for span in self._ranker.limited(passage.document, passage.span):
+                if hit.origin == "search" and span.length:
+                    least = min(least, hit.score)
+                    for part in self._text.parts(self._in_whole_sentences(passage, span)):
+                        yield _Found(self._known(part), max(0.0, least))
 
     def _within(self, reads: Sequence[Read], budget: int) -> list[Read]:
         """As much as fits of passages, best first.

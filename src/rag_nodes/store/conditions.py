@@ -13,6 +13,7 @@ from rag_nodes.core.metadata import (
     BREADCRUMB,
     FILE_NAME,
     HEADING_PATH,
+    HEADINGS_INSIDE,
     PAGE_END,
     PAGE_START,
     SOURCE,
@@ -28,6 +29,10 @@ DOCUMENT_ID = "doc_id"
 HEADING_LEVELS = 6
 """Headings a path holds at most: Markdown, HTML and our readers know no more levels."""
 
+PATHS_INSIDE = f"{HEADINGS_INSIDE}[][1]"
+"""Paths of the headings inside a node. A text index joins all of them: the words that it finds may
+be words of several headings."""
+
 IndexKind = Literal["keyword", "integer", "text", "float", "bool", "datetime", "any"]
 """Lookup of a key's values: as whole texts, whole numbers, words of texts, numbers, truth
 values or times. Any index answers if a key is absent."""
@@ -40,6 +45,8 @@ INDEXES: dict[str, IndexKind] = {
     PAGE_START: "integer",
     PAGE_END: "integer",
     BREADCRUMB: "text",
+    PATHS_INSIDE: "text",
+    HEADINGS_INSIDE: "text",
     **{f"{HEADING_PATH}[{depth}]": "keyword" for depth in range(HEADING_LEVELS)},
 }
 """Every payload key that a filter may name, and the kind of index it needs.
@@ -147,6 +154,11 @@ def _kind_of(value: object) -> type | None:
     return kinds.get(type(value))
 
 
+def has_words(text: str, wanted: str) -> bool:
+    """Return True if a text has all words of another, in any order and case."""
+    return set(words(wanted)) <= set(words(text))
+
+
 _ORDERED = frozenset({"<", "<=", ">", ">="})
 """Comparisons by which texts are times."""
 _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
@@ -155,17 +167,24 @@ _COMPARED: Mapping[str, Callable[[Any, Any], bool]] = {
     "<=": operator.le,
     ">": operator.gt,
     ">=": operator.ge,
-    "text_match": lambda text, wanted: set(words(wanted)) <= set(words(text)),
+    "text_match": has_words,
 }
 
 
 def _values(payload: Mapping[str, Any], key: str) -> list[Any]:
-    """Return what is under a key, which may be quoted, or in a place of a list of ours."""
-    name, bracket, place = (key[1:-1], "", "") if key[0] == '"' else key.partition("[")
+    """Return what is under a key, which may be quoted, or in places of a list of ours.
+
+    A path of headings in such a place is one text.
+    """
+    name, *places = [key[1:-1]] if key[0] == '"' else key.replace("]", "").split("[")
     values = payload.get(name)
-    if bracket and isinstance(values, list):
-        values = values[int(place[:-1]) :][:1]
-    return values if isinstance(values, list) else [] if values is None else [values]
+    if not places:
+        return values if isinstance(values, list) else [] if values is None else [values]
+    found = [values]
+    for place in places:
+        lists = (value for value in found if isinstance(value, list))
+        found = [part for own in lists for part in (own[int(place) :][:1] if place else own)]
+    return [" > ".join(map(str, part)) if isinstance(part, list) else part for part in found]
 
 
 def are_texts(value: object) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -15,6 +15,7 @@ from rag_nodes.core.metadata import (
     BREADCRUMB,
     FILE_NAME,
     HEADING_PATH,
+    HEADINGS_INSIDE,
     PAGE_END,
     PAGE_START,
     SOURCE,
@@ -24,11 +25,13 @@ from rag_nodes.core.spelling import quoted
 from rag_nodes.store.conditions import (
     DOCUMENT_ID,
     HEADING_LEVELS,
+    PATHS_INSIDE,
     Condition,
     Together,
     Where,
     all_of,
     are_texts,
+    has_words,
     holds,
 )
 from rag_nodes.store.own_keys import checked, conditions_on
@@ -49,9 +52,11 @@ class Filter:
         file_name: name of its file, whole.
         pages: first and last page, counted from 1; a chunk that touches one of them is in, and its
             sentences that begin on them may be selected.
-        heading: words that the headings above its first character must contain; whole words in
-            any order and case.
-        heading_path: its outermost headings, exactly, outermost first.
+        heading: words that a heading together with its parents must contain; whole words in any
+            order and case. A chunk with such a heading above or inside it is in, and its sentences
+            below that heading may be selected.
+        heading_path: the outermost headings, exactly, outermost first; above a chunk or inside it,
+            as for `heading`.
         document_ids: ids of documents; None for all.
         source: where its document came from, whole: the URL of a page of a crawl, also one at which
             the same text was found, or the path of a file.
@@ -124,7 +129,10 @@ class Filter:
         return replace(self, document_ids=document_ids)
 
     def conditions(self) -> Where | None:
-        """Return what it asks of a payload; None if every chunk passes."""
+        """Return what it asks of a payload; None if every chunk passes.
+
+        Of headings inside a chunk it asks less than `is_under`, see `PATHS_INSIDE`.
+        """
         asked: list[Where] = []
         if self.document_ids is not None:
             asked.append(Condition(DOCUMENT_ID, "in", list(self.document_ids)))
@@ -137,20 +145,54 @@ class Filter:
             asked.append(Condition(PAGE_START, "<=", self.pages[1]))
             asked.append(Condition(PAGE_END, ">=", self.pages[0]))
         if self.heading is not None:
-            asked.append(Condition(BREADCRUMB, "text_match", self.heading))
-        for depth, heading in enumerate(self.heading_path):
-            asked.append(Condition(f"{HEADING_PATH}[{depth}]", "==", heading))
+            above: Where = Condition(BREADCRUMB, "text_match", self.heading)
+            asked.append(_or_inside(above, self.heading))
+        if self.heading_path:
+            path = enumerate(self.heading_path)
+            each = [Condition(f"{HEADING_PATH}[{depth}]", "==", heading) for depth, heading in path]
+            asked.append(_or_inside(Together("must", tuple(each)), self.heading_path[-1]))
         return all_of(*asked, conditions_on(self.where or {}), where_of(self.filters))
 
     def passes(self, node: BaseNode) -> bool:
         """Return True if a node meets every condition, judged as Qdrant does."""
-        return holds(self.conditions(), node.node_id, payload_of(node))
+        payload = payload_of(node)
+        return self.is_under(paths_in(payload)) and holds(self.conditions(), node.node_id, payload)
+
+    @property
+    def has_headings(self) -> bool:
+        """True if it asks for headings."""
+        return self.heading is not None or bool(self.heading_path)
+
+    def is_under(self, paths: Iterable[Sequence[str]]) -> bool:
+        """Return True if it asks for no headings, or a path of headings has those it asks for."""
+        depth = len(self.heading_path)
+        return not self.has_headings or any(
+            tuple(path[:depth]) == tuple(self.heading_path)
+            and (self.heading is None or has_words(" > ".join(path), self.heading))
+            for path in paths
+        )
+
+
+def paths_in(metadata: Mapping[str, Any]) -> list[Sequence[str]]:
+    """Return the paths of the headings above a node and inside it, from usable metadata.
+
+    Of nodes that another program made, the breadcrumb may be all that is known.
+    """
+    above = metadata.get(HEADING_PATH) or [str(metadata.get(BREADCRUMB) or "")]
+    paths = [above, *(path for _, path in metadata.get(HEADINGS_INSIDE) or ())]
+    return [path for path in paths if any(path)]
+
+
+def _or_inside(above: Where, words: str) -> Where:
+    """Return the condition that a heading is above or inside, also as `FlatMetadata` writes it."""
+    inside = (Condition(key, "text_match", words) for key in (PATHS_INSIDE, HEADINGS_INSIDE))
+    return Together("should", (above, *inside))
 
 
 def payload_of(node: BaseNode) -> dict[str, Any]:
     """Return what a filter compares of a node in memory, with the pages that citations name."""
-    payload = {**node.metadata, DOCUMENT_ID: node.ref_doc_id}
-    pages = None if PAGE_START in payload else PageMap.of(usable(node).metadata)
+    payload = {**usable(node).metadata, DOCUMENT_ID: node.ref_doc_id}
+    pages = None if PAGE_START in payload else PageMap.of(payload)
     start, end = (getattr(node, name, None) for name in ("start_char_idx", "end_char_idx"))
     if pages is None or (pages.starts and (start is None or end is None)):
         return payload

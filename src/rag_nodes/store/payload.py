@@ -57,8 +57,9 @@ def _indexed(node: BaseNode) -> str:
     The metadata is what the user wants embedded; the column names are those of the table that the
     chunk begins inside of.
     """
-    named = [*(node.metadata.get(EMBEDDED_METADATA) or ()), TABLE]
-    above = (str(node.metadata[key]) for key in named if node.metadata.get(key) is not None)
+    metadata = usable(node).metadata
+    named = [*(metadata.get(EMBEDDED_METADATA) or ()), TABLE]
+    above = (str(metadata[key]) for key in named if metadata.get(key) is not None)
     return "\n".join((*above, node.get_content()))
 
 

@@ -13,7 +13,7 @@ from rag_nodes.core.metadata import FILE_NAME, SOURCE
 from rag_nodes.core.spelling import quoted
 from rag_nodes.readers import node_boxes, node_lines
 from rag_nodes.store.conditions import Where, all_of
-from rag_nodes.store.filters import Filter
+from rag_nodes.store.filters import Filter, paths_in
 from rag_nodes.store.fusion import FUSIONS, Fusion, fuse
 
 if TYPE_CHECKING:
@@ -213,6 +213,7 @@ def best_hits(
 ) -> list[Hit]:
     """The best chunks that are still there, with what each search said about them.
 
+    Of headings inside chunks an engine asks less than the filter does, see `Filter.conditions`.
     Whoever writes to the store may delete between ranking and reading; the next best follow.
     Chunks of equal score come in the order in which people read them: ids know the folder of a
     file, and the same documents elsewhere would be ranked otherwise.
@@ -223,7 +224,11 @@ def best_hits(
     results: list[tuple[TextNode, float]] = []
     while page := _at_least(query.limit - len(results), ties):
         nodes = fetch([node_id for node_id, _ in page])
-        results += [(nodes[node_id], score) for node_id, score in page if node_id in nodes]
+        results += [
+            (node, score)
+            for node_id, score in page
+            if (node := nodes.get(node_id)) and query.filter.is_under(paths_in(node.metadata))
+        ]
     results = sorted(results, key=lambda pair: (-pair[1], *_place_of(pair[0])))[: query.limit]
     return [
         Hit(

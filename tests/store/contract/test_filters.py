@@ -1,9 +1,13 @@
 """Filters by file, pages, headings and documents, on every kind of store."""
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 from llama_index.core.schema import TextNode
 from stored_nodes import MakeNode, fill, names_found
 
+from rag_nodes import FlatMetadata
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.store import Query, Store
 from rag_nodes.store.conditions import HEADING_LEVELS
@@ -45,6 +49,37 @@ def test_a_filter_lets_exactly_its_chunks_pass_in_every_mode(
     for wanted, names in PASSING:
         for mode in ("hybrid", "dense", "sparse"):
             assert names_found(filled, collection, wanted, mode=mode) == names, (wanted, mode)
+
+
+@pytest.mark.parametrize("step", [list, FlatMetadata()])
+def test_headings_inside_chunks_pass_as_those_above_do(
+    store: Store, collection: str, make_node: MakeNode, step: Callable[..., list[TextNode]]
+) -> None:
+    def node(name: str, *paths: list[str], **facts: Any) -> TextNode:
+        inside = [[10 + at, path] for at, path in enumerate(paths)]
+        return make_node(f"pump {name}", [1.0, 0.0, 0.5], headings_inside=inside, **facts)
+
+    above = {"heading_path": ["Use"], "Heading": "Use"}
+    nodes = [
+        node("one", ["Setup", "3.4 Install"], ["Setup", "3.7 Moor"]),
+        node("two", ["Use", "Install"], **above),
+        node("three", Heading="Use"),
+        node("four"),
+    ]
+    store.add(collection, step(nodes))
+    for wanted, names in (
+        (Filter(heading="install"), {"one", "two"}),
+        (Filter(heading="3.7 moor"), {"one"}),
+        (Filter(heading="3.4 moor"), set()),
+        (Filter(heading="instal"), set()),
+        (Filter(heading="use"), {"two", "three"}),
+        (Filter(heading_path=("Setup", "3.7 Moor")), {"one"}),
+        (Filter(heading_path=("Use", "3.7 Moor")), set()),
+        (Filter(heading_path="Install"), set()),
+    ):
+        for mode in ("hybrid", "dense", "sparse"):
+            assert names_found(store, collection, wanted, mode=mode) == names, (wanted, mode)
+            assert {n.text.split()[1] for n in nodes if wanted.passes(n)} == names, wanted
 
 
 def test_documents_given_twice_must_agree(filled: Store, collection: str) -> None:

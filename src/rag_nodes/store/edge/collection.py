@@ -11,7 +11,7 @@ import numpy as np
 import qdrant_edge as edge
 
 from rag_nodes.core.errors import ConfigurationError, StoreFullError
-from rag_nodes.core.metadata import BREADCRUMB, FILE_NAME
+from rag_nodes.core.metadata import FILE_NAME
 from rag_nodes.store.conditions import DOCUMENT_ID, INDEXES, keys_of
 from rag_nodes.store.edge import folder, shards
 from rag_nodes.store.engine import EngineCollection, Point
@@ -282,8 +282,8 @@ class Collection(EngineCollection):
         # Of other kinds every point is looked at: where texts, numbers and times are under one key,
         # an index of numbers or times would find other points.
         keys = {key: kind for key, kind in keys_of(where).items() if kind in shards.INDEX_KINDS}
-        if BREADCRUMB in keys:  # without an index parts of words would match
-            self._index({BREADCRUMB: keys[BREADCRUMB]})
+        # Without an index parts of words would match.
+        self._index({key: kind for key, kind in keys.items() if kind == "text"})
         self.find_by(keys)
         return condition
 

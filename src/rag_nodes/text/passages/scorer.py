@@ -131,7 +131,7 @@ class PassageRanker:
 
     The runs have no gaps within and no overlap between them. Without a `similarity` words decide
     alone. A sentence that repeats another one is read once, see `repeats`. Of the documents in
-    `within` only sentences that begin in that part are read; if none does, those that touch it.
+    `within` only sentences that begin in those parts are read; if none does, those that touch one.
     """
 
     def __init__(
@@ -139,7 +139,7 @@ class PassageRanker:
         question: str,
         runs: Sequence[TextRun],
         similarity: Similarity | None = None,
-        within: Mapping[str, Span] | None = None,
+        within: Mapping[str, Sequence[Span]] | None = None,
     ) -> None:
         self._runs = runs
         self._units = units_of(question, runs)
@@ -148,8 +148,9 @@ class PassageRanker:
         )
         self._scorer = MultiWidthScorer(self._units) if self._units.spans else None
         self._pull = self._pulled(similarity) if similarity and self._scorer else None
-        parts = (within or {}).items()
-        self._limits = {document: self._limit(document, part) for document, part in parts}
+        self._limits = {
+            document: self._limit(document, parts) for document, parts in (within or {}).items()
+        }
 
     def passages(self, budget: int) -> list[Read]:
         """Return disjoint passages to read, best first, more than fit in so many tokens.
@@ -169,24 +170,28 @@ class PassageRanker:
 
     def sentences(self, document: str, span: Span) -> list[Span]:
         """Return the sentences and rows that share characters with a span of a document."""
-        own = self._units.sentences.get(document, [])
-        span = self.limited(document, span) or Span(0, 0)
-        low = bisect_right(own, span.start, key=attrgetter("end"))
-        return own[low : bisect_left(own, span.end, key=attrgetter("start"))]
+        own, shared = self._units.sentences.get(document, []), list[Span]()
+        for part in self.limited(document, span):
+            low = bisect_right(own, part.start, key=attrgetter("end"))
+            shared += own[low : bisect_left(own, part.end, key=attrgetter("start"))]
+        return shared
 
-    def limited(self, document: str, span: Span) -> Span | None:
-        """Return the characters of a span that may be read; None if there are none."""
-        limit = self._limits.get(document)
-        return span if limit is None else span.common(limit)
+    def limited(self, document: str, span: Span) -> list[Span]:
+        """Return the parts of a span that may be read."""
+        limits = self._limits.get(document)
+        return [span] if limits is None else list(filter(None, map(span.common, limits)))
 
-    def _limit(self, document: str, part: Span) -> Span:
-        """Return the sentences that begin in a part of a document, with the headings in it."""
-        own = self._units.sentences.get(document, [])
-        low, high = (bisect_left(own, at, key=attrgetter("start")) for at in part)
-        before = own[low - 1].end if low else 0
-        if low < high:
-            return Span(max(part.start, before), own[high - 1].end)
-        return own[low - 1] if before > part.start else part
+    def _limit(self, document: str, parts: Sequence[Span]) -> list[Span]:
+        """Return the sentences that begin in parts of a document, with the headings in these."""
+        own, begun, touched = self._units.sentences.get(document, []), list[Span](), list[Span]()
+        for part in parts:
+            low, high = (bisect_left(own, at, key=attrgetter("start")) for at in part)
+            before = own[low - 1].end if low else 0
+            if low < high:
+                begun.append(Span(max(part.start, before), own[high - 1].end))
+            else:
+                touched.append(own[low - 1] if before > part.start else part)
+        return begun or touched
 
     def _pulled(self, similarity: Similarity) -> Floats | None:
         """Return the weighted similarity of each unit, in standard deviations; None if all equal.
@@ -230,7 +235,8 @@ class PassageRanker:
             run = self._runs[number]
             start, end = units.spans[low].start, units.spans[high - 1].end
             span, best = map(run.in_document, (Span(start, end), units.spans[seed]))
-            span = self.limited(run.document, span) or span
+            if limited := self.limited(run.document, span):
+                span = limited[0].union(limited[-1])
             taken[self.repeats.units(run.document, span)] = True
             passages.append(Read(number, span, values[seed], best))
             left -= count_tokens(run.text[start:end])
@@ -239,7 +245,7 @@ class PassageRanker:
     def _may_read(self, unit: int) -> bool:
         run = self._runs[int(self._units.runs[unit])]
         body = run.in_document(self._units.bodies[unit])
-        return self.limited(run.document, body) is not None
+        return bool(self.limited(run.document, body))
 
     def _grown(
         self, seed: int, scores: Sequence[float], taken: NDArray[np.bool_], letters: float
