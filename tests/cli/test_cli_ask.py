@@ -292,9 +292,7 @@ def test_a_streamed_answer_shows_what_a_follow_up_was_searched_for() -> None:
 def test_a_reranker_puts_the_chunks_into_its_order(handbook: Command) -> None:
     whole = ("--granularity", "chunks", "--retrieval-only", "--json")
     node_ids = [hit["node_id"] for hit in handbook(SAND, *whole, "--budget", "100000").json["hits"]]
-    turned = handbook(
-        SAND, *whole, "--budget", "100000", "--rerank", "tests.evaluation.test_searches:Reverse"
-    )
+    turned = handbook(SAND, *whole, "--budget", "100000", "--rerank", "rerankers:Reverse")
     assert [hit["node_id"] for hit in turned.json["hits"]] == node_ids[::-1]
     refused = handbook(SAND, "--rerank", "llama_index.core.schema:TextNode")
     assert refused.code == 2

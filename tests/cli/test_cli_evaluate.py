@@ -468,7 +468,7 @@ def test_unusable_judges_are_refused_before_anything_is_measured(
     assert len(judging_server.requests) <= 1
 
 
-REVERSE = "tests.evaluation.test_searches:Reverse"
+REVERSE = "rerankers:Reverse"
 
 
 def test_modes_and_rerankers_are_rows_beside_each_other(

@@ -5,8 +5,7 @@ from typing import Any
 
 import pytest
 from llama_index.core import MockEmbedding, VectorStoreIndex
-from llama_index.core.postprocessor.types import BaseNodePostprocessor
-from llama_index.core.schema import NodeWithScore, QueryBundle, TextNode
+from rerankers import Inventing, Raising, Reverse
 from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 
 from rag_nodes.core.errors import CancelledError, ConfigurationError
@@ -23,34 +22,8 @@ from rag_nodes.query import QueryOptions
 from rag_nodes.query.reranking import reranker_at
 from rag_nodes.store import SearchMode
 
-HERE = "tests.evaluation.test_searches"
 SPARSE, HYBRID = QueryOptions(mode="sparse"), QueryOptions(mode="hybrid")
 MODES: tuple[SearchMode, ...] = ("dense", "sparse")
-
-
-class Reverse(BaseNodePostprocessor):
-    """Puts the worst first."""
-
-    calls: list[int] = []  # noqa: RUF012 -- pydantic copies it
-
-    def _postprocess_nodes(
-        self, nodes: list[NodeWithScore], query_bundle: QueryBundle | None = None
-    ) -> list[NodeWithScore]:
-        assert query_bundle
-        self.calls.append(len(nodes))
-        worst_first = nodes[::-1]
-        return [NodeWithScore(node=hit.node, score=-at) for at, hit in enumerate(worst_first)]
-
-
-class Raising(Reverse):
-    def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: Any = None) -> Any:
-        raise ValueError(f"sk-secret was refused for {len(nodes)} nodes, {query_bundle}")
-
-
-class Inventing(Reverse):
-    def _postprocess_nodes(self, nodes: list[NodeWithScore], query_bundle: Any = None) -> Any:
-        made_up = TextNode(text=f"made up for {query_bundle}")
-        return [*nodes, NodeWithScore(node=made_up, score=1.0)]
 
 
 def evaluate_searches(
@@ -132,7 +105,7 @@ def test_a_reranker_that_turns_the_order_round_changes_the_row_and_is_asked_once
     ],
 )
 def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
-    reranker: BaseNodePostprocessor, words: str
+    reranker: Reverse, words: str
 ) -> None:
     report = evaluate_searches({"": SPARSE, "bad": replace(SPARSE, rerank=reranker)})
     error = report.row("small (bad)").error or ""
@@ -145,10 +118,10 @@ def test_a_reranker_that_fails_is_a_row_with_its_error_and_stops_no_other(
 @pytest.mark.parametrize(
     ("path", "words"),
     [
-        (f"{HERE}:corpus", "not an import path"),
-        (f"{HERE}:Dataset", "is not a subclass of BaseNodePostprocessor"),
-        (f"{HERE}:Missing", "has no 'Missing'"),
-        (f"{HERE}:Reverse(calls=1)", "cannot be made"),
+        ("rerankers:__name__", "not an import path"),
+        ("rag_nodes.evaluation.dataset:Dataset", "is not a subclass of BaseNodePostprocessor"),
+        ("rerankers:Missing", "has no 'Missing'"),
+        ("rerankers:Reverse(calls=1)", "cannot be made"),
     ],
 )
 def test_an_object_that_is_no_reranker_is_refused(path: str, words: str) -> None:
