@@ -26,7 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import httpx
-from measuring import anonymous
+from measuring import memory as memory_of
 
 WORDS = [f"colour{number:03}" for number in range(1000)]
 QUESTION = "Which colour has the machine?"
@@ -87,10 +87,10 @@ def _visited(
     """Let everybody come until the time is over."""
     address = _address(server)
     count = Count()
-    memory = {"at first": round(anonymous(server.pid))}
+    memory = {"at first": round(memory_of(server.pid, "RssAnon"))}
     with ThreadPoolExecutor(visitors) as pool:
         list(pool.map(lambda visitor: _visit(address, visitor, 0, count), range(visitors)))
-        memory["after one visit each"] = round(anonymous(server.pid))
+        memory["after one visit each"] = round(memory_of(server.pid, "RssAnon"))
         visit = [1] * visitors
         for third in ("one third", "two thirds", "all"):
             end = time.monotonic() + seconds / 3
@@ -100,11 +100,11 @@ def _visited(
             ]
             for turn in turns:
                 turn.result()
-            memory[f"after {third}"] = round(anonymous(server.pid))
+            memory[f"after {third}"] = round(memory_of(server.pid, "RssAnon"))
     with httpx.Client(base_url=address, timeout=120) as client:
         for session in count.stayed:
             client.post("/api/clear", headers={"X-Session": session})
-    memory["when all have left"] = round(anonymous(server.pid))
+    memory["when all have left"] = round(memory_of(server.pid, "RssAnon"))
     return count, memory
 
 

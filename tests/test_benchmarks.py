@@ -24,6 +24,30 @@ def test_every_benchmark_finds_what_it_imports_of_the_library(script: Path) -> N
             exec(ast.unparse(statement), {})  # noqa: S102 -- an import of ours
 
 
+def _names_bound_in(script: Path) -> set[str]:
+    """Names of a module, read and not run: some benchmarks import packages that only they need."""
+    nodes = list(ast.walk(ast.parse(script.read_text(encoding="utf-8"))))
+    definitions = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+    return {
+        *(node.name for node in nodes if isinstance(node, definitions)),
+        *(
+            node.id
+            for node in nodes
+            if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store)
+        ),
+        *(node.asname or node.name for node in nodes if isinstance(node, ast.alias)),
+    }
+
+
+@pytest.mark.parametrize("script", sorted(FOLDER.glob("*.py")), ids=lambda path: path.stem)
+def test_every_benchmark_finds_what_it_imports_of_another(script: Path) -> None:
+    for statement in ast.walk(ast.parse(script.read_text(encoding="utf-8"))):
+        if isinstance(statement, ast.ImportFrom):
+            source = FOLDER / f"{statement.module}.py"
+            if source.is_file():
+                assert {name.name for name in statement.names} <= _names_bound_in(source)
+
+
 def test_fresh_questions_are_many_in_many_languages_about_documents_that_can_be_located() -> None:
     loaded = json.loads((FOLDER / "fresh_questions.json").read_text(encoding="utf-8"))
     questions = loaded["questions"]
