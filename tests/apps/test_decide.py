@@ -281,6 +281,29 @@ def test_the_decision_and_its_script_read_as_the_columns_do(
             assert capsys.readouterr().out.startswith(answer.text)
 
 
+@pytest.mark.parametrize("reading", ["sentences", "chunks"])
+def test_the_curve_the_table_and_the_strip_are_of_the_reading_that_was_chosen(
+    visitor: Visitor, reading: str
+) -> None:
+    visitor.act("reading", value=reading)
+    visitor.act("context", value="budget:500")
+    visitor.settle()
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    details = visitor.regions["details"]
+    points = dict(re.findall(r"<title>([^<:]+): (\S+) \(", details))
+    assert points == {row.name: f"{100 * row.mean:.1f}" for row in verdict.rows}
+    base = verdict.row(REFERENCE)
+    assert reading == "chunks" or base.whole
+    assert base.whole is None or abs(base.whole.mean - base.mean) > 0.01
+    line = re.search(r'class="base" x1="\S+" y1="(\S+)"', details)
+    assert line
+    assert f'cy="{line[1]}" r="4"><title>{REFERENCE}: {100 * base.mean:.1f} (' in details
+    words = {"sentences": "selected sentences", "chunks": "whole chunks"}[reading]
+    assert f"Recall by chunk size (recall@500, {words})" in visitor.text("details")
+    assert "need no chunk size" not in details
+
+
 def test_a_number_of_chunks_is_read_whole(visitor: Visitor) -> None:
     visitor.act("reading", value="sentences")
     visitor.act("context", value="chunks:5")

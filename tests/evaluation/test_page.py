@@ -12,6 +12,7 @@ from rich.console import Console
 from tests.evaluation.labelled import BARE, PLAN, corpus
 
 from rag_nodes.cli.views.evaluation import evaluation_view
+from rag_nodes.evaluation.columns import REFERENCE
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, matrix, size_curve
@@ -209,6 +210,33 @@ def test_sentences_are_a_level_line_in_the_colour_of_their_parser(
     assert heights[0] == heights[1]
     assert '<g class="c0" data-column="small">' in plot
     assert '<g class="c0" data-column="small, sentences">' in plot
+
+
+def test_sizes_that_were_read_by_sentences_are_lines_of_sentences(
+    report: EvaluationReport,
+) -> None:
+    read = {"granularity": "sentences", "whole": Interval(0.1, 0.0, 0.2)}
+    rows = [replace(row, **read, role="own") for row in report.rows]
+    by_sentences = replace(report, rows=tuple(rows))
+    plot = size_curve(by_sentences, baseline="small")
+    shown = dict(re.findall(r"<title>([^<:]+): (\S+) \(", plot))
+    assert shown == {row.name: f"{100 * row.mean:.1f}" for row in rows}
+    assert "flat" not in plot
+    page = html_of(by_sentences)
+    assert "All lines read selected sentences." in page
+    assert "in which sizes are compared" not in page
+    assert "sizes are compared" in html_of(replace(report, rows=(
+        replace(report.rows[0], **read), *report.rows[1:]),
+        settings=replace(report.settings, granularity="sentences")))  # fmt: skip
+
+
+def test_a_long_name_beside_the_plot_keeps_its_end(report: EvaluationReport) -> None:
+    renamed = replace(report.rows[0], column="LlamaIndex SentenceSplitter at 800 tokens")
+    plot = size_curve(replace(report, rows=(renamed, *report.rows[1:])))
+    assert "● LlamaIndex S…r at 800 tokens<" in plot
+    assert "LlamaIndex SentenceSplitter<" in size_curve(
+        replace(report, rows=(replace(renamed, column=REFERENCE), *report.rows[1:]))
+    )
 
 
 def test_every_point_lies_within_the_picture(report: EvaluationReport) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from rag_nodes.evaluation.report import EvaluationReport, Row
+    from rag_nodes.query.options import Granularity
 
     Floats = NDArray[np.float64]
 
@@ -40,9 +41,19 @@ def reading_of(report: EvaluationReport) -> str:
         return ""
     selected = "is that of selected sentences, as answers read them by default"
     if report.settings.granularity == "sentences":
-        return f"Recall {selected}; beside it is that of whole chunks, in which sizes are compared."
+        sizes = ", in which sizes are compared" if reading_of_sizes(report) == "chunks" else ""
+        return f"Recall {selected}; beside it is that of whole chunks{sizes}."
     whose = f"Recall of {some_of(read)}"
     return f"{whose} {selected}; all other recall is that of whole chunks."
+
+
+def reading_of_sizes(report: EvaluationReport) -> Granularity:
+    """Return how the sizes of a strategy were read.
+
+    They are compared in whole "chunks", unless `recommend` was told to select "sentences".
+    """
+    read = {row.granularity for row in report.rows if row.nominal}
+    return "sentences" if "sentences" in read else "chunks"
 
 
 def caution_of(rows: Sequence[Row]) -> str:

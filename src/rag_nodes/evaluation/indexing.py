@@ -280,8 +280,8 @@ class Index:
     def _granularity(self, role: Role) -> Granularity:
         """Return how the rows of a variant are read: as `ask` reads them, at their own options.
 
-        Sizes are compared in whole chunks, as sentences need none; keywords of passages choose
-        between whole chunks; and what others built is read as they give it.
+        Other sizes and keywords of passages are compared in whole chunks, and what others built is
+        read as they give it.
         """
         if role != "own" or not self.lists_all:
             return "chunks"

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from markupsafe import Markup
 
 from rag_nodes.apps.markup import colour_of, in_a_line, render
+from rag_nodes.apps.panes.top import READINGS
 from rag_nodes.apps.visitors.cuts import ChunkLocation
 from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.core.metadata import display_name
 from rag_nodes.evaluation.diagnosis import REMEDIES
+from rag_nodes.evaluation.effects import reading_of_sizes
 from rag_nodes.evaluation.page import marks_of, matrix, size_curve
 from rag_nodes.evaluation.wording import SAME, SELECTING, ends
 from rag_nodes.text.spans import PageMap, Span
@@ -111,7 +113,7 @@ def plot_html(report: EvaluationReport, baseline: str) -> Markup:
     return render(
         "plot",
         measure=report.measure,
-        flat="curve flat" in broad,
+        reading=READINGS[reading_of_sizes(report)],
         baseline=baseline if 'class="square"' in broad else "",
         taken=report.decision.take,
         broad=broad,

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from rag_nodes.core.spelling import counted
 from rag_nodes.evaluation.diagnosis import REMEDIES
-from rag_nodes.evaluation.effects import reading_of
+from rag_nodes.evaluation.effects import reading_of, reading_of_sizes
 from rag_nodes.evaluation.page.plots import line_colour, marks_of, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
@@ -145,6 +145,7 @@ def html_of(report: EvaluationReport) -> str:
             whole=[f"chunks@{budget}" for budget in report.settings.budgets],
             by_sentences=any(row.granularity == "sentences" for row in report.rows),
             reading=reading_of(report),
+            sizes_by_sentences=reading_of_sizes(report) == "sentences",
             legend=LEGEND,
             counted=counted,
             found_alike=found_alike,

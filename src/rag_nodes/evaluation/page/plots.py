@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from rag_nodes.evaluation.effects import reading_of_sizes
 from rag_nodes.evaluation.wording import SELECTING
 
 if TYPE_CHECKING:
@@ -46,7 +47,7 @@ class _Point(NamedTuple):
 
 
 class _Line(NamedTuple):
-    """One strategy by size; `flat` where sentences are read, which need no size.
+    """One strategy by size; `flat` for sentences, if sizes are measured in whole chunks alone.
 
     Strategies of the same `colour` differ by their `mark`.
     """
@@ -108,10 +109,10 @@ def size_curve(
 ) -> Markup:
     """Recall over the mean size of the chunks: a line per strategy, its band the 95 % interval.
 
-    Whole chunks are compared. Sentences, of the row that is taken or else the best, are a level
-    line, as they need no size. The point that is taken has a ring, that of the baseline a square
-    and a dotted line at its recall. Empty
-    where there is nothing to compare, and for drafts that nobody has accepted.
+    All lines are of one reading: that in which sizes were measured. If it is whole chunks, the
+    sentences of the row that is taken, or else of the best, are a level line beside them. The
+    point that is taken has a ring, that of the baseline a square and a dotted line at its recall.
+    Empty where there is nothing to compare, and for drafts that nobody has accepted.
 
     Args:
         report: of the run.
@@ -179,14 +180,16 @@ def marks_of(columns: Mapping[str, str]) -> dict[str, str]:
 
 def _lines(report: EvaluationReport, colour: Callable[[str], str]) -> list[_Line]:
     lines, marks = [], marks_of({row.column: colour(row.column) for row in report.rows})
+    in_chunks = reading_of_sizes(report) == "chunks"
+    point_of = _in_chunks if in_chunks else _as_read
     for column in dict.fromkeys(row.column for row in report.rows):
         rows = [row for row in report.rows if row.column == column]
-        points = [*filter(None, (_in_chunks(row) for row in rows if row.search == rows[0].search))]
+        points = [*filter(None, (point_of(row) for row in rows if row.search == rows[0].search))]
         if points:
             points.sort(key=lambda point: point.size)
             lines.append(_Line(column, colour(column), marks[column], points, flat=False))
     sentences = [row for row in report.rows if row.interval and row.granularity == "sentences"]
-    if sentences:
+    if sentences and in_chunks:
         best = max(sentences, key=lambda row: (row.name == report.decision.take, row.mean))
         assert best.interval  # noqa: S101 -- for the type checker
         point = _Point(best.chunks.mean, best.interval, best, best.name)
@@ -204,10 +207,18 @@ def _baseline_point(lines: Sequence[_Line], baseline: str) -> _Point | None:
     return named[0] if named else None
 
 
+def _as_read(row: Row) -> _Point | None:
+    """Return the point of a row as it was read; None if it has no chunks or was not measured."""
+    gap = row.interval
+    return _Point(row.chunks.mean, gap, row, row.name) if gap and row.chunks.mean > 0 else None
+
+
 def _in_chunks(row: Row) -> _Point | None:
-    """The point of a row that was read in whole chunks, too; None where there is none."""
-    label, gap = (f"{row.name}, whole chunks", row.whole) if row.whole else (row.name, row.interval)
-    return _Point(row.chunks.mean, gap, row, label) if gap and row.chunks.mean > 0 else None
+    """Return the point of a row in whole chunks, also if sentences were read as well."""
+    point = _as_read(row)
+    if point and row.whole:
+        return point._replace(gap=row.whole, label=f"{row.name}, whole chunks")
+    return point
 
 
 def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:
@@ -218,6 +229,12 @@ def _frame(lines: Sequence[_Line], *, narrow: bool) -> _Frame:
     longest = max(min(_NAME, 2 + len(line.name)) for line in lines)
     shape = (360, 300, 14) if narrow else (760, 380, 20 + round(_CHARACTER * longest))
     return _Frame(min(sizes) / 1.15, max(sizes) * 1.15, bottom, *shape)
+
+
+def _shortened(name: str) -> str:
+    """Return a name without its middle if it is long: its end is a size or a reading."""
+    half = _NAME // 2
+    return name if len(name) <= _NAME else f"{name[: half - 1]}…{name[-half:]}"
 
 
 def _names(frame: _Frame, lines: Sequence[_Line]) -> list[tuple[float, str, str]]:
@@ -232,6 +249,6 @@ def _names(frame: _Frame, lines: Sequence[_Line]) -> list[tuple[float, str, str]
         heights.append(max(y, heights[-1] + _APART) if heights else y)
     over = max(0.0, heights[-1] - frame.floor)
     return [
-        (y - over + 4, name if len(name) <= _NAME else f"{name[: _NAME - 1]}…", colour)
+        (y - over + 4, _shortened(name), colour)
         for y, (_, name, colour) in zip(heights, ends, strict=True)
     ]
