@@ -162,7 +162,7 @@ def test_accepted_questions_decide_with_intervals_and_the_baseline_may_be_any_co
 
 @pytest.mark.parametrize("tokens", [500, 1500])
 def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
-    visitor: Visitor, tokens: int
+    visitor: Visitor, tokens: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     visitor.act("context", value=f"budget:{tokens}")
     visitor.settle()
@@ -178,7 +178,11 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
     assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
     _accept(visitor, 3)
     visitor.act("by_questions")
-    _arrive(visitor)
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    other = replace(verdict.decision, take=against(verdict, REFERENCE)[0].name)
+    monkeypatch.setattr(deciding.Decider, "verdict", replace(verdict, decision=other))
+    visitor.act("stop_test")
     strip = visitor.text("decision")
     assert re.search(rf"points of recall@{tokens}, \d+ questions? won, \d+ lost", strip)
     assert same in strip
@@ -201,6 +205,41 @@ def test_documents_too_short_to_compare_settings_by_say_so_and_questions_decide(
         verdict = _arrive(visitor).decider.verdict
         assert verdict is not None
         assert not visitor.session.decider.error
+
+
+def test_the_baseline_is_kept_if_no_question_of_yours_tells_it_from_the_proposal(
+    visitor: Visitor,
+) -> None:
+    visitor.act("context", value="budget:4000")
+    visitor.settle()
+    _accept(visitor, 3)
+    visitor.act("by_questions")
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    assert all(row.mean == 1 for row in verdict.rows)
+    assert verdict.decision.take == REFERENCE
+    assert f"eep {REFERENCE} (" in visitor.text("decision")
+    visitor.act("baseline", value="heading")
+    visitor.settle()
+    visitor.act("by_questions")
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    assert verdict.decision.take == "heading (yours)"
+
+
+def test_without_questions_the_splitter_that_the_page_begins_with_is_not_yours(
+    visitor: Visitor,
+) -> None:
+    visitor.act("context", value="budget:4000")
+    visitor.settle()
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    assert "because it is the default" in verdict.decision.words
+    visitor.act("baseline", value="heading")
+    visitor.settle()
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    assert "keep heading (yours), because you have it now" in verdict.decision.words
 
 
 def test_a_line_of_the_table_opens_its_passage(visitor: Visitor) -> None:

@@ -189,6 +189,21 @@ def test_only_what_the_user_has_is_kept(
     assert decision.words.startswith(start)
 
 
+def test_what_the_user_has_is_kept_if_it_answers_every_question_alike() -> None:
+    equal: dict[str, tuple[int, int | None]] = {"A": (50, 1_000), "B": (50, 600), "C": (20, 1)}
+    assert decide_between(equal).take == "B", "of equal settings the smallest"
+    kept = decide_between(equal, in_use=("C", "A"))
+    assert kept.take == "A"
+    assert "eep A (" in kept.words
+    pair: dict[str, tuple[int, int | None]] = {"A": (50, 1_000), "B": (50, 600)}
+    assert "It is tied with B in these 60 questions; you have it now." in decide_between(
+        pair, in_use=("A",)).words  # fmt: skip
+    assert decide_between(pair, standard="B", in_use=("A",)).take == "A", (
+        "also in place of the default"
+    )
+    assert decide_between({"A": (49, 1), "B": (50, 1)}, in_use=("A",)).take == "B"
+
+
 def test_a_proposal_is_compared_with_what_the_user_has() -> None:
     three = {"A": (33, 1), "B": (32, 1), "C": (30, 1)}
     assert "It is 1.7 points ahead of B" in decide_between(three, standard="C", in_use=("B",)).words

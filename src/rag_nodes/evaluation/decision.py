@@ -196,7 +196,8 @@ def decision_of(
         contrasts: differences of every two of them.
         values: of the main measure, by row.
         use: gives, for the name of a row, how a decision names its parser and its search.
-        in_use: names of the rows that the user has now; only they are kept.
+        in_use: names of the rows that the user has now; only they are kept. The first that has the
+            same results as what would be proposed is proposed instead.
         mode: of the search that the models have by default.
         whole: the recall of whole chunks, by row that is read by sentences; None for no such row.
     """
@@ -204,7 +205,11 @@ def decision_of(
         return alone(rows)
     default = default_of(rows, mode)
     estimated = estimates({row.name: values[row.name] for row in rows}, default)
-    chosen = proposed(rows, estimated, default)
+    best = proposed(rows, estimated, default)
+    yours = [row for name in in_use for row in rows if row.name == name]
+    # Nobody gains by a change to a setting that has the same result on every question.
+    alike = (row for row in yours if np.allclose(values[row.name], values[best.name], 0, SAME))
+    chosen = next(alike, best)
     behind = {contrast.right for contrast in contrasts if contrast.these.is_significant}
     behind.discard(chosen.name)
     against = {
@@ -230,7 +235,8 @@ def decision_of(
     else:
         ranked = sorted(against, key=lambda name: (-values[name].mean(), name))
         rival = next(name for name in (*in_use, default, *ranked) if name in against)
-        because = _because(chosen, default, estimated[chosen.name] - estimated[rival])
+        ahead = estimated[chosen.name] - estimated[rival]
+        because = _because(chosen, default, ahead, is_kept=bool(keep))
         reason = _reason(chosen.name, rival, against[rival], asked, because)
         words.append(re.sub("^It ", lambda _: f"{it} ", reason))
     words.append(_price(loss, gainer, asked, is_only=len(rivals) == 1))
@@ -308,13 +314,15 @@ def _reason(chosen: str, rival: str, contrast: Contrast, asked: str, because: st
     return f"{rival} is {size} it {where}, which could be chance; {because}, so {chosen} {likely}."
 
 
-def _because(chosen: Row, default: str, ahead: float) -> str:
+def _because(chosen: Row, default: str, ahead: float, *, is_kept: bool) -> str:
     """Say why a row is chosen although another is as good in these questions, or better."""
     if chosen.name == default:
         behind = f"{-100 * PRIOR:.0f} points behind {default} on average"
         return f"in other document collections other settings are {behind}"
     if ahead >= SAME:
         return f"the results of {chosen.name} vary less from question to question"
+    if is_kept:
+        return "you have it now"
     return "of equal settings the one that needs the least storage is proposed"
 
 

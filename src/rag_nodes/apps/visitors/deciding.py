@@ -261,6 +261,8 @@ class Decider:
         }
         columns |= {_row_name(name): engine for name, engine in comparison.found.items()}
         swept = _swept(dataset, len(columns), plan)
+        # Keywords of passages tell too little to keep the splitter that the page begins with.
+        yours = [*columns] if dataset.probed else [self.baseline, *columns]
         return recommend(
             dataset,
             {**{name: get_parser(name) for name in swept}, **columns},
@@ -268,7 +270,7 @@ class Decider:
             # No LLM: it would be paid for summaries, which are sentences of the chunks here.
             models=replace(comparison.models, llm=None),
             progress=told,
-            in_use=sorted(columns, key=lambda name: name != self.baseline),
+            in_use=sorted(yours, key=lambda name: name != self.baseline),
             executor=Pool(min(_MOST_WORKERS, usable_cores()), niceness=_SWEEP_NICENESS),
         )
 
