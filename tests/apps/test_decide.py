@@ -15,7 +15,7 @@ import pytest
 from llama_index.core import Document, VectorStoreIndex
 from visits import Visitor, visiting, write_text
 
-from rag_nodes.apps.panes.evidence import against, details_html, place_of
+from rag_nodes.apps.panes.evidence import against, details_html, place_of, table_html
 from rag_nodes.apps.visitors import deciding
 from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.apps.visitors.session import PageSession
@@ -100,6 +100,36 @@ def test_the_settings_are_tested_against_the_baseline_with_won_and_lost_passages
     assert all((float(row.points) > 0) <= (row.won > 0) for row in rows)
     assert f"Against {REFERENCE}" in visitor.text("details")
     assert "<svg" in visitor.regions["details"]
+
+
+def test_a_question_that_a_setting_wins_or_loses_is_listed_with_its_sign(visitor: Visitor) -> None:
+    verdict = _arrive(visitor).decider.verdict
+    assert verdict is not None
+    other = next(row.name for row in matrix(verdict).rows if row.name != REFERENCE)
+    rows = [
+        replace(row, outcomes=tuple(
+            replace(outcome, scores=dict.fromkeys(outcome.scores, share))
+            for outcome, share in zip(row.outcomes, shares, strict=False)
+        ))
+        for name, shares in ((REFERENCE, (0.116, 0.999, 0.5)), (other, (0.269, 0.9, 0.5)))
+        for row in [verdict.row(name)]
+    ]  # fmt: skip
+    few = replace(verdict, rows=tuple(rows), questions=verdict.questions[:3])
+    few = replace(few, decision=replace(few.decision, take=other))
+    [row] = against(few, REFERENCE)
+    assert (row.won, row.lost) == (1, 1)
+    table = table_html(visitor.session, few)
+    assert "Passages that differ: 2 of 3" in table
+    assert re.search(r'<b class="rn-plus">\+</b> [^<]*27 %</td><td>[^<]*12 %', table)
+    assert re.search(r'<b class="rn-minus">.</b> [^<]*90 %</td><td>[^<]*100 %', table)
+
+
+def test_a_difference_of_nothing_has_no_sign(visitor: Visitor) -> None:
+    visitor.act("context", value="budget:4000")
+    visitor.settle()
+    _arrive(visitor)
+    table = visitor.regions["details"].partition("rn-against")[2].partition("</table>")[0]
+    assert {*re.findall(r"<td[^>]*>([^<]*)", table)} == {"0.0", "0"}
 
 
 def test_the_fewest_points_come_first_however_many_passages_are_won(visitor: Visitor) -> None:

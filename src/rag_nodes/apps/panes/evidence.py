@@ -28,7 +28,6 @@ _MAX_LINES = 150
 """Questions of the table."""
 _MAX_QUESTION = 120
 """Characters of a question in it."""
-_GRADES = ("missed", "partly", "found")
 
 
 class Against(NamedTuple):
@@ -68,9 +67,9 @@ def _position(rows: Sequence[Row], baseline: str) -> int | None:
 
 
 def _step(cell: Cell, base: Cell) -> int:
-    """Return 1 if a question is answered better than by the baseline, -1 if worse."""
-    gained = _GRADES.index(cell.grade) - _GRADES.index(base.grade)
-    return (gained > 0) - (gained < 0)
+    """Return 1 if more of an answer is found than by the baseline, -1 if less."""
+    gained = cell.points - base.points
+    return 0 if abs(gained) <= 100 * SAME else 1 if gained > 0 else -1
 
 
 def _points(report: EvaluationReport, row: Row, base: Row) -> str:
@@ -79,9 +78,15 @@ def _points(report: EvaluationReport, row: Row, base: Row) -> str:
         (contrast for contrast in report.contrasts if {contrast.left, contrast.right} == pair), None
     )
     if contrast is None:
-        return f"{100 * (row.mean - base.mean):+.1f}"
+        return _signed(row.mean - base.mean)
     gap = contrast.of(row.name)
-    return f"{100 * gap.mean:+.1f} ({100 * gap.low:+.1f} to {100 * gap.high:+.1f})"
+    return f"{_signed(gap.mean)} ({_signed(gap.low)} to {_signed(gap.high)})"
+
+
+def _signed(share: float) -> str:
+    """Return a difference in percentage points with its sign; 0.0 has none."""
+    words = f"{100 * share:+.1f}"
+    return words if float(words) else "0.0"
 
 
 def details_html(session: PageSession) -> Markup:
@@ -199,9 +204,9 @@ def _word(cell: Cell) -> str:
     """Return sign and word of an outcome."""
     if cell.grade == "found":
         return "✓ found"
-    share = f"{cell.points:.0f} %"
-    if share == "0 %":
+    if cell.grade == "missed":
         return "✗ missed"
+    share = f"{cell.points:.0f} %"
     return f"✂ split, {share}" if cell.is_cut else f"◐ {share}"
 
 

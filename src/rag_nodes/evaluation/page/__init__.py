@@ -14,7 +14,7 @@ from rag_nodes.evaluation.effects import reading_of, reading_of_sizes
 from rag_nodes.evaluation.page.plots import line_colour, marks_of, size_curve, templates
 from rag_nodes.evaluation.report import Outcome
 from rag_nodes.evaluation.scoring import FOUND
-from rag_nodes.evaluation.wording import LEGEND, ends, found_alike, points
+from rag_nodes.evaluation.wording import LEGEND, SAME, ends, found_alike, points
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Cell", "Matrix", "MatrixLine", "html_of", "marks_of", "matrix", "size_curve"]
 
-_HALF = 0.5
-"""Recall from which an answer counts as found in part."""
+_NOTHING = 0.005
+"""Recall that rounds to 0 percent: below it an answer counts as missed."""
 _MOST = 30
 """Questions of the matrix that are seen before it is opened."""
 
@@ -71,8 +71,9 @@ class MatrixLine(NamedTuple):
 
     @property
     def differs(self) -> bool:
-        """Return True if the rows differ on this question."""
-        return len({cell.grade for cell in self.cells}) > 1
+        """Return True if a row finds more of this answer than another, as rows win questions."""
+        found = [cell.points for cell in self.cells]
+        return max(found) - min(found) > 100 * SAME
 
     @property
     def place(self) -> tuple[TextPiece, ...]:
@@ -159,7 +160,7 @@ def html_of(report: EvaluationReport) -> str:
 def _cell_of(report: EvaluationReport, outcome: Outcome, question: ReportQuestion) -> Cell:
     """Return the cell of a question and a row."""
     recall = outcome.scores[f"recall@{report.settings.budget}"]
-    grade = "found" if recall >= FOUND else "partly" if recall >= _HALF else "missed"
+    grade = "found" if recall >= FOUND else "partly" if recall >= _NOTHING else "missed"
     if not outcome.reason:
         return Cell(grade, 100 * recall, "", "", ())
     rank = f" (rank {outcome.rank})" if outcome.rank else ""
