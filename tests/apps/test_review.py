@@ -140,6 +140,22 @@ def test_questions_of_a_file_are_added_and_reasons_of_refusals_are_counted(
     assert str(uploads) not in notice
 
 
+def test_a_second_file_says_how_many_questions_were_there_and_which_rows_were_left_out(
+    visitor: Visitor, uploads: Path
+) -> None:
+    sheet = "question,quote\nWhich colour?,The machine is red\nWhen is it cleaned?,on Sundays\n"
+    visitor.act("questions", paths=[str(write_text(uploads / "first.csv", sheet))])
+    assert "2 questions added from first.csv: you have 2 questions." in visitor.text("review")
+    missing = "Who mends it?,\nWho buys the oil?,Nobody ever buys that\nWho sells it?,\n"
+    more = sheet + "How often?,twice a week\n" + missing
+    visitor.act("questions", paths=[str(write_text(uploads / "second.csv", more))])
+    review = visitor.text("review")
+    assert "1 question added from second.csv, 2 were there already: you have 3 questions." in review
+    quoted = "no answer is quoted; quote the words that answer it : row 5 Who mends it? , row 7 Who"
+    assert quoted in review
+    assert "was the text changed? : row 6 Who buys the oil?" in review
+
+
 def test_questions_are_taken_along_and_come_back(visitor: Visitor, uploads: Path) -> None:
     assert "no questions yet" in visitor.act("download")["notice"]
     _select(visitor, RED)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections import Counter
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -44,7 +43,7 @@ DRAFTS = 10
 _AROUND, _MAX_PASSAGE, _MAX_SHOWN = 280, 1600, 6
 """Characters beside a passage, characters of a passage, and passages or answers that are shown."""
 _MAX_REASONS = 12
-"""Reasons that are listed for questions without an answer in the documents."""
+"""Reasons that are listed for questions without an answer, and questions of each."""
 _MORE = "…"
 _AGAIN = "This is not the text of the document as it is loaded now: select it again."
 _COMPARED = 12
@@ -151,6 +150,7 @@ def upload(session: PageSession, path: Path) -> None:
     Raises:
         ConfigurationError: the file cannot be read as questions; names it without its folder.
     """
+    before = len(session.questions)
     try:
         dataset = read_questions(path, session.documents)
         session.questions.take(dataset)
@@ -161,8 +161,12 @@ def upload(session: PageSession, path: Path) -> None:
     session.reviewed = next(
         (question.id for question in _all(session) if question.text == first), ""
     )
-    message = f"{count(len(dataset.questions), 'question')} added from {path.name}."
-    show_review(session, taken(message, len(dataset.questions), dataset))
+    read, now = len(dataset.questions), len(session.questions)
+    message = f"{count(now - before, 'question')} added from {path.name}"
+    if known := read - (now - before):
+        message += f", {known:,} {'was' if known == 1 else 'were'} there already"
+    message += f": you have {count(now, 'question')}."
+    show_review(session, taken(message, read, dataset))
 
 
 def download(session: PageSession) -> str:
@@ -255,16 +259,21 @@ def selected(loaded: Cuts | None, sent: Mapping[str, Any]) -> Passage | None:
 
 def taken(message: str, added: int, dataset: Dataset | None = None) -> Markup:
     """Draw what was added, a warning if nothing was, and what could not be used, by reason."""
-    reasons: Counter[str] = Counter(dict(dataset.left_out) if dataset else {})
-    examples: dict[str, str] = {}
-    for unplaced in dataset.not_located if dataset else ():
-        reasons[unplaced.reason] += 1
-        examples.setdefault(unplaced.reason, unplaced.text or unplaced.quote)
-    refused = [
-        {"count": f"{number:,}", "reason": reason, "example": examples.get(reason, "")[:_AROUND]}
-        for reason, number in reasons.most_common(_MAX_REASONS)
-    ]
-    return render("taken", kind="info" if added else "warning", said=message, refused=refused)
+    refused: dict[str, list[tuple[str, str]]] = {}
+    for reason, entries in dataset.left_out.items() if dataset else ():
+        refused[reason] = [(count(entries, "entry", "entries"), "")]
+    for question in dataset.not_located if dataset else ():
+        text = (question.text or question.quote)[:_AROUND]
+        refused.setdefault(question.reason, []).append((question.id, text))
+    return render(
+        "taken",
+        kind="info" if added else "warning",
+        said=message,
+        refused=[
+            {"reason": reason, "named": named[:_MAX_REASONS], "more": len(named[_MAX_REASONS:])}
+            for reason, named in [*refused.items()][:_MAX_REASONS]
+        ],
+    )  # fmt: skip
 
 
 def _as_long_as_looked_for(session: PageSession, drafts: list[Question]) -> list[Question]:
