@@ -248,6 +248,18 @@ def test_contradictory_options_are_refused_before_anything_is_measured(
     assert not Path("now.json").exists()
 
 
+@pytest.mark.parametrize("asked", [("evaluate",), ("recommend",), ("questions", "draft")])
+def test_a_name_of_another_format_is_refused_before_anything_is_read(
+    command: Command, manual: Path, tmp_path: Path, asked: tuple[str, ...]
+) -> None:
+    table = tmp_path / "out.csv"
+    ended = command(*asked, manual, "-o", table)
+    assert ended.code == ExitCode.USAGE
+    words = "out.csv: this option writes no .csv file; choose a name that ends in .json"
+    assert words in " ".join(ended.stderr.split())
+    assert not table.exists()
+
+
 def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     command: Command, tmp_path: Path
 ) -> None:

@@ -9,11 +9,11 @@ from io import StringIO
 import pytest
 from llama_index.core import Document
 from rich.console import Console
-from tests.evaluation.labelled import BARE, PLAN, corpus
+from tests.evaluation.labelled import BARE, PLAN, columns, corpus
 
 from rag_nodes.cli.views.evaluation import evaluation_view
 from rag_nodes.evaluation.columns import REFERENCE
-from rag_nodes.evaluation.dataset import Dataset, Question
+from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 from rag_nodes.evaluation.metrics import Passage
 from rag_nodes.evaluation.page import html_of, matrix, size_curve
 from rag_nodes.evaluation.report import EvaluationReport
@@ -277,6 +277,13 @@ def test_every_pair_is_compared_in_numbers_and_called_significant_or_not(
     pair = f"{contrast.left} over {contrast.right}"
     assert [pair, "0.0 (-10.0 to 10.0)", "cannot be told", "no"] in cells
     assert [pair, "10.0 (5.0 to 20.0)", "10.0 (-10.0 to 30.0)", "yes"] in cells
+
+
+def test_a_question_that_was_left_out_is_quoted_and_its_reason_is_printed_once() -> None:
+    lost = NotLocated("row 7", "Who mends the clock?", "the clockmaker", "its quote is nowhere")
+    page = html_of(evaluate(replace(corpus(1), not_located=(lost,)), columns(), plan=BARE))
+    assert page.count("its quote is nowhere") == 1
+    assert "row 7: Who mends the clock? <q>the clockmaker</q>" in page
 
 
 def test_a_reason_stands_beside_what_can_be_done(report: EvaluationReport) -> None:

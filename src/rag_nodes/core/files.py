@@ -20,12 +20,25 @@ _KEEPS_ITS_PLACE = (errno.EBUSY, errno.EPERM, errno.EACCES)
 """No file takes the place of one that is mounted, or of another user's in a folder of all."""
 
 
-def check_writable(path: Path) -> None:
+_ENDINGS = frozenset({".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".html", ".htm", ".py"})
+"""Endings of names that say which format a file has."""
+
+
+def check_writable(path: Path, *endings: str) -> None:
     """Refuse a name before hours are spent on what should be written there.
 
+    Args:
+        path: of the file.
+        endings: of names for what is written; none for any name.
+
     Raises:
-        ConfigurationError: nothing can be written there.
+        ConfigurationError: nothing can be written there, or the name says another format.
     """
+    ending = path.suffix.lower()
+    if endings and ending in _ENDINGS.difference(endings):
+        raise ConfigurationError(
+            f"{path}: this option writes no {ending} file; choose a name that ends in {endings[0]}"
+        )
     with _told(path):
         needed = path if path.exists() else Path(os.path.realpath(path)).parent
         if path.is_dir():

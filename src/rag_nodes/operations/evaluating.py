@@ -232,9 +232,10 @@ class Saved(Request):
 
 def check_files(request: Saved) -> None:
     """Refuse names before hours are spent on what should be written there."""
-    for path in (request.html, request.output, request.export):
+    html, output, script = request.html, request.output, request.export
+    for path, *endings in ((html, ".html", ".htm"), (output, ".json"), (script, ".py")):
         if path:
-            check_writable(path)
+            check_writable(path, *endings)
 
 
 def written_files(

@@ -104,7 +104,7 @@ def draft(request: DraftRequest, run: Run) -> Checked:
     from rag_nodes.evaluation.checks import check_dataset
     from rag_nodes.evaluation.drafts import draft_questions, fewer
 
-    check_writable(request.output)
+    check_writable(request.output, ".json")
     run.emit(Doing("Reading documents and drafting questions"))
     documents = run.read(request.paths)
     if request.llm in {None, "extractive"}:
