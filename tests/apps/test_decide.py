@@ -205,6 +205,7 @@ def test_passages_and_questions_are_measured_in_the_context_of_the_answers(
         f"Measured with a context of {tokens:,} tokens, read as whole chunks, the same as for your"
     )
     assert same in strip
+    assert "recommend decides at 1,000 tokens of whole chunks, and evaluate at 1,000" in strip
     assert "with the 95 % interval" not in visitor.text("details"), "passages have none"
     _accept(visitor, 3)
     visitor.act("by_questions")

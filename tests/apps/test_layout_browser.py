@@ -179,7 +179,7 @@ def _decision(first: str, doing: str) -> str:
     return render("decision", first=first, certainty=CERTAINTY, running=bool(doing), doing=doing,
                   share="0.5", taken=taken, baseline="LlamaIndex SentenceSplitter",
                   measure="recall@1500", asked="passage", budget="1,500 tokens",
-                  reading="whole chunks", kept="", price="", error="", start="",
+                  reading="whole chunks", standard="1,000", kept="", price="", error="", start="",
                   by_questions="", lengths=[], others=[],
                   has_intervals=False, unmeasured="")  # fmt: skip
 

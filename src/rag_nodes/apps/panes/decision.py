@@ -11,6 +11,7 @@ from rag_nodes.apps.panes.top import READINGS
 from rag_nodes.apps.visitors.deciding import column_of
 from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.evaluation.drafts.probes import ANSWER_LENGTHS, examples
+from rag_nodes.evaluation.plan import EvaluationPlan
 from rag_nodes.evaluation.run import standing
 from rag_nodes.evaluation.wording import rounded
 from rag_nodes.operations.scripts import script_name, script_of, script_to_use
@@ -70,6 +71,7 @@ def decision_html(session: PageSession) -> Markup:
         first=first,
         others=[text for text in (reasons, decision.costs) if text],
         budget=_context(session),
+        standard=f"{EvaluationPlan().budget:,}",
         reading=READINGS[session.context.granularity or "chunks"],
         measure=verdict.measure if verdict else "",
         asked=asked_of(verdict) if verdict else "",
