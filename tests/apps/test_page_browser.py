@@ -10,6 +10,9 @@ import pytest
 from browser_page import ask, load, unfold, wait_for_documents, watch_page
 from playwright.sync_api import Browser, Locator, Page, expect
 
+from rag_nodes.apps.visitors import deciding
+from rag_nodes.evaluation.columns import REFERENCE
+
 pytestmark = pytest.mark.browser
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
@@ -22,6 +25,14 @@ SELECT = """() => {
   getSelection().removeAllRanges();
   getSelection().addRange(range);
 }"""
+
+POINTS = """() => [...document.querySelectorAll('.rn-broad a .dot')].map((dot) => {
+  const [, name, shown] = dot.querySelector('title').textContent.match(/^(.*?): (\\S+) /);
+  const row = document.querySelector(dot.closest('a').getAttribute('href'));
+  const {top, height} = dot.getBoundingClientRect();
+  return {name, shown, number: row.cells[1].textContent, y: top + height / 2};
+})"""
+"""Points of the chart with the recall that they show, and that of the row which they lead to."""
 
 ASKED = {
     "When does the harbour office open?": "It opens at seven in the morning.",
@@ -252,6 +263,28 @@ def test_the_first_load_takes_few_requests(browser: Browser, app: gr.Blocks) -> 
     page.wait_for_selector(".rn-tick")
     page.close()
     assert len(requests) <= 60
+
+
+def test_a_chart_of_sentences_is_drawn_at_the_numbers_that_its_points_lead_to(
+    page: Page, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(deciding, "QUIET", 0.0)
+    monkeypatch.setattr(deciding, "SWEPT", ("recursive",))
+    page.get_by_role("button", name="Try the example").click()
+    wait_for_documents(page, "ferry.pdf")
+    page.locator("[data-change=context]").select_option("budget:500")
+    page.locator("[data-change=reading]").select_option("sentences")
+    drawn = page.locator(".rn-plot figcaption", has_text="selected sentences")
+    drawn.wait_for(state="attached")
+    unfold(page, "details")
+    points = page.evaluate(POINTS)
+    assert len(points) > 3
+    assert [point["shown"] for point in points] == [point["number"] for point in points]
+    [base] = [point["y"] for point in points if point["name"] == REFERENCE]
+    for mark in (".square", "line.base"):
+        box = page.locator(f".rn-broad {mark}").bounding_box()
+        assert box
+        assert box["y"] + box["height"] / 2 == pytest.approx(base, abs=1)
 
 
 def test_a_refused_file_and_a_lost_server_say_what_to_do(page: Page, tmp_path: Path) -> None:
