@@ -1,13 +1,14 @@
 """The script of what the report says to take, if a script can name it."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from rag_nodes.core.settings import Settings
-from rag_nodes.evaluation.report import EvaluationReport
-from rag_nodes.evaluation.tables import ReportDecision
+from rag_nodes.evaluation.report import EvaluationReport, Row
+from rag_nodes.evaluation.tables import ChunkStatistics, Cost, ReportDecision
 from rag_nodes.models import settled
 from rag_nodes.operations.evaluating import written_files
 from rag_nodes.operations.measuring import RecommendRequest
@@ -53,14 +54,24 @@ def test_the_script_of_what_to_take_is_written_with_how_to_run_it(
 
 
 @pytest.mark.parametrize(
-    ("take", "why"), [(None, "Not decided: why."), ("A", "no script can name")]
+    ("take", "kind", "use", "why"),
+    [
+        (None, "", {}, "Not decided: why."),
+        ("A", "collection", {}, "A is a collection, which `rag-nodes ask` can search as it is"),
+        ("A", "as it stands", {}, "A is your own, so you have its code already"),
+        ("A", "ForeignNodeParser", {}, "A cannot be named by a preset or an import path"),
+        ("A", "fixed", {"preset": "fixed"}, "A was searched with a reranker"),
+    ],
 )
-def test_an_unnameable_setting_is_no_error_after_measuring(
-    tmp_path: Path, take: str | None, why: str
+def test_a_setting_that_no_script_can_name_is_said_with_the_reason(
+    tmp_path: Path, take: str | None, kind: str, use: dict[str, Any], why: str
 ) -> None:
     path = tmp_path / "mine.py"
-    [message], written = written_by(RecommendRequest(export=path), report(take, {}))
-    assert written == {}
-    assert message.startswith(f"{path} was not written: ")
-    assert why in message
+    row = Row(
+        "A", "A", "own", {"class": kind}, None, "", ChunkStatistics(), Cost(), {}, None, {}, ()
+    )
+    of = replace(report(take, use), rows=(row,))
+    [message], written = written_by(RecommendRequest(export=path), of)
+    assert written == {path: False}
+    assert message.startswith(f"{path} was not written: {why}")
     assert not path.exists()

@@ -1,7 +1,10 @@
 """`--parser` to parsers."""
 
+import json
+from collections.abc import Iterator
+
 import pytest
-from llama_index.core.node_parser import SentenceSplitter
+from llama_index.core.node_parser import SentenceSplitter, TokenTextSplitter
 from pydantic import ValidationError
 
 from rag_nodes.core.errors import ConfigurationError
@@ -20,7 +23,11 @@ from rag_nodes.parsers import (
     load_parser,
     offered,
 )
-from rag_nodes.parsers.loading import spec_of
+from rag_nodes.parsers.foreign import parser_at
+from rag_nodes.parsers.loading import data_of, spec_of
+from rag_nodes.parsers.source import ChunkSpan, SourceText
+
+STOCK = "llama_index.core.node_parser:SentenceSplitter(chunk_size=64, chunk_overlap=8)"
 
 
 class ElsewhereEmbedding(LexicalEmbedding):
@@ -124,7 +131,42 @@ def test_a_preset_is_typed_by_its_name_and_another_parser_after_a_preset() -> No
     assert spec_of(sized, "retrieval") == "retrieval:chunk_size=300"
     assert spec_of(sized, "mine").startswith("recursive:")
     assert spec_of(get_parser("parent-child", parent_options={"chunk_size": 900})) == ""
-    assert spec_of(as_parser(SentenceSplitter())) == ""
+
+
+class Lines(SpanNodeParser):
+    """A parser of the user's own, whose smallest number of lines has no default."""
+
+    lines: int
+
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
+        yield ChunkSpan(0, len(source.text))
+
+
+@pytest.mark.parametrize(
+    ("splitter", "path"),
+    [
+        (SentenceSplitter(), "llama_index.core.node_parser.text.sentence:SentenceSplitter()"),
+        (
+            TokenTextSplitter(chunk_size=99),
+            "llama_index.core.node_parser.text.token:TokenTextSplitter(chunk_size=99)",
+        ),
+        (Lines(lines=3), f"{__name__}:Lines(lines=3)"),
+        (parser_at(f"{__name__}:Lines( lines=3 )"), f"{__name__}:Lines(lines=3)"),
+        (parser_at(STOCK), STOCK),
+        (SentenceSplitter(tokenizer=str.split), ""),  # no path has a function as an option
+        (str.splitlines, ""),
+    ],
+    ids=repr,
+)
+def test_a_splitter_is_named_by_the_path_that_makes_the_same(splitter: object, path: str) -> None:
+    parser = as_parser(splitter)
+    assert spec_of(parser) == path
+    data = data_of(parser, path)
+    assert bool(data) == bool(path)
+    if data:
+        made = load_parser(json.loads(json.dumps(data)))
+        assert made.fingerprint == parser.fingerprint  # type: ignore[attr-defined]
+        assert built(path).popitem()[1].fingerprint == parser.fingerprint
 
 
 def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from pydantic import JsonValue, TypeAdapter, ValidationError
 
 from rag_nodes.core.errors import DatasetError
+from rag_nodes.core.import_paths import is_path, label_of
 from rag_nodes.core.keywords import checks_keywords
 from rag_nodes.evaluation.checks import DRAFTED, PROBED
 from rag_nodes.evaluation.sign_flips import Interval
@@ -116,6 +117,11 @@ class Row:
     def mean(self) -> float:
         """Limit of the main measure; 0 if there is none."""
         return self.interval.mean if self.interval else 0.0
+
+    @property
+    def in_chunks(self) -> float:
+        """Recall of whole chunks at the main budget; 0 if there is none."""
+        return self.whole.mean if self.whole else self.mean
 
 
 @dataclass(frozen=True, slots=True)
@@ -230,12 +236,17 @@ class EvaluationReport:
         Examples of both arguments are `transformations=[get_parser("heading")]` and
         `node_postprocessors=[SentencePostprocessor(budget=1000, store=index.docstore)]`.
         """
-        take, (name, _, options) = self.decision.take, self.decision.preset.partition(":")
-        if not take or not name:
+        take, preset = self.decision.take, self.decision.preset
+        if not take or not preset:
             return ""
-        typed = map(_as_python, filter(None, options.split(",")))
-        arguments = ", ".join([f'"{name}"', *typed])
-        use = f"transformations=[get_parser({arguments})]"
+        if is_path(preset):
+            made = label_of(preset)
+            use = f"transformations=[{made if made.endswith(')') else f'{made}()'}]"
+        else:
+            name, _, options = preset.partition(":")
+            typed = map(_as_python, filter(None, options.split(",")))
+            arguments = ", ".join([f'"{name}"', *typed])
+            use = f"transformations=[get_parser({arguments})]"
         if self.reading == "sentences":
             selected = f"SentencePostprocessor(budget={self.settings.budget}, store=index.docstore)"
             use += f", node_postprocessors=[{selected}]"

@@ -24,7 +24,7 @@ from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.wording import SELECTING
 from rag_nodes.models import settled
 from rag_nodes.parsers import SpanNodeParser, as_parser, get_parser
-from rag_nodes.parsers.loading import MODEL_OPTIONS, base_of
+from rag_nodes.parsers.loading import data_of
 from rag_nodes.parsers.presets import DEFAULT_PARSER, SWEPT
 from rag_nodes.query import QueryOptions
 
@@ -234,7 +234,7 @@ def _sized(name: str, parser: object, given: Mapping[str, object]) -> str:
 def _use_of(variant: Variant, plan: EvaluationPlan) -> dict[str, Any]:
     """The parser of a row and how it was searched, as a decision names them; {} if it cannot."""
     parser = variant.parser
-    if not isinstance(parser, SpanNodeParser) or base_of(parser) is None:
+    if not isinstance(parser, SpanNodeParser):
         return {}
     options, usual = variant.options or plan.options, QueryOptions()
     query = {key: getattr(options, key) for key in _QUERY}
@@ -243,9 +243,10 @@ def _use_of(variant: Variant, plan: EvaluationPlan) -> dict[str, Any]:
         for key, value in query.items()
         if value is not None and value != getattr(usual, key)
     }
-    data = {key: value for key, value in parser.to_dict().items() if key not in MODEL_OPTIONS}
+    preset = typed(variant)
+    data = {} if options.rerank else data_of(parser, preset)
     return {
-        "preset": typed(variant),
-        "parser": {} if options.rerank else json.loads(json.dumps(data)),
+        "preset": preset,
+        "parser": json.loads(json.dumps(data)),
         "query": {**changed, "budget": plan.budget},
     }

@@ -35,7 +35,6 @@ if TYPE_CHECKING:
     from rag_nodes.evaluation.judging import Judging
     from rag_nodes.evaluation.plan import EvaluationPlan
     from rag_nodes.evaluation.report import EvaluationReport
-    from rag_nodes.evaluation.tables import ReportDecision
     from rag_nodes.models import Models
     from rag_nodes.query import QueryOptions
     from rag_nodes.store import SearchMode
@@ -241,13 +240,9 @@ def check_files(request: Saved) -> None:
 def written_files(
     request: Saved, report: EvaluationReport, models: Models, run: Run
 ) -> dict[Path, bool]:
-    """Write each file, and say so, or why it could not be written or there is nothing to take.
-
-    Returns:
-        Whether each file was written of which there is something to write.
-    """
+    """Write each file, and say so, or why it could not be written, and return whether it was."""
     written: dict[Path, bool] = {}
-    for path, write, use in _files_of(request, report, models, run):
+    for path, write, use in _files_of(request, report, models):
         written[path] = False
         try:
             write(path)
@@ -260,7 +255,7 @@ def written_files(
 
 
 def _files_of(
-    request: Saved, report: EvaluationReport, models: Models, run: Run
+    request: Saved, report: EvaluationReport, models: Models
 ) -> Iterator[tuple[Path, Callable[[Path], None], str]]:
     """Each file, what writes it, and how to use it."""
     from rag_nodes.evaluation.page import html_of
@@ -270,23 +265,27 @@ def _files_of(
     if request.output:
         yield request.output, lambda path: write_text(path, report.to_json()), ""
     if request.export:
-        if not report.decision.parser:
-            run.note(f"{request.export} was not written: {_why_none(report.decision)}")
-            return
         use = f"; run it: python {request.export} DOCUMENT --question QUESTION"
-        yield request.export, partial(_export, report.decision, models), use
+        yield request.export, partial(_export, report, models), use
 
 
-def _export(decision: ReportDecision, models: Models, path: Path) -> None:
+def _export(report: EvaluationReport, models: Models, path: Path) -> None:
     from rag_nodes.operations.scripts import script_to_use
 
-    write_text(path, script_to_use(decision, models, path.name))
+    if not report.decision.parser:
+        raise ConfigurationError(f"{path} was not written: {_why_none(report)}")
+    write_text(path, script_to_use(report.decision, models, path.name))
 
 
-def _why_none(decision: ReportDecision) -> str:
+def _why_none(report: EvaluationReport) -> str:
+    decision = report.decision
     if decision.take is None:
         return decision.certainty
-    return (
-        f"{decision.take} is a collection, a splitter of another package or searched with a "
-        "reranker, which no script can name; name it by --parser, as here"
-    )
+    if decision.preset:
+        return f"{decision.take} was searched with a reranker, which a script cannot name"
+    kind = report.row(decision.take).parser["class"]
+    if kind == "collection":
+        return f"{decision.take} is a collection, which `rag-nodes ask` can search as it is"
+    if kind == "as it stands":
+        return f"{decision.take} is your own, so you have its code already"
+    return f"{decision.take} cannot be named by a preset or an import path with plain options"

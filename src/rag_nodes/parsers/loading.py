@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from llama_index.core.base.embeddings.base import BaseEmbedding
 from llama_index.core.node_parser import NodeParser
 from llama_index.core.node_parser.loading import load_parser as load_stock_parser
 from llama_index.core.node_parser.node_utils import default_id_func
 
-from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.errors import ConfigurationError, RagNodesError
+from rag_nodes.core.import_paths import with_options
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.presets import PRESETS, Preset
 
@@ -20,13 +22,14 @@ _NOT_OPTIONS = frozenset({"class_name", "output_version"})
 
 
 def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeParser:
-    """Make the parser that `to_dict` described: ours, a package's, or LlamaIndex's own.
+    """Make the parser that `to_dict` described: ours, a package's, LlamaIndex's own, or yours.
 
     `llama_index.core.node_parser.loading.load_parser` knows a fixed list of classes, to which
     none can be added, so it refuses ours. This one takes both.
 
     Args:
-        data: what `to_dict` gave, also from JSON; a parser comes back as it is.
+        data: what `to_dict` gave, also from JSON, or the `parser` of a decision; a parser comes
+            back as it is.
         overrides: options to change, and what is never in the data, such as `embed_model`, or the
             `splitter` of a `ForeignNodeParser` that was made without a `path`.
 
@@ -43,11 +46,13 @@ def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeP
     if isinstance(data, NodeParser):
         return data
     name = str(data.get("class_name"))
-    from rag_nodes.parsers.foreign import ForeignNodeParser
+    from rag_nodes.parsers.foreign import ForeignNodeParser, parser_at
 
     built_in = {preset.parser.class_name(): preset.parser for preset in PRESETS.values()}
     built_in[ForeignNodeParser.class_name()] = ForeignNodeParser
     own = built_in.get(name)
+    if own is None and "path" in data:
+        return parser_at(str(data["path"]))
     if own is None:
         return _stock(name, {**data, **overrides}, sorted(built_in))
     return own.from_dict(dict(data), **overrides)
@@ -83,10 +88,22 @@ def base_of(parser: SpanNodeParser, name: str = "") -> Preset | None:
     return same.get(name) or next(iter(same.values()), None)
 
 
-def spec_of(parser: SpanNodeParser, name: str = "") -> str:
-    """Return a parser of a preset as it is typed after `--parser`, without its model.
+def data_of(parser: SpanNodeParser, spec: str) -> dict[str, Any]:
+    """Return a parser as data for `load_parser`, without its model; {} if nothing names it."""
+    from rag_nodes.parsers.foreign import ForeignNodeParser
 
-    "" if no preset has its class, or an option cannot be typed; for `name` see `base_of`.
+    if base_of(parser):
+        data = parser.to_dict()
+        return {name: value for name, value in data.items() if name not in MODEL_OPTIONS}
+    facts = parser.to_dict() if isinstance(parser, ForeignNodeParser) else {}
+    return {"class_name": parser.class_name(), **facts, "path": spec} if spec else {}
+
+
+def spec_of(parser: SpanNodeParser, name: str = "") -> str:
+    """Return a parser as it is typed after `--parser`, without its model.
+
+    "" if an option cannot be typed, or if neither a preset nor an import path makes the same; for
+    `name` see `base_of`.
 
     Examples:
         >>> from rag_nodes.parsers import get_parser
@@ -96,13 +113,38 @@ def spec_of(parser: SpanNodeParser, name: str = "") -> str:
     """
     base = base_of(parser, name)
     if base is None:
-        return ""
+        return getattr(parser, "path", "") or _path_of(parser)
     changed = changed_options(parser, base.make())
     own = {name: value for name, value in changed.items() if name not in MODEL_OPTIONS}
     if not all(map(_can_be_typed, own.values())):
         return ""
     options = ",".join(f"{name}={value!s}" for name, value in own.items())
     return f"{base.name}:{options}" if options else base.name
+
+
+def _path_of(parser: SpanNodeParser) -> str:
+    """Return the import path that makes the same parser or splitter; "" if none is known to."""
+    from rag_nodes.parsers.foreign import parser_at
+    from rag_nodes.parsers.foreign.configuration import class_path
+
+    made = getattr(parser, "splitter", parser)
+    path = class_path(made)
+    if not isinstance(made, NodeParser) or path.startswith("__main__:"):
+        return ""
+    fields = type(made).model_fields
+    values = {name: getattr(made, name) for name in fields}
+    if any(isinstance(value, BaseEmbedding) for value in values.values()):
+        return ""
+    changed = {
+        name: value
+        for name, value in values.items()
+        if isinstance(value, str | int | float) and value != fields[name].default
+    }
+    try:
+        path = with_options(f"{path}()", **changed)
+        return path if parser_at(path).fingerprint == parser.fingerprint else ""
+    except RagNodesError:
+        return ""
 
 
 def _can_be_typed(value: object) -> bool:
