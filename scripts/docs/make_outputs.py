@@ -74,7 +74,8 @@ class Terminal:
     """
 
     def __init__(self, folder: Path) -> None:
-        kept = {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+        passed = ("PATH", "HOME", "PYTHONPATH")
+        kept = {name: os.environ[name] for name in passed if name in os.environ}
         self._place: dict[str, Any] = {
             "cwd": folder,
             "env": {

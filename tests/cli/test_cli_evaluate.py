@@ -198,6 +198,37 @@ def test_a_file_that_cannot_be_written_costs_no_other_and_is_not_taken_for_writt
     assert ("To use it: " not in ended.stderr) == is_saved
 
 
+def test_a_splitter_of_another_package_is_proposed_as_it_was_typed_and_exported(
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    label, script = "SentenceSplitter(chunk_size=30,chunk_overlap=0)", "rag.py"
+    path = f"llama_index.core.node_parser:{label}"
+    asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1], "-p", path, "-p", "web")
+    said = " ".join(command(*asked).stderr.split())
+    assert f'If you read whole chunks: rag-nodes ingest docs/ -p "{path}"; ask with' in said
+    asked += ("--granularity", "chunks")
+    said = " ".join(command(*asked, "-o", tmp_path / "run.json").stderr.split())
+    assert "If you read" not in said
+    assert f'To use it: rag-nodes ingest docs/ -p "{path}"; ask with' in said
+    assert f"In LlamaIndex: transformations=[{label}]" in said
+    report = json.loads((tmp_path / "run.json").read_text("utf-8"))
+    assert [row["preset"] for row in report["rows"]] == [path, "web"]
+    assert report["decision"]["preset"] == path
+    assert command(*asked, "--export", tmp_path / script).code == ExitCode.DONE
+    assert f"path={path!r}" in (tmp_path / script).read_text("utf-8")
+
+
+def test_a_script_that_was_not_written_is_in_the_exit_code(
+    command: Command, manual: Path, sheet: Path, tmp_path: Path
+) -> None:
+    script = tmp_path / "rag.py"
+    ended = command(
+        "evaluate", manual, "--questions", sheet, *QUICK, "-p", "web", "--export", script
+    )
+    assert ended.code == ExitCode.PARTIAL
+    assert f"{script} was not written: Not decided: " in ended.stderr
+
+
 def _but_to(name: str) -> Callable[[Path, Path], Path]:
     """Replaces every file except one, for which the disk is full."""
     replace = Path.replace

@@ -13,7 +13,7 @@ from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.sign_flips import own_mean
 from rag_nodes.evaluation.tables import ChunkStatistics, Cost, ReportDecision
 from rag_nodes.evaluation.verdicts import Judge, pairs_of
-from rag_nodes.evaluation.wording import SELECTING
+from rag_nodes.evaluation.wording import SELECTING, at_sizes
 from rag_nodes.parsers import get_parser
 
 COUNT = 60
@@ -86,15 +86,19 @@ def test_the_words_name_what_to_take_if_whole_chunks_are_read() -> None:
     values = {"A": np.ones(60), "B": np.zeros(60)}
     rows = rows_of(values, {"A": 1, "B": 1})
     contrasts = Judge(values, pairs_of(rows), IDS).contrasts({row.name: row for row in rows})
-    selected = "Take A (200 tokens a chunk on average), if you read selected sentences, as answers "
+    selected = "Take A (200 tokens a chunk on average), if you read selected sentences, as "
     turned = {"A": values["B"], "B": values["A"]}
     decision = decision_of(rows, contrasts, values, whole=turned)
     assert decision.words.startswith(
-        f"{selected}do by default. If you read whole chunks: B, which finds 100.0 % (A: 0.0 %). A "
+        f"{selected}rag-nodes does by default. If you read whole chunks, of these 2 settings: "
+        "B, which finds 100.0 % (A: 0.0 %). A "
     )
-    assert decision_of(rows, contrasts, values, whole=values).words.startswith(
-        f"{selected}do by default, and if you read whole chunks. It is better than B"
+    assert decision.other == "B"
+    same = decision_of(rows, contrasts, values, whole=values)
+    assert same.words.startswith(
+        f"{selected.replace(', if', ', whether')}rag-nodes does by default, or whole chunks. It is "
     )
+    assert same.other == ""
     only_b = decision_of(rows, contrasts, values, whole={"B": values["B"]})
     assert only_b.words.startswith("Take A (200 tokens a chunk on average). It is ")
 
@@ -105,14 +109,38 @@ def test_the_words_name_what_holds_for_selected_sentences_if_whole_chunks_win() 
     a, b = (replace(row, granularity="chunks") for row in rows)
     contrasts = Judge(values, pairs_of([a, b]), IDS).contrasts({row.name: row for row in (a, b)})
     start = "Take A (200 tokens a chunk on average), if you read whole chunks. "
-    other = "If you read selected sentences, as answers do by default: B, which finds 0.0 %; no "
+    other = "If you read selected sentences, as rag-nodes does by default: B, which finds 0.0 %; "
     decision = decision_of([a, b], contrasts, values, whole={b.name: values[b.name]})
     assert decision.words.startswith(
-        f"{start}{other}other setting was measured so. A is better than B"
+        f"{start}{other}no other setting was measured in this way. A is better than B"
     )
+    assert decision.other == b.name
     assert decision_of([a, b], contrasts, values).words.startswith(f"{start}It is better than B")
     own = decision_of([replace(a, mode="own"), b], contrasts, values)
     assert own.words.startswith("Take A (200 tokens a chunk on average). ")
+
+
+def test_a_size_that_finds_the_most_in_whole_chunks_is_named_if_it_is_no_candidate() -> None:
+    values = {"A": np.repeat([1.0, 0.0], 30), "B": np.zeros(60)}
+    a, b = rows_of(values, {"A": 1, "B": 1})
+    size = replace(b, name="B at 200", role="size", interval=own_mean(np.full(4, 0.9)))
+    words = "Of all rows, B at 200 finds the most in whole chunks, 90.0 %. It is no candidate here"
+    assert list(at_sizes([a, b, size])) == [f"{words}: rag-nodes recommend compares sizes."]
+    assert list(at_sizes([a, b, replace(size, interval=a.interval)])) == []
+    assert list(at_sizes([a, b, replace(size, role="own")])) == []
+    by_sentences = replace(a, interval=own_mean(np.ones(4)), whole=own_mean(np.full(4, 0.4)))
+    assert "B at 200" in next(at_sizes([by_sentences, b, size]))
+
+
+def test_settings_that_are_tied_with_the_proposal_are_named() -> None:
+    decision = decide_between(
+        {"A": (33, 1), "B": (33, 2), "C": (33, 3), "D": (30, 1)}, standard="D"
+    )
+    assert " It is 5.0 points ahead of D " in decision.words
+    assert " all the same. B and C are tied with A. If another " in decision.words
+    decision = decide_between({"A": (33, 1), "B": (33, 2), "C": (30, 1)})
+    assert " It is tied with B " in decision.words
+    assert "tied with A" not in decision.words
 
 
 def test_a_column_that_is_better_than_every_other_is_taken_with_the_next_best() -> None:
@@ -155,6 +183,20 @@ def test_the_default_is_proposed_where_a_small_lead_of_another_says_too_little()
         "document collections other settings are 3 points behind B on average, so B is likely "
         "the better choice all the same. If A were better, you would lose at most "
     ) in decision.words
+
+
+def test_a_choice_with_hardly_an_estimated_lead_is_a_toss_up() -> None:
+    for wins, losses, take, words in (
+        (12, 9, "A", "which could be chance; the choice is a toss-up. If B were better"),
+        (11, 10, "B", "average, so B is proposed, but the choice is a toss-up. If A were better"),
+    ):
+        values = {"A": np.zeros(100), "B": np.zeros(100)}
+        values["A"][:wins], values["B"][wins : wins + losses] = 1, 1
+        lead = estimates(values, "B")["A"]
+        assert abs(lead) < 0.01
+        decision = decided_by(values, {"A": 1, "B": 1}, [f"d{n % 8}" for n in range(100)], "B")
+        assert decision.take == take
+        assert words in decision.words
 
 
 def test_the_most_that_may_be_lost_is_said_with_the_setting_that_would_gain_it() -> None:
@@ -299,7 +341,7 @@ def test_a_lead_of_half_of_three_points_takes_the_most_questions_to_settle() -> 
 def test_one_column_alone_leaves_no_choice() -> None:
     decision = decide_between({"A": (33, 1)})
     assert (decision.take, decision.grade) == (None, "alone")
-    assert decision.words == "Nothing to choose from: A was measured alone."
+    assert decision.words == "A was measured alone."
 
 
 tables = st.integers(2, 4).flatmap(

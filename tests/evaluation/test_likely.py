@@ -36,7 +36,7 @@ def test_the_length_does_not_matter_if_short_and_long_probes_agree(
         row("a", 0.8, means={of_200: short, of_2500: 0.7}),
         row("b", 0.5, means={of_200: 0.5, of_2500: 0.6}),
     )
-    assert decision.take == "a"
+    assert (decision.take, decision.grade) == ("a", "likely")
     assert ("looks best, the same for short and long answers." in decision.words) is same
 
 
@@ -51,7 +51,8 @@ def test_settings_that_find_every_passage_are_named_as_tied() -> None:
     assert decision.headline[1].startswith(
         "This context is too large to tell settings apart: try a smaller context. Tested"
     )
-    assert decision.certainty == "Not decided: 4 of 5 settings may be best."
+    assert decision.grade == "not shown"
+    assert decision.certainty == "Not decided yet: 4 of 5 settings may be best."
     kept = decide_likely(*rows, in_use=("e", "d", "a"))
     assert kept.take == "d"
     assert "; keep d, because you have it now." in kept.headline[0]
@@ -69,7 +70,8 @@ def test_a_setting_that_wins_one_passage_is_not_called_likely() -> None:
         "For answers of a paragraph, 2 settings find as much, within 1 passage: a and b; take a, "
         "because it finds the most."
     )
-    assert decision.certainty == "Not decided: 2 of 3 settings may be best."
+    assert decision.grade == "not shown"
+    assert decision.certainty == "Not decided yet: 2 of 3 settings may be best."
     assert "keep b, because you have it now." in decide_likely(*rows, in_use=("b",)).headline[0]
     assert decide_likely(*rows, in_use=("c",)).take == "a"
 

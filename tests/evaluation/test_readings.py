@@ -113,6 +113,15 @@ def test_the_report_says_what_reading_sentences_makes(read_both_ways: Evaluation
     )
 
 
+def test_a_size_that_finds_the_most_is_named_beside_a_decision_that_does_not_try_it(
+    read_both_ways: EvaluationReport,
+) -> None:
+    best = max(read_both_ways.rows, key=lambda row: row.in_chunks)
+    assert best.role == "size"
+    [words] = [words for words in read_both_ways.said if "It is no candidate here" in words]
+    assert words.startswith(f"Of all rows, {best.name} finds the most in whole chunks, ")
+
+
 def test_one_search_serves_both_ways_of_reading(monkeypatch: pytest.MonkeyPatch) -> None:
     dataset, searched = corpus(1), Counter[str]()
     search = Store.search

@@ -72,8 +72,8 @@ def compare_two(
          "open by 30 questions.")),
         ((5, 0, 5), "5 questions are too few to compare A and B."),
         ((1, 0, 1), "1 question is too few to compare A and B."),
-        ((5, 0, 20), ("A is 25.0 points ahead of B (-5.3 to 50.7) on 5 questions only, which could "
-         "be chance; about 24 more questions would settle it.")),
+        ((5, 0, 20), ("A is 25.0 points ahead of B (-5.3 to 50.7; only 5 questions differ), which "
+         "could be chance; about 24 more questions would settle it.")),
         ((9, 9), ("A and B are tied, 0.0 (-14.6 to 14.6); about 2,700 more questions would settle "
          "it.")),
         ((9, 8, 600), ("A is 0.2 points ahead of B (-1.3 to 1.6), which could be chance; they "
@@ -215,6 +215,25 @@ def test_the_share_of_size_in_a_difference(
 )
 def test_no_part_of_size_is_beyond_a_hundred_points(size: Interval, words: str) -> None:
     assert words in of_share("A", "B", Interval(0.4, 0.1, 0.6), size)
+
+
+@pytest.mark.parametrize(
+    ("lead", "size", "words"),
+    [
+        (
+            0.004,
+            (0.0, -0.07, 0.16),
+            "of A's 0.4-point lead over B comes from chunk size (-7 to 16 p",
+        ),
+        (0.0, (0.0, -0.07, 0.16), "tied; there are too few questions to separate the effect of "),
+        (0.0, (0.0, -0.07, 0.16), "chunk size (-7 to 16 points)."),
+        (0.004, (0.2, 0.1, 0.3), "explains all of A's 0.4-point lead over B and more, 20"),
+    ],
+)
+def test_only_columns_without_a_difference_are_tied(
+    lead: float, size: tuple[float, float, float], words: str
+) -> None:
+    assert words in of_share("A", "B", Interval(lead, -0.1, 0.1), Interval(*size))
 
 
 def test_an_interval_that_leaves_everything_open_is_said_to_rest_on_too_few() -> None:

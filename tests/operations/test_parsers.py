@@ -156,7 +156,15 @@ class Lines(SpanNodeParser):
         (SentenceSplitter(tokenizer=str.split), ""),  # no path has a function as an option
         (str.splitlines, ""),
     ],
-    ids=repr,
+    ids=[
+        "stock",
+        "other size",
+        "own",
+        "own by path",
+        "stock by path",
+        "function inside",
+        "function",
+    ],
 )
 def test_a_splitter_is_named_by_the_path_that_makes_the_same(splitter: object, path: str) -> None:
     parser = as_parser(splitter)
@@ -164,9 +172,9 @@ def test_a_splitter_is_named_by_the_path_that_makes_the_same(splitter: object, p
     data = data_of(parser, path)
     assert bool(data) == bool(path)
     if data:
-        made = load_parser(json.loads(json.dumps(data)))
-        assert made.fingerprint == parser.fingerprint  # type: ignore[attr-defined]
-        assert built(path).popitem()[1].fingerprint == parser.fingerprint
+        restored = load_parser(json.loads(json.dumps(data)))
+        assert restored.fingerprint == parser.fingerprint  # type: ignore[attr-defined]
+        assert build_parsers(path).popitem()[1].fingerprint == parser.fingerprint
 
 
 def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:

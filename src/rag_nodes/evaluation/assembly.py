@@ -29,7 +29,7 @@ from rag_nodes.evaluation.tables import (
     TextAround,
 )
 from rag_nodes.evaluation.verdicts import Judge, pairs_of, shares_of
-from rag_nodes.evaluation.wording import BY_DRAFTS, beside, certainty_of
+from rag_nodes.evaluation.wording import BY_DRAFTS, at_sizes, beside, certainty_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterator, Mapping
@@ -89,7 +89,7 @@ def assemble(
     elif dataset.probed:
         measured = [row for row in own if not row.error]
         parts["decision"] = likely(measured, dataset.probed, len(documents), use, in_use, plan.main)
-        sentences = tuple(filter(None, [mixture_of(measured)]))
+        sentences = tuple(filter(None, [mixture_of(measured), *at_sizes(rows)]))
         rests = ()
     elif dataset.by_drafts:
         parts["decision"] = ReportDecision(
@@ -159,7 +159,7 @@ def _compared(
     }
     effects_said = (effect.words for effect in effects)
     mixed = filter(None, [mixture_of(own)])
-    return parts, (*mixed, *effects_said, *beside(own, equal, contrasts))
+    return parts, (*mixed, *effects_said, *beside(own, equal, contrasts), *at_sizes(rows))
 
 
 def _size_shares(

@@ -43,7 +43,9 @@ if TYPE_CHECKING:
 PRIOR, SPREAD = -0.03, 0.06
 """Expected difference of another setting from the default, and its standard deviation: on labelled
 collections other settings are 3 points behind on average, give or take 6."""
-_SELECTED = "if you read selected sentences, as answers do by default"
+_LIKELY = 0.01
+"""Estimated lead from which a setting is likely the better choice; below, it is a toss-up."""
+_SELECTED = "you read selected sentences, as rag-nodes does by default"
 _MEGABYTE_BYTES = 1_000_000
 _SATURATED = 0.9
 """Share of passages that every setting finds if the context is too large to compare them."""
@@ -96,7 +98,7 @@ def alone(rows: Sequence[Row] = ()) -> ReportDecision:
     """Return the decision over one row, or over none if no column could be measured."""
     words = "No column could be measured as it is."
     if rows:
-        words = f"Nothing to choose from: {rows[0].name} was measured alone."
+        words = f"{rows[0].name} was measured alone."
     return ReportDecision(None, None, "alone", words, certainty=certainty_of("alone"))
 
 
@@ -130,7 +132,6 @@ def likely(
     best = kept or proposed(tied, {row.name: 0.0 for row in tied}, default_of(tied))
     named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
     length = f"For answers of {named[0] if named else f'{characters:,} characters'}"
-    certainty = certainty_of("likely")
     if len(close) > 1:
         within = "" if len(close) == len(tied) else ", within 1 passage"
         names = some_of([row.name for row in sorted(close, key=lambda row: row is not best)])
@@ -139,7 +140,6 @@ def likely(
             f"{length}, {len(close)} settings find as much{within}: {names}; "
             f"{take} {best.name}, because {_reason_of_tie(best, tied, is_kept=kept is not None)}."
         )
-        certainty = f"Not decided: {len(close)} of {len(rows)} settings may be best."
     else:
         others = [probe for size in CHARACTERS.values() if (probe := of_probes(size)) in best.means]
         firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
@@ -155,7 +155,9 @@ def likely(
         f"seven labelled collections{elsewhere} such a choice was 5 points behind the best setting "
         "on average, and 12 at worst; a choice by 20 labelled questions was 3 points behind."
     )
-    return _taking(best, "likely", words, use, certainty=_cautioned(certainty, rows))
+    grade: Grade = "likely" if len(close) == 1 else "not shown"
+    certainty = _cautioned(certainty_of(grade, len(close), len(rows)), rows)
+    return _taking(best, grade, words, use, certainty=certainty)
 
 
 def _reason_of_tie(best: Row, tied: Sequence[Row], *, is_kept: bool) -> str:
@@ -227,7 +229,7 @@ def decision_of(
     keep = "keep " if chosen.name in in_use else ""
     start = (keep or "take ").capitalize() if is_sure else f"Proposed: {keep}"
     size = f"{chosen.chunks.mean:,.0f} tokens a chunk on average"
-    reading, others = _readings(chosen, rows, values, whole or {}, default)
+    reading, others, other = _readings(chosen, rows, values, whole or {}, default)
     words = [f"{start}{chosen.name} ({size}){reading}.", *others]
     it = chosen.name if len(words) > 1 else "It"
     if (not rivals and len(against) > 1) or max(row.mean for row in rows) < SAME:
@@ -237,8 +239,13 @@ def decision_of(
         rival = next(name for name in (*in_use, default, *ranked) if name in against)
         ahead = estimated[chosen.name] - estimated[rival]
         because = _because(chosen, default, ahead, is_kept=bool(keep))
-        reason = _reason(chosen.name, rival, against[rival], asked, because)
+        is_likely = ahead >= _LIKELY - SAME
+        reason = _reason(chosen.name, rival, against[rival], asked, because, is_likely=is_likely)
         words.append(re.sub("^It ", lambda _: f"{it} ", reason))
+        level = [name for name in ranked if abs(against[name].these.mean) < SAME and name != rival]
+        if level:
+            are = "is" if len(level) == 1 else "are"
+            words.append(f"{some_of(level)} {are} tied with {chosen.name}.")
     words.append(_price(loss, gainer, asked, is_only=len(rivals) == 1))
     if not is_sure:
         words.append(f"{settled_by(more).capitalize()}.")
@@ -246,7 +253,7 @@ def decision_of(
         words.append(f"The default preset, {DEFAULT_PARSER}, was not measured here.")
     certainty = _cautioned(certainty_of(grade, 1 + len(rivals), len(rows)), rows)
     figures = {"certainty": certainty, "more_questions": more, "may_cost": max(0.0, loss)}
-    return _taking(chosen, grade, " ".join(words), use, **figures)
+    return _taking(chosen, grade, " ".join(words), use, other=other, **figures)
 
 
 def _readings(
@@ -255,28 +262,29 @@ def _readings(
     values: Mapping[str, Floats],
     whole: Mapping[str, Floats],
     default: str,
-) -> tuple[str, tuple[str, ...]]:
-    """Return for which reading the chosen row is proposed, and what holds for the other reading."""
+) -> tuple[str, list[str], str]:
+    """Return the reading the chosen row is proposed for, what holds for the other, and its row."""
     if chosen.name in whole:
         recalls = {row.name: whole.get(row.name, values[row.name]) for row in rows}
         row = proposed(rows, estimates(recalls, default), default)
         if row is chosen:
-            return f", {_SELECTED}, and if you read whole chunks", ()
+            return f", whether {_SELECTED}, or whole chunks", [], ""
         of_both = [f"{100 * recalls[name].mean():.1f} %" for name in (row.name, chosen.name)]
         name, other = (each.name.removesuffix(SELECTING) for each in (row, chosen))
         words = (
-            f"If you read whole chunks: {name}, which finds {of_both[0]} ({other}: {of_both[1]})."
+            f"If you read whole chunks, of these {len(rows)} settings: {name}, which finds "
+            f"{of_both[0]} ({other}: {of_both[1]})."
         )
-        return f", {_SELECTED}", (words,)
+        return f", if {_SELECTED}", [words], row.name
     if chosen.granularity != "chunks" or chosen.mode == "own":
-        return "", ()
-    others = []
+        return "", [], ""
+    others, name = [], ""
     if read := [row for row in rows if row.name in whole]:
         best = max(read, key=lambda row: values[row.name].mean())
         share = f"{best.name.removesuffix(SELECTING)}, which finds {100 * best.mean:.1f} %"
-        only = "; no other setting was measured so" if len(read) == 1 else ""
-        others = [f"{_SELECTED.capitalize()}: {share}{only}."]
-    return ", if you read whole chunks", tuple(others)
+        only = "; no other setting was measured in this way" if len(read) == 1 else ""
+        others, name = [f"If {_SELECTED}: {share}{only}."], best.name
+    return ", if you read whole chunks", others, name
 
 
 def _cautioned(certainty: str, rows: Sequence[Row]) -> str:
@@ -299,7 +307,9 @@ def _grade(contrasts: Sequence[Contrast], behind: Collection[str]) -> Grade:
     return "documents like these" if is_general else "these documents"
 
 
-def _reason(chosen: str, rival: str, contrast: Contrast, asked: str, because: str) -> str:
+def _reason(
+    chosen: str, rival: str, contrast: Contrast, asked: str, because: str, *, is_likely: bool
+) -> str:
     """Compare the chosen row with what it would replace, or with the best other one."""
     gap = contrast.of(chosen)
     where = "in this question" if asked == "1 question" else f"in these {asked}"
@@ -308,10 +318,12 @@ def _reason(chosen: str, rival: str, contrast: Contrast, asked: str, because: st
     if abs(gap.mean) < SAME:
         return f"It is tied with {rival} {where}; {because}."
     size = f"{100 * abs(gap.mean):.1f} points ahead of"
-    likely = "is likely the better choice all the same"
+    choice = "is likely the better choice all the same" if is_likely else "is a toss-up"
     if gap.mean > 0:
-        return f"It is {size} {rival} {where}, which could be chance; it {likely}."
-    return f"{rival} is {size} it {where}, which could be chance; {because}, so {chosen} {likely}."
+        it = "it" if is_likely else "the choice"
+        return f"It is {size} {rival} {where}, which could be chance; {it} {choice}."
+    so = f"so {chosen}" if is_likely else f"so {chosen} is proposed, but the choice"
+    return f"{rival} is {size} it {where}, which could be chance; {because}, {so} {choice}."
 
 
 def _because(chosen: Row, default: str, ahead: float, *, is_kept: bool) -> str:

@@ -39,7 +39,7 @@ def reading_of(report: EvaluationReport) -> str:
     read = [row.name for row in report.rows if row.granularity == "sentences"]
     if not read:
         return ""
-    selected = "is that of selected sentences, as answers read them by default"
+    selected = "is that of selected sentences, as rag-nodes reads them by default"
     if report.settings.granularity == "sentences":
         sizes = ", in which sizes are compared" if reading_of_sizes(report) == "chunks" else ""
         return f"Recall {selected}; beside it is that of whole chunks{sizes}."

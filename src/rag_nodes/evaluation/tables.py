@@ -13,8 +13,8 @@ from rag_nodes.evaluation.sign_flips import Interval
 Grade = Literal["documents like these", "these documents", "likely", "not shown", "drafts", "alone"]
 """Grade of a choice. "documents like these" and "these documents" are sure: one setting may be best
 there, or those that may be differ by no more than three points. "likely": best by keywords of
-passages, where there is no question. "not shown": several settings may be best. "drafts": nobody
-has accepted a question. "alone": there is no choice."""
+passages, where there is no question and none finds as much. "not shown": several settings may be
+best. "drafts": nobody has accepted a question. "alone": there is no choice."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,7 +89,8 @@ class ReportDecision:
     """Recommendation of a report.
 
     Attributes:
-        take: name of the row with the largest estimate; None if there is nothing to choose.
+        take: name of the row with the largest estimate, of those of role "own"; None if there is
+            nothing to choose.
         tokens: mean size of its chunks; None where that is not known.
         grade: how sure the choice is.
         words: the sentence.
@@ -97,8 +98,8 @@ class ReportDecision:
         more_questions: about how many further questions would settle the choice, in 80 of 100
             tries; 0 if it is settled.
         preset: the row as it is typed after `--parser`; "" if it cannot be typed.
-        parser: the same as data for `load_parser`, without its model; empty for a collection and
-            for a splitter of another package.
+        parser: the same as data for `load_parser`, without its model; empty for a collection, an
+            engine, a search with a reranker, and what `preset` cannot name.
         query: options of `QueryOptions` with which it was measured, where they differ from the
             defaults.
         search_ms: median time of one of its searches in this run, in milliseconds; in no JSON.
@@ -106,6 +107,8 @@ class ReportDecision:
             alike; "" in reports of earlier versions.
         may_cost: by how much another row may be better at most, from 0 to 1, in these documents;
             None if nothing was compared.
+        other: name of the row for the other reading, whole chunks or selected sentences; "" if it
+            is the same row, or none was measured.
     """
 
     take: str | None
@@ -120,6 +123,7 @@ class ReportDecision:
     search_ms: float | None = None
     certainty: str = ""
     may_cost: float | None = None
+    other: str = ""
 
     @property
     def headline(self) -> tuple[str, str]:

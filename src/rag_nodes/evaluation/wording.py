@@ -35,7 +35,7 @@ SELECTING = " + sentence selection"
 SAME = 1e-9
 """Largest difference, as a share, that counts as none."""
 _TIED = 0.005
-"""Largest difference, as a share, that rounds to 0 percentage points."""
+"""Smallest lead, as a share, that is shown in whole percentage points."""
 _MIN_DIFFERING = 6
 """Fewest questions on which two rows must differ for a significant difference."""
 _MAX_LISTED = 3
@@ -71,10 +71,13 @@ def of_difference(
             f"{left} and {right} answer every question alike; up to {100 * these.high:.1f} "
             f"points either way are left open by {asked} questions."
         )
-    few = f" on {counted(differing, 'question')} only" if differing < _MIN_DIFFERING else ""
+    few = ""
+    if differing < _MIN_DIFFERING:
+        few = f"; only {counted(differing, 'question')} differ{'s' if differing == 1 else ''}"
+    between = f"({ends(these)}{few})"
     if these.mean < SAME:
-        return f"{left} and {right} are tied, {points(these)}{few}; {settled_by(more)}."
-    size, between = f"{100 * these.mean:.1f} points", f"({ends(these)}){few}"
+        return f"{left} and {right} are tied, 0.0 {between}; {settled_by(more)}."
+    size = f"{100 * these.mean:.1f} points"
     return (
         f"{left} is {size} ahead of {right} {between}, which could be chance; {settled_by(more)}."
     )
@@ -196,21 +199,32 @@ def beside(
         yield f"{own[0].name} finds {points(own[0].interval)} % of the answers."
 
 
+def at_sizes(rows: Sequence[Row]) -> Iterator[str]:
+    """Name the row that finds the most in whole chunks, if nothing was chosen from it."""
+    best = max(rows, key=lambda row: (row.in_chunks, row.role == "own"))
+    if best.role != "own":
+        yield (
+            f"Of all rows, {best.name} finds the most in whole chunks, "
+            f"{100 * best.in_chunks:.1f} %. It is no candidate here: rag-nodes recommend compares "
+            "sizes."
+        )
+
+
 def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
     """Describe how much of a difference comes from chunk size."""
     low, high = map(_bounded, (size.low, size.high))
-    between = TOO_FEW if is_open(size) else f"{low} to {high}"
-    lead = f"{left}'s {100 * own.mean:.0f}-point lead over {right}"
-    if own.mean < _TIED and not size.is_significant:
+    between = TOO_FEW if is_open(size) else f"{low} to {high} points"
+    part = f"{100 * size.mean:.0f} ({low} to {high})"
+    if own.mean < SAME and not size.is_significant:
         return (
             f"{left} and {right} are tied; there are too few questions to separate the effect of "
             f"chunk size ({between})."
         )
+    if own.mean < SAME:
+        return f"{left} and {right} are tied, although chunk size gains {left} {part} points."
+    lead = f"{left}'s {100 * own.mean:.{int(own.mean < _TIED)}f}-point lead over {right}"
     if not size.is_significant:
         return f"We cannot tell how much of {lead} comes from chunk size ({between})."
-    part = f"{100 * size.mean:.0f} ({low} to {high})"
-    if own.mean < _TIED:
-        return f"{left} and {right} are tied, although chunk size gains {left} {part} points."
     if size.mean < 0:
         return (
             f"Chunk size works against {lead}, by {part} points: at equal size {left} is farther "

@@ -44,7 +44,14 @@ def measured_view(result: Evaluated, _: Request, cli: Invocation) -> Iterator[Re
         cli.hints.append(f"To use it: {ingest}{asked}--export FILE.py writes a script.")
         if result.report.use_in_llama_index:
             cli.hints.append(f"In LlamaIndex: {result.report.use_in_llama_index}")
-    if decision.grade == "likely":
+    if decision.other and (other := result.report.row(decision.other)).preset:
+        what = {"sentences": "selected sentences", "chunks": "whole chunks"}
+        given = "chunks" if result.report.reading == "sentences" else "sentences"
+        cli.hints.append(
+            f'If you read {what[given]}: rag-nodes ingest docs/ -p "{other.preset}"; ask with '
+            f"--granularity {given}."
+        )
+    if result.report.dataset.probed:
         cli.hints.append(
             "To be surer, label twenty: a sheet of questions and quotes for --questions."
         )
