@@ -15,6 +15,7 @@ from tests.evaluation.scripted_judge import good, kind_of
 from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation import run as evaluation
 from rag_nodes.operations import ExitCode
+from rag_nodes.parsers.presets import COMPARED, DEFAULT_PARSER
 
 CORPUS = Path(__file__).parents[2] / "examples" / "corpus"
 FERRY, QUESTIONS = CORPUS / "ferry.pdf", CORPUS / "ferry_questions.csv"
@@ -216,6 +217,15 @@ def test_a_splitter_of_another_package_is_proposed_as_it_was_typed_and_exported(
     assert report["decision"]["preset"] == path
     assert command(*asked, "--export", tmp_path / script).code == ExitCode.DONE
     assert f"path={path!r}" in (tmp_path / script).read_text("utf-8")
+
+
+def test_without_parsers_the_default_preset_is_measured_beside_those_of_a_comparison(
+    command: Command, manual: Path, sheet: Path
+) -> None:
+    ended = command("evaluate", manual, "--questions", sheet, *QUICK, "--json")
+    report = json.loads(ended.stdout)
+    assert [row["name"] for row in report["rows"]] == [DEFAULT_PARSER, *COMPARED]
+    assert "was not measured here" not in report["decision"]["words"]
 
 
 def test_a_script_that_was_not_written_is_in_the_exit_code(

@@ -1,6 +1,7 @@
 """`--parser` to parsers."""
 
 import json
+import re
 from collections.abc import Iterator
 
 import pytest
@@ -188,6 +189,27 @@ def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
     assert isinstance(foreign, ForeignNodeParser)
     assert (foreign.options["chunk_size"], foreign.options["chunk_overlap"]) == (64, 8)
     assert ours.chunk_size == 400  # type: ignore[attr-defined]
+
+
+@pytest.mark.parametrize(
+    ("row", "typed"),
+    [
+        ("semantic at 200", "semantic:chunk_size=200,min_chunk_size=25"),
+        ("retrieval at 400", 'retrieval:chunk_size=400"'),
+        ("token-overlap at 100", "token-overlap:chunk_size=100,chunk_overlap=0,"),
+    ],
+)
+def test_the_name_of_a_row_is_refused_with_the_parser_that_it_means(row: str, typed: str) -> None:
+    with pytest.raises(ConfigurationError, match=rf'a report; write -p "{typed}') as refused:
+        built(row)
+    [spec] = re.findall('-p "([^"]+)"', str(refused.value))
+    assert list(built(spec)) == [spec]
+
+
+@pytest.mark.parametrize("other", ["nosuch at 200", "semantic at home"])
+def test_another_unknown_name_is_no_row(other: str) -> None:
+    with pytest.raises(ConfigurationError, match="unknown parser"):
+        built(other)
 
 
 def test_a_foreign_splitter_named_twice_is_refused() -> None:

@@ -29,6 +29,7 @@ from rag_nodes.operations.evaluating import (
 from rag_nodes.operations.fields import (
     Finding,
     Parser,
+    ParserSpec,
     SearchMode,
     as_parsers,
     described_parsers,
@@ -36,7 +37,7 @@ from rag_nodes.operations.fields import (
 )
 from rag_nodes.operations.ingesting import Working, executor_of
 from rag_nodes.operations.run import Run
-from rag_nodes.parsers.presets import SWEPT
+from rag_nodes.parsers.presets import MEASURED, SWEPT
 
 if TYPE_CHECKING:
     from rag_nodes.evaluation.dataset import Dataset
@@ -89,6 +90,11 @@ class EvaluateRequest(Measuring, Columns, Searches, Judged, Gated):
     out.
     """
 
+    parsers: Annotated[
+        list[Parser],
+        as_parsers(MEASURED),
+        Field(description=described_parsers("measure", MEASURED)),
+    ] = Field(default_factory=lambda: [ParserSpec(name=name) for name in MEASURED])
     collection: Annotated[list[str], Flag(metavar="NAME")] = Field(default_factory=list)
     """Existing collection of --store as one more column; repeatable."""
     equal_size: Annotated[int, Field(ge=0), Flag(metavar="TOKENS")] = 200

@@ -9,7 +9,7 @@ from rag_nodes.core.spelling import did_you_mean, quoted
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.mistakes import option_hint
-from rag_nodes.parsers.presets import LEAST_CHUNK, preset_named
+from rag_nodes.parsers.presets import LEAST_CHUNK, PRESETS, preset_named
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -53,6 +53,7 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
             _refuse_twice(label, "fixed", parsers)
             parsers[label] = parser_at(spec.name)
             continue
+        _refuse_row(spec.name)
         preset = preset_named(spec.name)
         _refuse_twice(label, spec.name, parsers)
         options = plain_options(preset.make())
@@ -63,6 +64,20 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
             )
         parsers[label] = _made(f"parser '{label}'", preset, spec.options, embedding)
     return parsers
+
+
+def _refuse_row(name: str) -> None:
+    """Refuse the name that a row of `recommend` has, such as "semantic at 200", with its spelling."""
+    preset, at, tokens = name.partition(" at ")
+    if at and preset in PRESETS and tokens.isdecimal():
+        from rag_nodes.evaluation.sizes import resized, without_overlap
+        from rag_nodes.parsers.loading import spec_of
+
+        typed = spec_of(resized(without_overlap(preset_named(preset).make()), int(tokens)), preset)
+        raise ConfigurationError(
+            f"'{name}' is the name of a row of a report; write -p \"{typed}\", as `recommend` "
+            "measures it, or the -p of the row in the report of --html"
+        )
 
 
 def make_offered(

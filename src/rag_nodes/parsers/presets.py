@@ -272,6 +272,8 @@ SWEPT = ("recursive", "heading", "token-overlap", "semantic")
 """Presets that a recommendation tries at many sizes by default."""
 COMPARED = ("fixed", "heading", "token-overlap", "semantic")
 """Presets a comparison runs by default."""
+MEASURED = (DEFAULT_PARSER, *COMPARED)
+"""Presets an evaluation measures by default."""
 _OF_LLAMA_INDEX = "llama_index.core.node_parser"
 LEAST_CHUNK = 20
 """Smallest size of chunks that a server splits for anyone."""
