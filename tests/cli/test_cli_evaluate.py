@@ -137,10 +137,7 @@ def test_unlocated_questions_and_unread_files_are_named_and_the_rest_is_measured
     ended = command(*asked)
     assert ended.code == 3
     message = " ".join(ended.stderr.split())
-    assert (
-        "1 question left out, as their answers were not found (row 4: Who built it?). "
-        "The first: its quote is not in" in message
-    )
+    assert "1 question left out (row 4: Who built it?). Why: its quote is not in" in message
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)
     assert (checked.code, "not located" in checked.stdout) == (4, True)

@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 from llama_index.core import Document
 
+from rag_nodes.evaluation.basis import asked_twice
 from rag_nodes.evaluation.checks import LARGEST, check_dataset, leakage
 from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 from rag_nodes.evaluation.metrics import Passage
@@ -60,6 +61,19 @@ def test_a_question_that_is_asked_twice_is_counted_twice_and_that_is_said() -> N
     assert problems(dataset(FAIR, twin)) == [("twin", "duplicate")]
     assert not check_dataset(dataset(FAIR, twin)).is_sound
     assert problems(dataset(FAIR, replace(twin, within=("d",)))) == []
+    detail = check_dataset(dataset(FAIR, twin)).concerns[0].detail
+    assert detail == "asks what 'fair' asks; keep one of them"
+    assert list(asked_twice(dataset(FAIR, twin).decisive())) == []
+
+
+def test_a_question_that_is_asked_with_two_answers_is_named_and_counts_twice() -> None:
+    other = replace(FAIR, id="other", gold=((Passage("d", Span(44, 80)),),))
+    made = dataset(FAIR, other)
+    assert problems(made) == [("other", "duplicate")]
+    assert "give both the same id if an answer needs both" in check_dataset(made).concerns[0].detail
+    assert made.decisive() == made
+    [words] = asked_twice(made)
+    assert words.startswith("other repeats a question with another answer, and both count. Give")
 
 
 def test_an_answer_no_chunk_can_hold_is_named() -> None:

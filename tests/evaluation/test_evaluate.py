@@ -368,4 +368,6 @@ def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
     first, second = (outcome.as_dict() for outcome in (few, repeated))
     assert [first[key] == second[key] for key in ("decision", "contrasts")] == [True, True]
     assert (repeated.dataset.questions, repeated.dataset.repeated) == (2, 20)
-    assert "20 questions that repeat others were left out." in repeated.said
+    assert (
+        "20 questions that repeat others were left out (again-0, again-1 and 18 others)."
+    ) in repeated.said

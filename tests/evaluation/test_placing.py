@@ -6,6 +6,7 @@ import pytest
 from llama_index.core import Document
 
 from rag_nodes.core.errors import DatasetError
+from rag_nodes.evaluation.checks import check_dataset
 from rag_nodes.evaluation.dataset import Dataset, Question
 from rag_nodes.evaluation.importers import load_dataset, place
 from rag_nodes.evaluation.importers.formats import Labelled, Labels, Quote
@@ -258,6 +259,58 @@ def test_a_short_quote_is_not_found_within_a_word_where_it_stands_alone(
 ) -> None:
     data = place_quotes(Quote(quote), documents=(Document(text=text, id_="d"),))
     assert [answer[0].span.start for answer in data.questions[0].gold] == starts
+
+
+PAGES = Document(
+    text="Tea is hot. Ice is cold. Tea is green. " + "So it is. " * 7,
+    id_="p",
+    metadata={"file_name": "p.pdf", "page_starts": [0, 12, 25]},
+)
+
+
+@pytest.mark.parametrize(
+    ("quote", "page", "words"),
+    [
+        ("Tea is hot", (1, 1), ""),
+        ("Tea is hot", (1, 2), ""),
+        ("Tea is hot", (3, 3), "not on page 3, but on page 1; pages are counted from 1, whatever"),
+        ("Tea is hot", (2, 3), "not on pages 2-3, but on page 1;"),
+        ("Tea is", (2, 2), "not on page 2, but on pages 1 and 3;"),
+        ("Tea is", (30, 30), "not on page 30, but on pages 1 and 3;"),
+        ("Tea … green", (2, 2), "not on page 2, but on page 3;"),
+        ("Tea is hot", None, ""),
+    ],
+)
+def test_a_quote_on_another_page_than_its_label_names_is_kept_with_the_pages_it_is_on(
+    quote: str, page: tuple[int, int] | None, words: str
+) -> None:
+    found = placed(Quote(quote, "p.pdf", pages=page), documents=(PAGES,))
+    [question] = found.questions
+    concerns = [each.detail for each in check_dataset(found).concerns if "page" in each.problem]
+    assert concerns == ([question.off_page] if words else [])
+    assert words in question.off_page
+    assert bool(words) == bool(question.off_page)
+
+
+def test_a_page_of_a_document_without_pages_is_not_called_wrong() -> None:
+    [question] = placed(Quote("eighty degrees", "tea.md", pages=(3, 3))).questions
+    assert question.off_page == ""
+
+
+@pytest.mark.parametrize(
+    ("page", "words"),
+    [
+        (3, "it stands in more than 5 places on page 3; quote more words"),
+        (
+            1,
+            "it stands in more than 5 places, but not on page 1; quote more words, or correct the ",
+        ),
+    ],
+)
+def test_a_frequent_quote_with_a_page_is_not_asked_for_the_page(page: int, words: str) -> None:
+    found = placed(Quote("So it is", "p.pdf", pages=(page, page)), documents=(PAGES,))
+    assert found.not_located[0].reason.startswith(words)
+    assert "name the page" not in found.not_located[0].reason
 
 
 @pytest.mark.parametrize(("page", "start"), [(1, 0), (2, 21), (7, 0), (None, 0)])

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from rag_nodes.evaluation.basis import basis, lost, unused
+from rag_nodes.evaluation.basis import asked_twice, basis, lost, unused
 from rag_nodes.evaluation.decision import alone, decision_of, likely
 from rag_nodes.evaluation.effects import NO_MEANING, effects_of, mixture_of
 from rag_nodes.evaluation.importers.names import file_of
@@ -83,7 +83,10 @@ def assemble(
     own = [row for row in rows if row.role == "own"]
     parts: dict[str, Any] = {"contrasts": (), "sizes": (), "decision": alone()}
     sentences: tuple[str, ...] = ()
-    rests = tuple(basis(len(documents), len({*documents}), dataset.unaccepted, dataset.repeated))
+    rests = (
+        *basis(len(documents), len({*documents}), dataset.unaccepted, dataset.repeats),
+        *asked_twice(dataset),
+    )
     if not values:
         rests = ()
     elif dataset.probed:
@@ -201,7 +204,7 @@ def _described(dataset: Dataset) -> ReportDataset:
         questions=len(dataset.questions),
         drafts=sum(question.draft for question in dataset.questions),
         unaccepted=dataset.unaccepted,
-        repeated=dataset.repeated,
+        repeated=len(dataset.repeats),
         probed=dataset.probed,
         not_located=dataset.not_located,
         left_out=dict(dataset.left_out),

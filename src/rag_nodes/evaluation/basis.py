@@ -8,7 +8,7 @@ from rag_nodes.core.spelling import counted
 from rag_nodes.evaluation.wording import some_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
     from rag_nodes.evaluation.dataset import Dataset
     from rag_nodes.evaluation.report import Row
@@ -17,21 +17,33 @@ NOT_MEASURABLE = "not measurable"
 """Beginning of the error of a row whose chunks cannot be located."""
 
 
-def basis(questions: int, documents: int, unaccepted: int = 0, repeated: int = 0) -> Iterator[str]:
-    """Describe the basis of a result, and how many drafts and repeated questions were left out."""
+def basis(
+    questions: int, documents: int, unaccepted: int = 0, repeats: Sequence[str] = ()
+) -> Iterator[str]:
+    """Describe the basis of a result, and which drafts and repeated questions were left out."""
     about_them = "one document" if documents == 1 else f"{documents:,} documents"
     yield f"Based on {counted(questions, 'question')} about {about_them}."
     if unaccepted:
         were = "was" if unaccepted == 1 else "were"
         yield f"{counted(unaccepted, 'draft')} that nobody has accepted {were} left out."
-    if repeated:
-        were = "that repeats another was" if repeated == 1 else "that repeat others were"
-        yield f"{counted(repeated, 'question')} {were} left out."
+    if repeats:
+        were = "that repeats another was" if len(repeats) == 1 else "that repeat others were"
+        yield f"{counted(len(repeats), 'question')} {were} left out ({some_of(repeats)})."
+
+
+def asked_twice(dataset: Dataset) -> Iterator[str]:
+    """Name questions in the words of another that count all the same, as their answers differ."""
+    if asked_again := dataset.asked_again:
+        repeat = "repeats" if len(asked_again) == 1 else "repeat"
+        yield (
+            f"{some_of([*asked_again])} {repeat} a question with another answer, and both count. "
+            "Give both the same id if an answer needs both passages."
+        )
 
 
 def unused(dataset: Dataset) -> Iterator[str]:
     """Count the questions that nothing was measured with, and name them by reason."""
-    entries = len(dataset.questions) + len(dataset.not_located) + dataset.repeated
+    entries = len(dataset.questions) + len(dataset.not_located) + len(dataset.repeats)
     entries += dataset.unaccepted + sum(dataset.left_out.values())
     reasons: dict[str, list[str]] = {}
     for question in dataset.not_located:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
@@ -10,11 +9,13 @@ from rag_nodes.text.languages import content_words
 from rag_nodes.text.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question
 
-Problem = Literal["not located", "found nearly", "duplicate", "leakage", "too long", "no words"]
+Problem = Literal[
+    "not located", "found nearly", "other page", "duplicate", "leakage", "too long", "no words"
+]
 LEAKED = 0.8
 """Share of a question's content words in its gold from which a search by words finds it unaided."""
 _NAMED = 3
@@ -86,7 +87,7 @@ def check_dataset(dataset: Dataset) -> Check:
             Concern(question.id, "not located", _not_located(question))
             for question in dataset.not_located
         ),
-        *_duplicates(dataset.questions),
+        *_duplicates(dataset),
     ]
     for question, share in zip(dataset.questions, shares, strict=True):
         concerns += (Concern(question.id, *pair) for pair in _of_one(question, share, dataset))
@@ -109,14 +110,17 @@ def leakage(question: Question, dataset: Dataset) -> float | None:
     return len(asked & set(content_words(gold))) / len(asked)
 
 
-def _duplicates(questions: Sequence[Question]) -> Iterator[Concern]:
+def _duplicates(dataset: Dataset) -> Iterator[Concern]:
     """Questions in the same words; those after the first are named."""
-    asked: dict[tuple[str, object], list[str]] = defaultdict(list)
-    for question in questions:
-        asked[" ".join(question.text.casefold().split()), question.within].append(question.id)
-    for first, *others in asked.values():
-        for other in others:
-            yield Concern(other, "duplicate", f"asks what '{first}' asks; keep one of them")
+    gold = {question.id: {*question.gold} for question in dataset.questions}
+    for other, first in dataset.asked_again.items():
+        remedy = "keep one of them"
+        if gold[other] != gold[first]:
+            remedy = (
+                "their answers differ, so both would count: give both the same id if an answer "
+                "needs both passages, else keep one of them"
+            )
+        yield Concern(other, "duplicate", f"asks what '{first}' asks; {remedy}")
 
 
 def _of_one(
@@ -125,6 +129,8 @@ def _of_one(
     if question.confidence < _SURE:
         like, quote = f"{question.confidence:.0%}", dataset.quote(question.gold[0][0])
         yield "found nearly", f"{like} like what was quoted; is this what is meant? '{quote}'"
+    if question.off_page:
+        yield "other page", question.off_page
     if share is None:
         yield "no words", "has no content words to search for; ask in full"
     elif share >= LEAKED and not _names_only(question):

@@ -42,6 +42,7 @@ class Question:
         draft: made by a program and accepted by nobody yet.
         confidence: 1 where the gold was found as it was written, less where only something like
             it was; of the passage that is surest not to be right.
+        off_page: where its quote stands if that is not the page its label names, in words.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Question:
     within: str | tuple[str, ...] | None = None
     draft: bool = False
     confidence: float = 1.0
+    off_page: str = ""
 
     def __post_init__(self) -> None:
         """Take the id of a single document as one of several."""
@@ -110,7 +112,7 @@ class Dataset:
             `rag_nodes.evaluation.drafts.probes`; 0 for questions.
         beside: by characters of the passages probes of other lengths, which only tell whether the
             length matters.
-        repeated: how many questions were left out because they ask the same as another.
+        repeats: ids of questions that were left out because they ask the same as another.
         notes: sentences on what a file may mean otherwise.
 
     Raises:
@@ -125,7 +127,7 @@ class Dataset:
     left_out: Mapping[str, int] = field(default_factory=dict)
     probed: int = 0
     beside: Mapping[int, tuple[Question, ...]] = field(default_factory=dict)
-    repeated: int = 0
+    repeats: tuple[str, ...] = ()
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
@@ -175,6 +177,18 @@ class Dataset:
             digest.update(json.dumps(plain, sort_keys=True, ensure_ascii=True).encode())
         return digest.hexdigest()[:16]
 
+    @cached_property
+    def asked_again(self) -> dict[str, str]:
+        """Questions in the words of an earlier one, and that one, by id."""
+        asked: dict[object, str] = {}
+        asked_again = {}
+        for question in self.questions:
+            key = " ".join(question.text.casefold().split()), question.within
+            first = asked.setdefault(key, question.id)
+            if first != question.id:
+                asked_again[question.id] = first
+        return asked_again
+
     @property
     def by_drafts(self) -> bool:
         """Return True if all questions are drafts that nobody accepted: they decide nothing."""
@@ -206,11 +220,13 @@ class Dataset:
         for question in asked:
             text = " ".join(question.text.casefold().split())
             different.setdefault((text, question.within, frozenset(question.gold)), question)
-        drafts, repeated = len(self.questions) - len(asked), len(asked) - len(different)
-        if not drafts and not repeated:
-            return self
+        drafts = len(self.questions) - len(asked)
         kept = tuple(different.values())
-        return replace(self, questions=kept, unaccepted=drafts, repeated=repeated)
+        ids = {question.id for question in kept}
+        repeats = tuple(question.id for question in asked if question.id not in ids)
+        if not drafts and not repeats:
+            return self
+        return replace(self, questions=kept, unaccepted=drafts, repeats=repeats)
 
     def narrowed(self) -> Dataset:
         """The same questions, each asked of the documents with its first answer alone."""

@@ -99,10 +99,11 @@ def dataset_of(run: Run, questions: Path, paths: Sequence[Path]) -> Dataset:
     for reason, count in dataset.left_out.items():
         run.warn(f"{counted(count, 'question')} left out: {reason}")
     if lost := dataset.not_located:
+        names = "; ".join(question.called for question in lost[:_NAMED])
+        more = "; …" if len(lost) > _NAMED else ""
+        why = "Why" if len(lost) == 1 else "Why the first"
         run.warn(
-            f"{counted(len(lost), 'question')} left out, as their answers were not found ("
-            + "; ".join(question.called for question in lost[:_NAMED])
-            + ("; …" if len(lost) > _NAMED else "")
-            + f"). The first: {lost[0].reason} (all: rag-nodes questions check)"
+            f"{counted(len(lost), 'question')} left out ({names}{more}). {why}: {lost[0].reason} "
+            "(all: rag-nodes questions check)"
         )
     return dataset

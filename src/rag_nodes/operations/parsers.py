@@ -67,7 +67,7 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
 
 
 def _refuse_row(name: str) -> None:
-    """Refuse the name that a row of `recommend` has, such as "semantic at 200", with its spelling."""
+    """Refuse the name of a row of `recommend`, such as "semantic at 200", with its spelling."""
     preset, at, tokens = name.partition(" at ")
     if at and preset in PRESETS and tokens.isdecimal():
         from rag_nodes.evaluation.sizes import resized, without_overlap

@@ -209,16 +209,15 @@ def check_view(result: Checked, _: Request, __: Invocation) -> Iterator[Renderab
     check = result.check
     drafts = f", {check.drafts} of them drafts" if check.drafts else ""
     leakage = (
-        f"{check.leakage:.0%} of their content words are in the answers, on average. Keyword "
-        f"search finds an answer unaided from {LEAKED:.0%}; such questions are listed."
+        f"{check.leakage:.0%} of their content words are in the answers, on average. Questions "
+        f"with {LEAKED:.0%} or more are listed: keyword search alone finds their answers."
     )
-    yield facts(
-        [
-            ("Questions", f"{check.questions:,}{drafts}"),
-            ("Documents", f"{check.documents:,}"),
-            ("Leakage", leakage),
-        ]
-    )
+    shown = [
+        ("Questions", f"{check.questions:,}{drafts}"),
+        ("Documents", f"{check.documents:,}"),
+        ("Leakage", leakage),
+    ]
+    yield facts(shown if check.questions else shown[:-1])
     if not check.concerns:
         yield plain("Nothing to look at.", "green")
         return

@@ -15,6 +15,7 @@ from rag_nodes.core.several import several_nodes
 from rag_nodes.evaluation.dataset import Dataset, NotLocated, Question, reachable
 from rag_nodes.evaluation.importers.names import DocumentNames, ending
 from rag_nodes.evaluation.importers.quotes import MOST_LOOKED_AT, FoundQuote, SearchedDocument
+from rag_nodes.evaluation.wording import all_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +31,9 @@ _ELLIPSIS = re.compile(r"(?:[\[(]\s*)?(?:…|\.\s?\.\s?\.)[.…]*(?:\s*[\])])?")
 begin at each of many takes the square of their time."""
 _LEAST_PART = 3
 """Visible characters of a part of a quote between two ellipses."""
-_NOT_QUOTED = "no answer is quoted; quote the words that answer it"
+_NOT_QUOTED = (
+    "no answer is quoted, and no page is named by its number; quote the words that answer it"
+)
 
 
 class _UnknownError(Exception):
@@ -106,13 +109,52 @@ class _Documents:
             )
         surest = max(min(quote.confidence for quote in answer) for answer in answers)
         return Question(
-            labelled.id, labelled.text, tuple(gold), labelled.kind, within, labelled.draft, surest
+            labelled.id,
+            labelled.text,
+            tuple(gold),
+            labelled.kind,
+            within,
+            labelled.draft,
+            surest,
+            next(filter(None, (quote.off_page for answer in answers for quote in answer)), ""),
         )
 
     def _answers(self, quotes: Sequence[Quote]) -> list[list[FoundQuote]]:
         """Return the answers of quotes: each location of a single quote is an answer of its own."""
-        parts = [places for quote in quotes for places in self._places(quote)]
+        parts = [
+            places for quote in quotes for places in self._off_page(quote, self._places(quote))
+        ]
         return [[part] for part in parts[0]] if len(parts) == 1 else [[part[0] for part in parts]]
+
+    def _off_page(self, quote: Quote, parts: list[list[FoundQuote]]) -> list[list[FoundQuote]]:
+        """Return the parts of a quote, the first place with its page if none is on the label's."""
+        places = [place for part in parts for place in part]
+        pages = self._pages_of(places)
+        if not quote.pages or not pages or self._on(quote.pages, places):
+            return parts
+        named = "-".join(map(str, dict.fromkeys(quote.pages)))
+        words = (
+            f"its quote is not on {_called([named])}, but on {_called(pages)}; pages are counted "
+            "from 1, whatever number is printed on them"
+        )
+        (first, *others), *following = parts
+        return [[first._replace(off_page=words), *others], *following]
+
+    def _pages_of(self, places: Sequence[FoundQuote]) -> list[str]:
+        """Return the pages that places begin on, in order; empty for documents without pages."""
+        numbers = (
+            self._documents[place.passage.document].page_of(place.passage.span.start)
+            for place in places
+        )
+        return [str(number) for number in sorted({*filter(None, numbers)})]
+
+    def _on(self, pages: tuple[int, int], places: Sequence[FoundQuote]) -> list[FoundQuote]:
+        """Return those places that are on some pages."""
+        return [
+            place
+            for place in places
+            if self._documents[place.passage.document].pages(pages).overlap(place.passage.span)
+        ]
 
     def _places(self, quote: Quote) -> list[list[FoundQuote]]:
         """Return the locations of each part of a quote, best first; ellipses separate parts."""
@@ -136,14 +178,8 @@ class _Documents:
 
     def _meant(self, places: list[FoundQuote], quote: Quote) -> list[FoundQuote]:
         """Return those places of a quote that its label means."""
-        if quote.pages:
-            at = ((candidate, self._documents[candidate.passage.document]) for candidate in places)
-            on = [
-                candidate
-                for candidate, document in at
-                if document.pages(quote.pages).overlap(candidate.passage.span)
-            ]
-            places = on or places  # printed numbers may be others
+        on = self._on(quote.pages, places) if quote.pages else []
+        places = on or places  # printed numbers may be others
         files = self._names.files(candidate.passage.document for candidate in places)
         if quote.document and len(files) > 1:
             raise _UnknownError(
@@ -151,10 +187,12 @@ class _Documents:
                 f"before the name, such as '{ending(files[0])}'"
             )
         if len(places) > _MOST_PLACES:
-            missing = "page" if quote.document else "file or the page"
+            where, remedy = "", f", or name the {'page' if quote.document else 'file or the page'}"
+            if quote.pages:
+                where = f"{'' if on else ', but not'} on page {quote.pages[0]}"
+                remedy = "" if on else ", or correct the page"
             raise _UnknownError(
-                f"it stands in more than {_MOST_PLACES} places; quote more words, or name the "
-                f"{missing}"
+                f"it stands in more than {_MOST_PLACES} places{where}; quote more words{remedy}"
             )
         if not places:
             raise _UnknownError(self._elsewhere(quote))
@@ -183,6 +221,12 @@ class _Documents:
             f"no document is called '{name}'; write one of the names there are ({names}), or no "
             "name"
         )
+
+
+def _called(pages: Sequence[str]) -> str:
+    """Return pages as a sentence names them."""
+    is_single = len(pages) == 1 and pages[0].isdecimal()
+    return f"page{'' if is_single else 's'} {all_of(pages)}"
 
 
 def _parts(quote: str) -> list[str]:

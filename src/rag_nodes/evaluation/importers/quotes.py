@@ -43,10 +43,14 @@ they stand. The smallest of several is meant."""
 
 
 class FoundQuote(NamedTuple):
-    """A passage, and how surely it is the one that was meant, from 0 to 1."""
+    """A passage, and how surely it is the one that was meant, from 0 to 1.
+
+    `off_page` says where its quote stands if that is not the page that the label names.
+    """
 
     passage: Passage
     confidence: float = 1.0
+    off_page: str = ""
 
 
 class SearchedDocument:
@@ -76,6 +80,11 @@ class SearchedDocument:
             return page_map.span(*pages, len(self.text)) or Span(0, 0)
         is_meant = self._page is not None and pages[0] <= self._page <= pages[1]
         return Span(0, len(self.text) if is_meant else 0)
+
+    def page_of(self, offset: int) -> int | None:
+        """The number of the page that an offset is on; None for a document without pages."""
+        page_map = PageMap.of(self._metadata)
+        return page_map.page_of(offset) if page_map and page_map.starts else self._page
 
     def as_written(self, quote: str) -> Iterator[Iterator[Span]]:
         """Every place of a quote, in each of several ways, one less strict than the other."""
