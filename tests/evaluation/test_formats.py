@@ -255,6 +255,14 @@ def test_a_sheet_may_be_headed_in_a_language_of_ours(tmp_path: Path, header: str
     assert gold(dataset) == [[["eighty degrees"]]]
 
 
+@pytest.mark.parametrize("header", ["kind", "Art", "Kategorie", "catégorie", "種類"])
+def test_the_kind_of_a_question_is_read_under_names_of_several_languages(
+    tmp_path: Path, header: str
+) -> None:
+    path = write(tmp_path / "q.csv", f"Frage,Zitat,{header}\nHow hot?,eighty degrees,fact\n")
+    assert load_dataset(path, [TEA]).questions[0].kind == "fact"
+
+
 @pytest.mark.parametrize("encoding", ["utf-8-sig", "utf-16", "utf-16-le", "cp1252"])
 def test_a_sheet_or_json_is_read_as_other_programs_save_it(encoding: str, tmp_path: Path) -> None:
     asked = "Wie viel Tee für Grüße, höchstens?"
@@ -270,12 +278,33 @@ def test_a_workbook_with_a_title_above_its_columns_is_told_where_they_must_be(
     tmp_path: Path,
 ) -> None:
     book = openpyxl.Workbook()
+    book.active.title = "Review"
     for row in (["Questions for review"], ["Question", "Quote"], ["How hot?", "eighty degrees"]):
         book.active.append(row)
     book.save(tmp_path / "q.xlsx")
-    where = "The first row of the first sheet with text must name the columns"
+    where = r"in sheet 'Review': questions for review\). The first row with text must name the col"
     with pytest.raises(DatasetError, match=where):
         load_dataset(tmp_path / "q.xlsx", [TEA])
+
+
+def test_the_first_sheet_with_questions_is_read_wherever_it_stands(tmp_path: Path) -> None:
+    book = openpyxl.Workbook()
+    for row in (["Our notes"], ["Ask the harbour office"]):
+        book.active.append(row)
+    for quote in ("eighty degrees", "boiling"):
+        sheet = book.create_sheet()
+        for row in (["Question", "Quote"], ["How hot?", quote]):
+            sheet.append(row)
+    book.save(tmp_path / "q.xlsx")
+    assert gold(load_dataset(tmp_path / "q.xlsx", [TEA])) == [[["eighty degrees"]]]
+
+
+@pytest.mark.parametrize("second", ["b?", "a?"])
+def test_an_id_of_two_questions_is_refused_with_their_rows(tmp_path: Path, second: str) -> None:
+    sheet = write(tmp_path / "q.csv", f"id,question,quote\n1,a?,x\n2,c?,y\n1,{second},z\n")
+    words = "q.csv: rows 2 and 4 have the id '1', but are two questions; give each question its own"
+    with pytest.raises(DatasetError, match=words):
+        read_labels(sheet)
 
 
 def test_a_workbook_is_a_sheet_unless_it_unpacks_to_more_than_memory(tmp_path: Path) -> None:
@@ -373,7 +402,7 @@ def test_quotes_without_a_location_are_listed_with_the_reason(tmp_path: Path, wh
         ("q.csv", "question,quote\n", r"q\.csv has no row"),
         ("q.csv", 'question,quote\na?,"tea\nb?,x\n', r"q\.csv has a quotation mark that is not"),
         ("q.csv", "id,question,quote,draft\nq7,?,x,perhaps\n", r"question 1 \(q7\) has 'perhaps'"),
-        ("q.csv", "id,question,answer\n1,a?,tea\n1,b?,taste\n", "two questions have the id '1'"),
+        ("q.csv", "id,question,answer\n1,a?,tea\n1,b?,taste\n", "q.csv: rows 2 and 3 have the id"),
         ("q.xlsx", "x", "save the sheet as CSV"),
         ("q.odt", "x", "is of no kind that has questions"),
         ("q.yaml", "questions: []", "is of no kind that has questions"),

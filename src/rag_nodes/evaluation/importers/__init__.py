@@ -94,9 +94,10 @@ def read_labels(path: str | Path) -> Labels:
             labels = squad(plain) or read_rows(plain, str(path), sheet=sheet)
         columns = ""
         if sheet:
-            where = "row of the first sheet" if suffix == ".xlsx" else "row"
+            of_sheet = f" in sheet '{plain[0].sheet}'" if plain[0].sheet else ""
             names = ", ".join(plain[0]) or "none"
-            columns = f" (its columns: {names}). The first {where} with text must name the columns"
+            columns = f" (its columns{of_sheet}: {names}). The first row with text must name the "
+            columns += "columns"
         refusal = (
             "is of no known format: nothing in it is called a question with the words that "
             f"answer it{columns}"

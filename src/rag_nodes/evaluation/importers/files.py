@@ -11,6 +11,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.core.errors import DatasetError, EmptyFileError, MissingExtraError, ReadError
+from rag_nodes.evaluation.importers.formats import COLUMNS
 from rag_nodes.readers.plain import decode_file
 from rag_nodes.text.tokens import encodable
 
@@ -122,7 +123,7 @@ def _sheet(text: str, path: Path) -> list[SheetRow]:
 
 
 def _workbook(path: Path) -> list[SheetRow]:
-    """The rows of the first sheet that has any."""
+    """The rows of the first sheet with a column of questions, else of the first that has any."""
     try:
         from openpyxl import load_workbook
     except ImportError as error:
@@ -132,28 +133,34 @@ def _workbook(path: Path) -> list[SheetRow]:
             unpacked = sum(member.file_size for member in parts.infolist())
         if unpacked <= _LARGEST:
             with closing(load_workbook(path, read_only=True, data_only=True)) as book:
-                sheets = (enumerate(islice(sheet.iter_rows(values_only=True), _MOST_ROWS), start=1)
-                          for sheet in book.worksheets)  # fmt: skip
-                return next(filter(None, map(_by_column, sheets)), [])
+                first: list[SheetRow] = []
+                for sheet in book.worksheets:
+                    lines = islice(sheet.iter_rows(values_only=True), _MOST_ROWS)
+                    rows = _by_column(enumerate(lines, start=1), sheet.title)
+                    if rows and not rows[0].keys().isdisjoint(COLUMNS["question"]):
+                        return rows
+                    first = first or rows
+                return first
     except Exception as error:  # a damaged workbook raises whatever it meets
         raise DatasetError(f"{path} cannot be read ({error}); save the sheet as CSV") from error
     raise DatasetError(f"{path} unpacks to over 100 MB; save the sheet as CSV")
 
 
 class SheetRow(dict[str, str]):
-    """Cells of a row of a sheet by column, and its row number there, from 1."""
+    """Cells of a row of a sheet by column, its row number there, from 1, and the sheet's name."""
 
     number: int = 0
+    sheet: str = ""
 
 
-def _by_column(lines: Iterable[tuple[int, Iterable[Any]]]) -> list[SheetRow]:
+def _by_column(lines: Iterable[tuple[int, Iterable[Any]]], sheet: str = "") -> list[SheetRow]:
     """Rows by the names in the first line that has any; of columns of one name the first cell."""
     filled = ((at, cells) for at, line in lines if any(cells := [_cell(cell) for cell in line]))
     header = [name.lower() for name in next(filled, (0, []))[1]]
     rows = []
     for number, line in filled:
         row = SheetRow()
-        row.number = number
+        row.number, row.sheet = number, sheet
         for name, cell in zip(header, line, strict=False):
             if name:
                 row[name] = row.get(name) or cell

@@ -99,7 +99,8 @@ COLUMNS: Mapping[str, tuple[str, ...]] = {
         "archivo documento fichier bestand файл документ αρχείο ملف फ़ाइल 文件 ファイル 파일",
         "page": "page pages page_number seite página pagina страница σελίδα صفحة पृष्ठ 页 頁 ページ "
         "페이지",
-        "kind": "kind type category synthesizer_name evolution_type",
+        "kind": "kind type category synthesizer_name evolution_type art kategorie tipo categoría "
+        "categoria catégorie soort тип είδος نوع प्रकार 类型 類型 種類 종류",
         "id": "id query_id question_id number nr",
         "draft": "draft entwurf",
         "start": "start start_index start_char",
@@ -157,13 +158,15 @@ def read_rows(plain: Any, source: str = "the questions", *, sheet: bool = False)
         labels, notes = _merged(
             labelled for labelled in labels if labelled.text or any(labelled.gold)
         )
-    named = (
+    named = tuple(
         replace(labelled, id=labelled.id or (f"row {labelled.rows[0]}" if sheet else f"q{number}"))
         for number, labelled in enumerate(labels, start=1)
     )
+    if sheet:
+        _check_ids(named, source)
     left_out = {_NO_ROW: len(listed) - len(rows)} if len(rows) < len(listed) else {}
     form = "RAGAS" if ragas else "sheet" if sheet else "own JSON"
-    return Labels(form, tuple(named), left_out=left_out, notes=tuple(notes))
+    return Labels(form, named, left_out=left_out, notes=tuple(notes))
 
 
 def _listed(plain: Any) -> list[Any]:
@@ -266,6 +269,19 @@ def _merged(rows: Iterable[Labelled]) -> tuple[list[Labelled], list[str]]:
             if row.text and not row.id:
                 repeated[len(questions)] = questions[-1]
     return questions, [_repeated(labelled) for labelled in repeated.values()]
+
+
+def _check_ids(labels: Iterable[Labelled], source: str) -> None:
+    """Refuse one id for two questions of a sheet, and name their rows."""
+    first: dict[str, Labelled] = {}
+    for labelled in labels:
+        other = first.setdefault(labelled.id, labelled)
+        if other is not labelled:
+            raise DatasetError(
+                f"{source}: rows {other.rows[0]} and {labelled.rows[0]} have the id "
+                f"'{labelled.id}', but are two questions; give each question its own id, and one "
+                "id only to neighbouring rows of one question"
+            )
 
 
 def _repeated(labelled: Labelled) -> str:
