@@ -66,7 +66,7 @@ RESULTS = {"Answer", "Citation", "EvaluationReport", "IngestReport", "Operation"
 OF_OTHERS = {"EngineCollection.delete", "EngineCollection.read", "EngineCollection.select",
              "RagNodesVectorStore.delete_nodes", "RagNodesVectorStore.get_nodes"}  # fmt: skip
 """What stores alone ask of an engine, and what LlamaIndex declares."""
-WRITTEN_BY_IMPORTERS = {"Dataset(notes)"}
+WRITTEN_BY_IMPORTERS = {"Dataset(notes)", "Dataset(repeats)"}
 FIELDS = {"Limits(encoding)", "Settings(encoding)", "Settings(exclude)",
           "RecursiveNodeParser(separators)"}  # fmt: skip
 """Of classes that are in no reference, or whose signature does not tell."""

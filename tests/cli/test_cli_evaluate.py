@@ -141,6 +141,9 @@ def test_unlocated_questions_and_unread_files_are_named_and_the_rest_is_measured
     assert "2 questions about one document" in " ".join(ended.stdout.split())
     checked = command("questions", "check", sheet, manual)
     assert (checked.code, "not located" in checked.stdout) == (4, True)
+    assert "Questions with 80% or more are listed: keyword" in " ".join(checked.stdout.split())
+    sheet.write_text("question,quote\nWho built it?,Nobody knows who it was at all\n")
+    assert "Leakage" not in command("questions", "check", sheet, manual).stdout
 
 
 def test_a_file_most_of_whose_entries_are_left_out_exits_with_3_and_is_reported(
@@ -202,13 +205,13 @@ def test_a_splitter_of_another_package_is_proposed_as_it_was_typed_and_exported(
     label, script = "SentenceSplitter(chunk_size=30,chunk_overlap=0)", "rag.py"
     path = f"llama_index.core.node_parser:{label}"
     asked = ("evaluate", manual, "--questions", sheet, *QUICK[:-1], "-p", path, "-p", "web")
-    said = " ".join(command(*asked).stderr.split())
-    assert f'If you read whole chunks: rag-nodes ingest docs/ -p "{path}"; ask with' in said
+    output = " ".join(command(*asked).stderr.split())
+    assert f'If you read whole chunks: rag-nodes ingest docs/ -p "{path}"; ask with' in output
     asked += ("--granularity", "chunks")
-    said = " ".join(command(*asked, "-o", tmp_path / "run.json").stderr.split())
-    assert "If you read" not in said
-    assert f'To use it: rag-nodes ingest docs/ -p "{path}"; ask with' in said
-    assert f"In LlamaIndex: transformations=[{label}]" in said
+    output = " ".join(command(*asked, "-o", tmp_path / "run.json").stderr.split())
+    assert "If you read" not in output
+    assert f'To use it: rag-nodes ingest docs/ -p "{path}"; ask with' in output
+    assert f"In LlamaIndex: transformations=[{label}]" in output
     report = json.loads((tmp_path / "run.json").read_text("utf-8"))
     assert [row["preset"] for row in report["rows"]] == [path, "web"]
     assert report["decision"]["preset"] == path
@@ -319,6 +322,10 @@ def test_without_questions_columns_are_ranked_by_passages_as_long_as_answers(
     assert "is better" not in output
     assert "To be surer, label twenty" in " ".join(ended.stderr.split())
     assert "looks best" in page.read_text("utf-8")
+    tied = ("-p", "heading:max_level=6", "-p", "heading", "--answers", "paragraph")
+    ended = command("evaluate", FERRY, *tied, *QUICK[:-1])
+    assert "Not decided yet: 2 of 2 settings may be best." in " ".join(ended.stdout.split())
+    assert "To be surer, label twenty" in " ".join(ended.stderr.split())
 
 
 @pytest.fixture

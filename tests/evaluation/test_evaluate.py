@@ -371,3 +371,8 @@ def test_a_question_that_is_asked_again_makes_no_difference_surer() -> None:
     assert (
         "20 questions that repeat others were left out (again-0, again-1 and 18 others)."
     ) in repeated.said
+    other = replace(many.questions[0], id="other", gold=many.questions[1].gold)
+    twice = evaluate(replace(many, questions=(*many.questions, other)), columns(), plan=BARE)
+    [words] = [words for words in twice.said if words.startswith("other repeats a question with")]
+    assert words in twice.verdict
+    assert twice.dataset.questions == 3

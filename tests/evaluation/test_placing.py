@@ -284,16 +284,18 @@ PAGES = Document(
 def test_a_quote_on_another_page_than_its_label_names_is_kept_with_the_pages_it_is_on(
     quote: str, page: tuple[int, int] | None, words: str
 ) -> None:
-    found = placed(Quote(quote, "p.pdf", pages=page), documents=(PAGES,))
-    [question] = found.questions
-    concerns = [each.detail for each in check_dataset(found).concerns if "page" in each.problem]
+    dataset = place_quotes(Quote(quote, "p.pdf", pages=page), documents=(PAGES,))
+    [question] = dataset.questions
+    concerns = [
+        concern.detail for concern in check_dataset(dataset).concerns if "page" in concern.problem
+    ]
     assert concerns == ([question.off_page] if words else [])
     assert words in question.off_page
     assert bool(words) == bool(question.off_page)
 
 
 def test_a_page_of_a_document_without_pages_is_not_called_wrong() -> None:
-    [question] = placed(Quote("eighty degrees", "tea.md", pages=(3, 3))).questions
+    [question] = place_quotes(Quote("eighty degrees", "tea.md", pages=(3, 3))).questions
     assert question.off_page == ""
 
 
@@ -308,9 +310,9 @@ def test_a_page_of_a_document_without_pages_is_not_called_wrong() -> None:
     ],
 )
 def test_a_frequent_quote_with_a_page_is_not_asked_for_the_page(page: int, words: str) -> None:
-    found = placed(Quote("So it is", "p.pdf", pages=(page, page)), documents=(PAGES,))
-    assert found.not_located[0].reason.startswith(words)
-    assert "name the page" not in found.not_located[0].reason
+    dataset = place_quotes(Quote("So it is", "p.pdf", pages=(page, page)), documents=(PAGES,))
+    assert dataset.not_located[0].reason.startswith(words)
+    assert "name the page" not in dataset.not_located[0].reason
 
 
 @pytest.mark.parametrize(("page", "start"), [(1, 0), (2, 21), (7, 0), (None, 0)])

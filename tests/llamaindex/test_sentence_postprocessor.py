@@ -98,8 +98,8 @@ def test_a_store_of_documents_alone_is_said_to_have_no_nodes(
     store.add_documents([Document(text=TEXT, id_="pump")])
     read(index, store=store)
     assert not caplog.messages, "all nodes were retrieved"
-    found = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
-    SentencePostprocessor(budget=40, store=store).postprocess_nodes(found, query_str=QUESTION)
+    retrieved = index.as_retriever(similarity_top_k=1).retrieve(QUESTION)
+    SentencePostprocessor(budget=40, store=store).postprocess_nodes(retrieved, query_str=QUESTION)
     [message] = caplog.messages
     assert "has documents, with which offsets are compared, but none of the nodes" in message
 

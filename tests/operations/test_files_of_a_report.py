@@ -70,8 +70,8 @@ def test_a_setting_that_no_script_can_name_is_said_with_the_reason(
     row = Row(
         "A", "A", "own", {"class": kind}, None, "", ChunkStatistics(), Cost(), {}, None, {}, ()
     )
-    of = replace(report(take, use), rows=(row,))
-    [message], written = written_by(RecommendRequest(export=path), of)
+    measured = replace(report(take, use), rows=(row,))
+    [message], written = written_by(RecommendRequest(export=path), measured)
     assert written == {path: False}
     assert message.startswith(f"{path} was not written: {why}")
     assert not path.exists()

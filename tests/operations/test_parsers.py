@@ -201,15 +201,15 @@ def test_a_splitter_of_another_package_is_chosen_by_its_import_path() -> None:
 )
 def test_the_name_of_a_row_is_refused_with_the_parser_that_it_means(row: str, typed: str) -> None:
     with pytest.raises(ConfigurationError, match=rf'a report; write -p "{typed}') as refused:
-        built(row)
+        build_parsers(row)
     [spec] = re.findall('-p "([^"]+)"', str(refused.value))
-    assert list(built(spec)) == [spec]
+    assert list(build_parsers(spec)) == [spec]
 
 
 @pytest.mark.parametrize("other", ["nosuch at 200", "semantic at home"])
 def test_another_unknown_name_is_no_row(other: str) -> None:
     with pytest.raises(ConfigurationError, match="unknown parser"):
-        built(other)
+        build_parsers(other)
 
 
 def test_a_foreign_splitter_named_twice_is_refused() -> None:
