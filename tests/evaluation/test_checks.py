@@ -68,11 +68,11 @@ def test_a_question_that_is_asked_twice_is_counted_twice_and_that_is_said() -> N
 
 def test_a_question_that_is_asked_with_two_answers_is_named_and_counts_twice() -> None:
     other = replace(FAIR, id="other", gold=((Passage("d", Span(44, 80)),),))
-    made = dataset(FAIR, other)
-    assert problems(made) == [("other", "duplicate")]
-    assert "give both the same id if an answer needs both" in check_dataset(made).concerns[0].detail
-    assert made.decisive() == made
-    [words] = asked_twice(made)
+    twice = dataset(FAIR, other)
+    assert problems(twice) == [("other", "duplicate")]
+    assert "give both the same id if an answer needs both" in check_dataset(twice).concerns[0].detail
+    assert twice.decisive() == twice
+    [words] = asked_twice(twice)
     assert words.startswith("other repeats a question with another answer, and both count. Give")
 
 
