@@ -55,7 +55,14 @@ def test_a_node_is_in_its_lines_of_the_file_and_begins_and_ends_there(
 
 @pytest.mark.parametrize(
     ("quote", "lines"),
-    [("# Filter", (1, 1)), ("Rinse it.", (3, 3)), ("At noon.\nNever", (4, 5)), (NOTE, (1, 5))],
+    [
+        ("# Filter", (1, 1)),
+        ("# Filter\r\n", (1, 1)),
+        ("\n\r\nRinse", (1, 3)),
+        ("Rinse it.", (3, 3)),
+        ("At noon.\nNever", (4, 5)),
+        (NOTE, (1, 5)),
+    ],
 )
 def test_every_kind_of_line_end_ends_one_line(quote: str, lines: tuple[int, int]) -> None:
     start = NOTE.index(quote)

@@ -5,7 +5,6 @@ They are counted on request, in the file itself: nothing is stored.
 
 from __future__ import annotations
 
-import re
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
@@ -21,7 +20,6 @@ from rag_nodes.readers.plain import decode_file, read_plain
 if TYPE_CHECKING:
     from llama_index.core.schema import TextNode
 
-_LINE_END = re.compile(r"\r\n?|\n")
 _AS_THEY_ARE = (read_plain, read_markdown)
 """Readers whose text is that of the file. Tables, HTML, PDF and DOCX become other text."""
 
@@ -40,8 +38,13 @@ def lines_of(text: str, start: int, end: int) -> Lines:
     >>> lines_of("one\ntwo\nthree\n", 4, 13)
     Lines(start_line=2, end_line=3)
     """
-    first = 1 + len(_LINE_END.findall(text, 0, start))
-    return Lines(first, first + len(_LINE_END.findall(text, start, max(start, end - 1))))
+    return Lines(_line_at(text, start), _line_at(text, max(start, end - 1)))
+
+
+def _line_at(text: str, offset: int) -> int:
+    r"""Return the line of a character; both characters of `\r\n` are in the line that they end."""
+    ends = text.count("\n", 0, offset) + text.count("\r", 0, offset)
+    return 1 + ends - text.count("\r\n", 0, offset + 1)
 
 
 def node_lines(
