@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 import regex
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from rag_nodes.text import filling
@@ -78,7 +78,13 @@ def test_the_budget_is_filled_and_never_exceeded_and_nothing_is_paid_twice(
         assert budget - filled.tokens <= budget * MOST_LOST or filled == everything
 
 
+ACCENTED = "pump e\u0301e\u0301 pump"
+FAMILY = "👩🏽‍🚀"
+
+
 @given(rankings(), st.integers(1, 100))
+@example((ACCENTED, [Ranked("a", Span(0, 14), ACCENTED, core=Span(8, 14))]), 1)
+@example((FAMILY, [Ranked("a", Span(0, 4), FAMILY, core=Span(2, 4))]), 2)
 def test_no_split_falls_inside_what_a_reader_sees_as_one_character(
     ranking: tuple[str, list[Ranked]], budget: int
 ) -> None:

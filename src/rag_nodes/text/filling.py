@@ -266,7 +266,7 @@ def _cut(passage: Ranked, span: Span, limit: int, lost: int | None) -> Span:
     length, core = span.length, passage.core
     start, end = 0, _end(packer, 0, limit, lost)
     if core is not None and span.start + end < core.end:
-        start = max(0, core.start - span.start)
+        start = boundary_at_or_before(packer.text, core.start - span.start, 0)
         if packer.count(start, length) <= limit:
             start, end = _start(packer, limit, lost), length
         else:
