@@ -70,8 +70,8 @@ class ParentChildNodeParser(SpanNodeParser):
         ['# Tea\nGreen tea takes eighty degrees.', 'Black tea boiling water.']
     """
 
-    output_version: ClassVar[int] = 3
-    """3: a list item wrapped over several lines is split between its sentences."""
+    output_version: ClassVar[int] = 4
+    """4: neighbours share a word that just fits into a number of characters."""
 
     parent: str = Field(default="heading")
     parent_options: dict[str, Any] = Field(default=_PARENT_OPTIONS)

@@ -54,8 +54,8 @@ class SentenceNodeParser(SpanNodeParser):
         ['One here. Two there.', 'Two there. Three.']
     """
 
-    output_version: ClassVar[int] = 3
-    """3: a list item wrapped over several lines is split between its sentences."""
+    output_version: ClassVar[int] = 4
+    """4: neighbours share a word that just fits into a number of characters."""
 
     chunk_size: int = Field(default=10, ge=1)
     chunk_overlap: int = Field(default=2, ge=0)

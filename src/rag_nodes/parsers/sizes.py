@@ -151,7 +151,10 @@ def finer_starts(packer: Packer, low: int, end: int) -> Iterator[list[int]]:
         return
     low = max(low, block.start)
     yield [line.start(1) for line in _LINE_START.finditer(text, low - 1, end)]
-    yield [word.start(1) for word in _WORD_START.finditer(text, low, end)]
+    behind = low  # after the last word before `low`, since a word may start at `low` itself
+    while behind > block.start and text[behind - 1].isspace():
+        behind -= 1
+    yield [word.start(1) for word in _WORD_START.finditer(text, behind, end)]
     if _IN_A_WORD.match(text, end - 1):
         starts, start = [], packer.cluster_boundary(low, block.start)
         for _ in range(_MOST_CLUSTERS):
