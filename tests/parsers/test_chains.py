@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llama_index.core.ingestion import IngestionPipeline
 from llama_index.core.node_parser import (
@@ -66,8 +66,8 @@ class Said:
         return list(self.tree.path_at(offset))
 
     def link(self, offset: int) -> str:
-        before = [h for h in self.tree.headings if h.block.start <= offset]
-        return ADDRESS + before[-1].anchor if before else ADDRESS
+        above = self.tree.above(offset)
+        return ADDRESS + above.anchor if above else ADDRESS
 
     def kinds(self, start: int, end: int) -> set[str]:
         kinds = {str(b.kind) for b in self.blocks if b.start < end and b.end > start}
@@ -117,6 +117,12 @@ def assert_true(node: TextNode, statement: Said, *, opening_named: bool) -> None
         assert node.text.strip() == statement.text.strip()
 
 
+@example(  # front matter is part of the section below it
+    text="---\ntitle: A title\n---\n# Auth SMTP [\\#](\\#auth-smtp)",
+    breaks=[],
+    before=["stock tokens"],
+    last="fixed",
+)
 @given(
     text=MARKDOWN,
     breaks=st.lists(st.integers(1, 600), max_size=4),
