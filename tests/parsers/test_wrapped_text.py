@@ -8,7 +8,7 @@ import textwrap
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 from llama_index.core.schema import TextNode
 from parser_laws import assert_slices_in_order_that_cover, parse
@@ -92,6 +92,7 @@ def test_hyphens_at_line_ends_stay_in_the_text(name: str) -> None:
 
 
 @NAMES
+@example(sentences=["Word" + " word" * 10 + "."], width=20, prefix="    ", size=16)
 @given(
     sentences=st.lists(
         st.integers(1, 40).map(lambda count: "Word" + " word" * count + "."), min_size=1
@@ -111,7 +112,10 @@ def test_the_laws_hold_for_wrapped_text(
     )
     nodes = nodes_of(name, text, size)
     assert_slices_in_order_that_cover(text, nodes)
-    assert all(count_tokens(node.text) <= size for node in nodes)
+    # Indented text is code, and heading keeps a block of code whole up to four times the size.
+    is_whole_code = name == "heading" and prefix == "    " and len(nodes) == 1
+    limit = 4 * size if is_whole_code else size
+    assert all(count_tokens(node.text) <= limit for node in nodes)
 
 
 def test_turns_of_a_meeting_are_split_between_lines() -> None:
