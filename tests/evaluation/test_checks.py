@@ -70,7 +70,9 @@ def test_a_question_that_is_asked_with_two_answers_is_named_and_counts_twice() -
     other = replace(FAIR, id="other", gold=((Passage("d", Span(44, 80)),),))
     twice = dataset(FAIR, other)
     assert problems(twice) == [("other", "duplicate")]
-    assert "give both the same id if an answer needs both" in check_dataset(twice).concerns[0].detail
+    assert (
+        "give both the same id if an answer needs both" in check_dataset(twice).concerns[0].detail
+    )
     assert twice.decisive() == twice
     [words] = asked_twice(twice)
     assert words.startswith("other repeats a question with another answer, and both count. Give")
