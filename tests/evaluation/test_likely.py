@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pytest
 
-from rag_nodes.evaluation.decision import likely
+from rag_nodes.evaluation.likely import likely
 from rag_nodes.evaluation.plan import of_probes
 from rag_nodes.evaluation.report import Row
 from rag_nodes.evaluation.sign_flips import own_mean

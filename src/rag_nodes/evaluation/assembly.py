@@ -13,9 +13,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.evaluation.basis import asked_twice, basis, lost, unused
-from rag_nodes.evaluation.decision import alone, decision_of, likely
+from rag_nodes.evaluation.decision import alone, decision_of
 from rag_nodes.evaluation.effects import NO_MEANING, effects_of, mixture_of
 from rag_nodes.evaluation.importers.names import file_of
+from rag_nodes.evaluation.likely import likely
 from rag_nodes.evaluation.report import EvaluationReport, Row
 from rag_nodes.evaluation.sign_flips import own_mean
 from rag_nodes.evaluation.sizes import TOLERANCE

@@ -13,9 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from rag_nodes.core.spelling import counted
-from rag_nodes.evaluation.drafts.probes import CHARACTERS
 from rag_nodes.evaluation.effects import caution_of
-from rag_nodes.evaluation.plan import EvaluationPlan, of_probes
 from rag_nodes.evaluation.tables import ReportDecision
 from rag_nodes.evaluation.verdicts import is_small
 from rag_nodes.evaluation.wording import (
@@ -47,10 +45,6 @@ _LIKELY = 0.01
 """Estimated lead from which a setting is likely the better choice; below, it is a toss-up."""
 _SELECTED = "you read selected sentences, as rag-nodes does by default"
 _MEGABYTE_BYTES = 1_000_000
-_SATURATED = 0.9
-"""Share of passages that every setting finds if the context is too large to compare them."""
-_SMALL_BUDGET = 500
-"""Tokens of context that usually tell settings apart."""
 
 
 def estimates(values: Mapping[str, Floats], default: str = "") -> dict[str, float]:
@@ -100,86 +94,6 @@ def alone(rows: Sequence[Row] = ()) -> ReportDecision:
     if rows:
         words = f"{rows[0].name} was measured alone."
     return ReportDecision(None, None, "alone", words, certainty=certainty_of("alone"))
-
-
-def likely(
-    rows: Sequence[Row],
-    characters: int,
-    passages: int,
-    use: Callable[[str], dict[str, Any]],
-    in_use: Collection[str] = (),
-    measure: str = "",
-) -> ReportDecision:
-    """Return the decision without questions: the best by keywords of passages.
-
-    Of settings that find as much within one passage, the first that the user has now is kept; else
-    `proposed` chooses of those that find the most.
-
-    Args:
-        rows: what is chosen from.
-        characters: of a passage.
-        passages: number of passages.
-        use: as for `decision_of`.
-        in_use: as for `decision_of`.
-        measure: the main measure; "" for recall in the context in which such choices were checked.
-    """
-    if len(rows) <= 1:
-        return alone(rows)
-    most = max(row.mean for row in rows)
-    tied = [row for row in rows if most - row.mean < SAME]
-    close = [row for row in rows if (most - row.mean) * passages < 1 + SAME]
-    kept = next((row for name in in_use for row in close if row.name == name), None)
-    best = kept or proposed(tied, {row.name: 0.0 for row in tied}, default_of(tied))
-    named = [f"a {name}" for name, size in CHARACTERS.items() if size == characters]
-    length = f"For answers of {named[0] if named else f'{characters:,} characters'}"
-    if len(close) > 1:
-        within = "" if len(close) == len(tied) else ", within 1 passage"
-        names = some_of([row.name for row in sorted(close, key=lambda row: row is not best)])
-        take = "keep" if kept else "take"
-        words = (
-            f"{length}, {len(close)} settings find as much{within}: {names}; "
-            f"{take} {best.name}, because {_reason_of_tie(best, tied, is_kept=kept is not None)}."
-        )
-    else:
-        others = [probe for size in CHARACTERS.values() if (probe := of_probes(size)) in best.means]
-        firsts = [max(rows, key=lambda row: row.means[other]) for other in others]
-        is_same = bool(firsts) and all(first is best for first in firsts)
-        same = ", the same for short and long answers" if is_same else ""
-        words = f"{length}, {best.name} looks best{same}."
-    words += _remedy(rows, close, measure)
-    checked = f"recall@{EvaluationPlan().probed_at(characters)}"
-    elsewhere = "" if measure in ("", checked) else ", with a context of a different size,"
-    read = " in whole chunks" if best.granularity == "chunks" else ""
-    words += (
-        f" Tested{read} by keywords of {passages} passages of that length, not by questions. On "
-        f"seven labelled collections{elsewhere} such a choice was 5 points behind the best setting "
-        "on average, and 12 at worst; a choice by 20 labelled questions was 3 points behind."
-    )
-    grade: Grade = "likely" if len(close) == 1 else "not shown"
-    certainty = _cautioned(certainty_of(grade, len(close), len(rows)), rows)
-    return _taking(best, grade, words, use, certainty=certainty)
-
-
-def _reason_of_tie(best: Row, tied: Sequence[Row], *, is_kept: bool) -> str:
-    """Say why a row is proposed of several that find as much."""
-    if is_kept:
-        return "you have it now"
-    if len(tied) == 1:
-        return "it finds the most"
-    return "it is the default" if best.name == default_of(tied) else "it needs the least storage"
-
-
-def _remedy(rows: Sequence[Row], close: Sequence[Row], measure: str) -> str:
-    """Say what would tell settings apart; "" if the best is ahead and others find much less."""
-    means = [row.mean for row in rows]
-    if (len(close) > 1 and max(means) > 1 - SAME) or min(means) > _SATURATED:
-        of_tokens = re.fullmatch(r"recall@(\d+)", measure)
-        budget = int(of_tokens[1]) if of_tokens else 0
-        smaller = f"{min(_SMALL_BUDGET, budget // 2)} tokens" if budget > 1 else "a smaller context"
-        return f" This context is too large to tell settings apart: try {smaller}."
-    if len(close) > 1:
-        return " These passages do not tell them apart: add questions of your own."
-    return ""
 
 
 def decision_of(
@@ -251,9 +165,9 @@ def decision_of(
         words.append(f"{settled_by(more).capitalize()}.")
     if not is_sure and not default:
         words.append(f"The default preset, {DEFAULT_PARSER}, was not measured here.")
-    certainty = _cautioned(certainty_of(grade, 1 + len(rivals), len(rows)), rows)
+    certainty = cautioned(certainty_of(grade, 1 + len(rivals), len(rows)), rows)
     figures = {"certainty": certainty, "more_questions": more, "may_cost": max(0.0, loss)}
-    return _taking(chosen, grade, " ".join(words), use, other=other, **figures)
+    return taking(chosen, grade, " ".join(words), use, other=other, **figures)
 
 
 def _readings(
@@ -287,7 +201,7 @@ def _readings(
     return ", if you read whole chunks", others, name
 
 
-def _cautioned(certainty: str, rows: Sequence[Row]) -> str:
+def cautioned(certainty: str, rows: Sequence[Row]) -> str:
     """Add to a grade that rows differ in more than chunking: no surface may show it without."""
     return " ".join(filter(None, (certainty, caution_of(rows))))
 
@@ -352,9 +266,10 @@ def _price(loss: float, gainer: str, asked: str, *, is_only: bool) -> str:
     )
 
 
-def _taking(
+def taking(
     taken: Row, grade: Grade, words: str, use: Callable[[str], dict[str, Any]], **figures: Any
 ) -> ReportDecision:
+    """Return the decision for a row, with what it takes and how it is used."""
     cost, sentence = taken.cost, ""
     if cost.bytes is not None:
         size = _bytes(taken) / _MEGABYTE_BYTES

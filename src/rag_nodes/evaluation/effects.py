@@ -48,9 +48,9 @@ def reading_of(report: EvaluationReport) -> str:
 
 
 def reading_of_sizes(report: EvaluationReport) -> Granularity:
-    """Return how the sizes of a strategy were read.
+    """Return the reading in which sizes were compared.
 
-    They are compared in whole "chunks", unless `recommend` was told to select "sentences".
+    It is "sentences" only if `recommend` had to select them, else "chunks".
     """
     read = {row.granularity for row in report.rows if row.nominal}
     return "sentences" if "sentences" in read else "chunks"

@@ -319,12 +319,10 @@ class SpanNodeParser(NodeParser):
 
 
 def _warn_of_raw_html(nodes: Sequence[BaseNode]) -> None:
-    documents = (node for node in nodes if node.source_node is None)
-    if raw := [
-        node
-        for node in documents
-        if is_raw_html(node.get_content(MetadataMode.NONE), node.metadata)
-    ]:
+    documents = [node for node in nodes if node.source_node is None]
+    texts = (node.get_content(MetadataMode.NONE) for node in documents)
+    pairs = zip(documents, texts, strict=True)
+    if raw := [node for node, text in pairs if is_raw_html(text, node.metadata)]:
         logger.warning(
             "Documents that are raw HTML: %d; the first is %s. Tags and scripts are split like "
             "text: read HTML files with rag_nodes.read, or with "
