@@ -56,7 +56,9 @@ def decision() -> str:
     columns = {"SentenceSplitter": SentenceSplitter(), "retrieval": get_parser("retrieval")}
     report = measured(EvaluationPlan(sizes=()), columns)
     text = f"{report.decision.certainty} {report.decision.words}"
-    return textwrap.fill(text, 100, initial_indent="> ", subsequent_indent="> ")
+    return textwrap.fill(
+        text, 100, initial_indent="> ", subsequent_indent="> ", break_on_hyphens=False
+    )
 
 
 def picture(report: EvaluationReport) -> str:

@@ -28,6 +28,7 @@ OWNER_FUNCTIONS = {
     "_collections",
     "_contents_named",
     "_named_collection",
+    "_refuse_row",
     "_repeated",
     "_unreadable",
     "ask",

@@ -32,7 +32,7 @@ begin at each of many takes the square of their time."""
 _LEAST_PART = 3
 """Visible characters of a part of a quote between two ellipses."""
 _NOT_QUOTED = (
-    "no answer is quoted, and no page is named by its number; quote the words that answer it"
+    "no answer is quoted; quote the words that answer it, or name their page by its number"
 )
 
 

@@ -6,7 +6,6 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from rag_nodes.embedding import Counts, DocumentFacts
-from rag_nodes.store import is_complete
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -132,6 +131,8 @@ class StoredDocument(NamedTuple):
         cls, collection: str, document_id: str, stored: Mapping[str, StoredNode]
     ) -> StoredDocument:
         """Return the row of a document whose nodes the store was asked for."""
+        from rag_nodes.store import is_complete  # the help of commands needs rows, and no store
+
         chunks = [node for node in stored.values() if not node.is_parent]
         version = next((node.source_hash for node in stored.values()), "")
         return cls(
