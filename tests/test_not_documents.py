@@ -59,6 +59,12 @@ async def test_what_is_no_document_is_refused_with_what_to_give(name: str) -> No
         await ENTRIES[name]([scored])  # type: ignore[misc] # most raise before
 
 
+def test_a_dataset_keeps_a_single_document_or_those_of_a_generator() -> None:
+    document = Document(text="The pump is red.", id_="a")
+    assert Dataset("a", document, ()).documents == (document,)  # type: ignore[arg-type]
+    assert Dataset("a", (each for each in [document]), ()).texts == {"a": document.text}  # type: ignore[arg-type]
+
+
 @pytest.mark.parametrize("name", ["parser", "join_pages", "group_pages", "ingest_documents"])
 @pytest.mark.parametrize("given", ["text", None, 1])
 def test_what_is_no_list_either_is_refused_alike(name: str, given: object) -> None:

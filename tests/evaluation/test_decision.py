@@ -124,10 +124,11 @@ def test_a_size_that_finds_the_most_in_whole_chunks_is_named_if_it_is_no_candida
     values = {"A": np.repeat([1.0, 0.0], 30), "B": np.zeros(60)}
     a, b = rows_of(values, {"A": 1, "B": 1})
     size = replace(b, name="B at 200", role="size", interval=own_mean(np.full(4, 0.9)))
-    words = "Of all rows, B at 200 finds the most in whole chunks, 90.0 %. It is no candidate here"
+    words = "Of all sizes, B at 200 finds the most in whole chunks, 90.0 %. It is no candidate here"
     assert list(at_sizes([a, b, size])) == [f"{words}: rag-nodes recommend compares sizes."]
     assert list(at_sizes([a, b, replace(size, interval=a.interval)])) == []
     assert list(at_sizes([a, b, replace(size, role="own")])) == []
+    assert list(at_sizes([a, b, replace(size, role="reference")])) == []
     by_sentences = replace(a, interval=own_mean(np.ones(4)), whole=own_mean(np.full(4, 0.4)))
     assert "B at 200" in next(at_sizes([by_sentences, b, size]))
 

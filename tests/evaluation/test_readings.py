@@ -119,7 +119,7 @@ def test_a_size_that_finds_the_most_is_named_beside_a_decision_that_does_not_try
     best = max(read_both_ways.rows, key=lambda row: row.in_chunks)
     assert best.role == "size"
     [words] = [words for words in read_both_ways.said if "It is no candidate here" in words]
-    assert words.startswith(f"Of all rows, {best.name} finds the most in whole chunks, ")
+    assert words.startswith(f"Of all sizes, {best.name} finds the most in whole chunks, ")
 
 
 def test_one_search_serves_both_ways_of_reading(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -166,6 +166,11 @@ def test_columns_that_do_not_reach_the_equal_size_are_named() -> None:
     assert sentences == ["Not compared at equal chunk size, which these cannot have: B."]
 
 
+def test_a_lead_that_is_shown_as_nothing_is_a_tie() -> None:
+    words = of_share("A", "B", Interval(0.0004, -0.03, 0.03), Interval(0.0, -0.1, 0.1))
+    assert words.startswith("A and B are tied; there are too few questions")
+
+
 @pytest.mark.parametrize(
     ("own", "equal", "words"),
     [

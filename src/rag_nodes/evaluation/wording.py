@@ -36,6 +36,8 @@ SAME = 1e-9
 """Largest difference, as a share, that counts as none."""
 _TIED = 0.005
 """Smallest lead, as a share, that is shown in whole percentage points."""
+_SHOWN_AS_NOTHING = 0.0005
+"""Lead, as a share, below which it is shown as 0.0 points."""
 _MIN_DIFFERING = 6
 """Fewest questions on which two rows must differ for a significant difference."""
 _MAX_LISTED = 3
@@ -201,10 +203,11 @@ def beside(
 
 def at_sizes(rows: Sequence[Row]) -> Iterator[str]:
     """Name the row that finds the most in whole chunks, if nothing was chosen from it."""
-    best = max(rows, key=lambda row: (row.in_chunks, row.role == "own"))
+    compared = [row for row in rows if row.role != "reference"]
+    best = max(compared, key=lambda row: (row.in_chunks, row.role == "own"))
     if best.role != "own":
         yield (
-            f"Of all rows, {best.name} finds the most in whole chunks, "
+            f"Of all sizes, {best.name} finds the most in whole chunks, "
             f"{100 * best.in_chunks:.1f} %. It is no candidate here: rag-nodes recommend compares "
             "sizes."
         )
@@ -215,12 +218,12 @@ def of_share(left: str, right: str, own: Interval, size: Interval) -> str:
     low, high = map(_bounded, (size.low, size.high))
     between = TOO_FEW if is_open(size) else f"{low} to {high} points"
     part = f"{100 * size.mean:.0f} ({low} to {high})"
-    if own.mean < SAME and not size.is_significant:
+    if own.mean < _SHOWN_AS_NOTHING and not size.is_significant:
         return (
             f"{left} and {right} are tied; there are too few questions to separate the effect of "
             f"chunk size ({between})."
         )
-    if own.mean < SAME:
+    if own.mean < _SHOWN_AS_NOTHING:
         return f"{left} and {right} are tied, although chunk size gains {left} {part} points."
     lead = f"{left}'s {100 * own.mean:.{int(own.mean < _TIED)}f}-point lead over {right}"
     if not size.is_significant:

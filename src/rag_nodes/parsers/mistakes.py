@@ -75,6 +75,6 @@ def frozen_error(parser: SpanNodeParser, name: str, value: object) -> Configurat
 
 
 def _shown(value: object) -> str:
-    """Plain data as they are; of all else the class, as models of LlamaIndex print their keys."""
+    """Plain data as it is; of all else the class, as models of LlamaIndex print their keys."""
     plain = value is None or isinstance(value, (str, int, float))
     return repr(value) if plain else f"<{type(value).__name__}>"
