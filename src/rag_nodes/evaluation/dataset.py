@@ -131,7 +131,7 @@ class Dataset:
     notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        """Take a single document as one of several, and refuse what nothing can be measured with."""
+        """Take a single document as one of several, and refuse what cannot be measured with."""
         object.__setattr__(self, "documents", tuple(several_nodes(self.documents)))
         _all_different((document.id_ for document in self.documents), "documents", self.name)
         _all_different((question.id for question in self.questions), "questions", self.name)
