@@ -56,6 +56,10 @@ def test_a_slice_that_begins_inside_a_number_does_not_approve_the_rest_of_it(sto
         ("It rises 21 000 metres.", "000 metres"),
         ("It rises 21\u202f000 metres.", "000 metres"),
         ("It rises 1 210 000 metres.", "210 000 metres"),
+        ("It rises 1 234 567 metres.", "567 metres"),
+        ("It rises 1 234 567 metres.", "It rises 1"),
+        ("It rises 21\u00a0500 metres.", "500 metres"),
+        ("It rises 21\n000 metres.", "000 metres"),
         ("It rises 21 000 metres.", "It rises 21"),
         ("It rises 21'000 metres.", "000 metres"),
         ("It rises -1 metres.", "1 metres"),
@@ -84,12 +88,20 @@ def test_a_part_of_a_number_with_groups_or_a_sign_is_not_approved(
         ("It has COVID-19 masks.", "19 masks"),
         ("It is 3.5 200 times.", "200 times"),
         ("- 5 pumps", "5 pumps"),
+        ("# Chapter 2\n\n500 metres below it is dark.", "500 metres below"),
+        ("Take 2 500 mg tablets per day.", "500 mg tablets per day."),
+        ("Take 2 500 mg tablets per day.", "Take 2"),
+        ("See page 3\n120 chairs are there.", "120 chairs are there."),
+        ("See page 3\n120 000 chairs are there.", "120 000 chairs are there."),
+        ("We have:\n  -10 boxes\n", "10 boxes"),
     ],
 )
 def test_numbers_side_by_side_are_whole_words(text: str, part: str, store: Store) -> None:
     add(store, *get_parser("fixed")([Document(text=text, id_="d")]))  # type: ignore[arg-type]
     span = Span(text.index(part), text.index(part) + len(part))
     assert quote(store, COLLECTION, "d", span).is_exactly(part)
+    everything = quote(store, COLLECTION, "d", Span(0, len(text.rstrip())))
+    assert everything.find(part) == everything.find(part.upper()) == span
 
 
 def test_a_slice_has_the_pages_and_headings_of_its_own_characters(store: Store) -> None:

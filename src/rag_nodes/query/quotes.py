@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 _NAMED = 3
 """Stretches of a document that a message names."""
-_BESIDE = 5
+_BESIDE = 9
 """Characters beside a slice that tell if it begins or ends inside a word."""
 
 

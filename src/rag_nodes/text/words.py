@@ -57,14 +57,27 @@ _WORD = regex.compile(
 )
 _LETTER = regex.compile(r"\P{M}\p{M}*|\p{M}+")
 _SPACED = rf"[[\p{{L}}\p{{N}}\p{{M}}\u00ad\u200c\u200d]--[{UNSPACED_SCRIPTS}]]"
-_GROUP_GAP = "[ \u00a0\u2007\u2009\u202f]"
-"""Spaces between the groups of three digits of `21 000`."""
 _FIRST_DIGITS = r"(?<![\d.,])\d{1,3}"
+_GROUP = r"\d{3}(?!\d)"
+_GROUPS = (
+    (_FIRST_DIGITS, "[\u00a0\u2007\u2009\u202f]", _GROUP),
+    (_FIRST_DIGITS, r"[ \n]", r"000(?!\d)"),
+    (_FIRST_DIGITS, " ", rf"\d{{3}} {_GROUP}"),
+    (rf"{_FIRST_DIGITS} \d{{3}}", " ", _GROUP),
+)
+"""What stands before, in and behind the gap between two groups of a number such as `21 000`.
+
+An ordinary space also stands between two numbers ("Take 2 500 mg tablets"). It is a gap only before
+`000` and in a number of several gaps, such as `1 234 567`."""
+_IN_GROUPS = "|".join(
+    f"(?<={before}){gap}{behind}|(?<={before}{gap}){behind}" for before, gap, behind in _GROUPS
+)
+_SIGN = r"(?<![\p{L}\p{N}])(?:[+±−–]|(?<!^[ \t]*)-)"  # noqa: RUF001 - signs of numbers
+"""Sign of a number; a hyphen that begins a line is the mark of a list."""
 _INSIDE = regex.compile(
     rf"(?<={_SPACED}){_SPACED}|\p{{M}}|(?<=\p{{N}})[.,'\u2019]\p{{N}}|(?<=\p{{N}}[.,'\u2019])\p{{N}}"
-    rf"|(?<={_FIRST_DIGITS}){_GROUP_GAP}\d{{3}}(?!\d)|(?<={_FIRST_DIGITS}{_GROUP_GAP})\d{{3}}(?!\d)"
-    r"|(?<=(?<![\p{L}\p{N}])[-+±−–])\p{N}",  # noqa: RUF001 - signs of numbers
-    regex.V1,
+    rf"|{_IN_GROUPS}|(?<={_SIGN})\p{{N}}",
+    regex.V1 | regex.MULTILINE,
 )
 """Pattern of the text after an offset that is inside a word, or a number with groups and a sign."""
 VOCABULARY = 1 << 14
@@ -110,10 +123,14 @@ def is_inside_word(text: str, offset: int) -> bool:
     return _INSIDE.match(text, offset) is not None
 
 
-def find_words(text: str, sought: str) -> int:
-    """Return the first offset of a text in another one, in whole words; -1 if there is none."""
+def find_words(text: str, sought: str, *, printed: str | None = None) -> int:
+    """Return the first offset of a text in another one, in whole words; -1 if there is none.
+
+    If `text` has other white space than the document, `printed` is the same with its white space.
+    """
+    whole = text if printed is None else printed
     at = text.find(sought)
-    while at >= 0 and (is_inside_word(text, at) or is_inside_word(text, at + len(sought))):
+    while at >= 0 and (is_inside_word(whole, at) or is_inside_word(whole, at + len(sought))):
         at = text.find(sought, at + 1)
     return at
 

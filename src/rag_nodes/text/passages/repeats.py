@@ -219,11 +219,22 @@ class FoldedText:
         With `whole_words`, "1 metres" is not in "21 metres".
         """
         sought = normalised(quote)
-        at = find_words(self._folded, sought) if whole_words else self._folded.find(sought)
+        if whole_words:
+            at = find_words(self._folded, sought, printed=self._with_own_gaps())
+        else:
+            at = self._folded.find(sought)
         if at < 0 or not sought:
             return None
         last = self._character(at + len(sought) - 1)
         return Span(self._character(at), last + 1)
+
+    def _with_own_gaps(self) -> str:
+        """Return the folded text with line breaks and no-break spaces where the text has them."""
+        gaps = (self._text[one.end : two.start] for one, two in pairwise(self._words))
+        characters = list(self._folded)
+        for start, gap in zip(self._starts[1:], gaps, strict=False):
+            characters[start - 1] = "\n" if "\n" in gap else gap[0]
+        return "".join(characters)
 
     def _character(self, at: int) -> int:
         """Return the character of the text that a folded character comes from."""
