@@ -91,6 +91,15 @@ def test_chunks_cross_the_pages_of_a_joined_document_and_know_them() -> None:
         ("Quiet hours", "- lower the ramp", "\n\n"),
         ("Quiet hours", " ", "\n\n"),
         ("", "until six.", "\n\n"),
+        ("# Results\n\n## Overview", "iPhones are used.", "\n\n"),
+        ("Intro.\n\n## 3.2 Setup\n", "pip install rag-nodes", "\n\n"),
+        ("```\nx = foo", "return x\n```", "\n\n"),
+        ("~~~~ python\nx = foo\n~~~\ny", "return x\n~~~~", "\n\n"),
+        ("```\nx = foo\n```\n\nIt is", "assigned.", " "),
+        ("Type ```x```\nand", "return.", " "),
+        ("The pump must\n12\n", "be rinsed daily.\n13", "\n\n"),
+        ("The pump must run\n12 hours", "a day.", " "),
+        ("- apples", "and pears", " "),
     ],
 )
 def test_a_space_joins_pages_only_inside_a_sentence(end: str, start: str, between: str) -> None:
@@ -98,6 +107,12 @@ def test_a_space_joins_pages_only_inside_a_sentence(end: str, start: str, betwee
     assert join_pages(given).text == end + between + start
     plain = join_pages(given, separator="")
     assert (plain.text, plain.metadata["page_starts"]) == (end + start, [0, len(end)])
+
+
+def test_code_that_fills_pages_is_not_joined_by_spaces_and_the_text_behind_it_is() -> None:
+    texts = ["```\nx = foo", "y = x", "return y\n```\nIt is", "returned."]
+    joined = join_pages(pages("/a/tea.pdf", texts))
+    assert joined.text == "```\nx = foo\n\ny = x\n\nreturn y\n```\nIt is returned."
 
 
 def test_a_page_that_was_left_out_keeps_the_numbers_of_those_behind_it() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import re
 from collections import Counter
 from itertools import pairwise
 from typing import TYPE_CHECKING, NamedTuple
@@ -33,7 +34,8 @@ _NUMBERS = (PAGE_LABEL, "page_number", "page")
 """Keys under which readers keep the number of a page."""
 _MAX_PAGES = 100_000
 """Largest number that is believed to be one of a page."""
-
+_FENCE = re.compile(r"^[ \t>]*(`{3,}|~{3,})([^`\n]*)$", re.MULTILINE)
+"""Line that opens or closes code: its marks, and what is behind them."""
 
 _SHOWN = 3
 """Labels of pages that a message names."""
@@ -169,7 +171,8 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str | None = 
         separator: text between two pages. By default, a page that ends inside a sentence is joined
             to the next by a space, and all others by a blank line. It ends inside a sentence if its
             last character is a letter, a digit or a comma, and the next page begins with a
-            lowercase letter.
+            lowercase letter; but not if its last line is a heading (it begins with `#`) or nothing
+            but a number, or if the page ends in fenced code.
 
     Returns:
         A document with the metadata that all pages share. Its id follows from their `file_path` or
@@ -204,7 +207,7 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str | None = 
         if key not in _NUMBERS and all(page.metadata.get(key) == value for page in given)
     }
     texts = [page.text for page in given]
-    joints = ["", *(_joint(*two) if separator is None else separator for two in pairwise(texts))]
+    joints = ["", *(_joints(texts) if separator is None else [separator] * (len(texts) - 1))]
     starts, offset = list[int](), 0
     for joint, text, number in zip(joints, texts, _numbers_of(given), strict=True):
         starts += [offset + len(joint)] * (number - len(starts))
@@ -220,10 +223,30 @@ def join_pages(pages: Document | Iterable[Document], *, separator: str | None = 
     )
 
 
-def _joint(page: str, following: str) -> str:
-    """Return the separator of two pages: a space inside a sentence, else a blank line."""
-    end, start = page.rstrip()[-1:], following.lstrip()[:1]
-    return " " if (end.isalnum() or end == ",") and start.islower() else "\n\n"
+def _joints(texts: Sequence[str]) -> Iterator[str]:
+    """Yield the text between any two pages: a space inside a sentence, else a blank line."""
+    fence = ""
+    for page, following in pairwise(texts):
+        fence = _open_fence(page, fence)
+        yield " " if not fence and _is_inside_sentence(page.rstrip(), following) else "\n\n"
+
+
+def _open_fence(page: str, fence: str) -> str:
+    """Return the fence of the code in which a page ends, if the one before ended in `fence`."""
+    for mark, behind in _FENCE.findall(page):
+        if not fence:
+            fence = mark
+        elif mark.startswith(fence) and not behind.strip():
+            fence = ""
+    return fence
+
+
+def _is_inside_sentence(page: str, following: str) -> bool:
+    """Return True if the last sentence of a page seems to go on in the following one."""
+    last_line = page[page.rfind("\n") + 1 :].strip()
+    if last_line.startswith("#") or last_line.isdecimal():
+        return False
+    return (page[-1:].isalnum() or page[-1:] == ",") and following.lstrip()[:1].islower()
 
 
 def _file_of(page: Document) -> str:
