@@ -35,8 +35,8 @@ def sections_of(text: str) -> list[tuple[Span, tuple[str, ...]]]:
     return [(span, heading.path) for span, heading in zip(spans, headings, strict=True)]
 
 
-def over_store(store: Store, models: Models, document: Document, parser: Any) -> dict[str, Any]:
-    report = ingest_documents([document], {"p": parser}, store, models=models)
+def over_store(store: Store, models: Models, *documents: Document, parser: Any) -> dict[str, Any]:
+    report = ingest_documents(documents, {"p": parser}, store, models=models)
     return {"store": store, "collection": report.columns[0].collection, "models": models}
 
 
@@ -61,7 +61,7 @@ def test_each_heading_is_found_with_the_text_below_it_and_no_other(
 ) -> None:
     document = read(CORPUS / name)
     sections = sections_of(document.text)
-    over = over_store(store, offline, document, get_parser(preset))
+    over = over_store(store, offline, document, parser=get_parser(preset))
     for _, (*_, heading) in sections:
         wanted = set(words(heading))
         below = merge([span for span, path in sections if wanted <= set(words(" ".join(path)))])
@@ -77,7 +77,7 @@ def pump(
     """A single chunk with several headings, in a store and in indexes."""
     document, parser = Document(text=PUMP, id_="pump.md"), get_parser("fixed", chunk_size=500)
     if request.param == "store":
-        return over_store(store, offline, document, parser)
+        return over_store(store, offline, document, parser=parser)
     nodes = parser([document])
     return lexical_index(FlatMetadata()(nodes) if request.param == "flat" else nodes)
 
@@ -123,9 +123,27 @@ def test_sentences_are_on_the_pages_and_below_the_headings_of_a_filter(
 ) -> None:
     starts = [0, PUMP.index("Wait"), PUMP.index("# Boat")]
     document = Document(text=PUMP, id_="pump.md", metadata={"page_starts": starts})
-    over = over_store(store, offline, document, get_parser("fixed", chunk_size=500))
+    over = over_store(store, offline, document, parser=get_parser("fixed", chunk_size=500))
     spans = spans_read(over, Filter(heading="it", pages=(2, 3)))
     assert [span.of(PUMP) for span in spans] == ["Wait a minute.", "## Stop it\n\nPush the knob."]
+
+
+@pytest.mark.parametrize(("heading", "page"), [("Stop", 1), ("Boat", 1), ("Stop", 3)])
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_nothing_is_read_of_a_document_without_a_part_on_the_pages_and_below_the_heading(
+    heading: str, page: int, is_alone: bool, store: Store, offline: Models
+) -> None:
+    starts = [0, PUMP.index("## Stop"), PUMP.index("# Boat")]
+    texts = [] if is_alone else [f"# {heading}\n\nUse water lines."]
+    documents = [
+        Document(text=PUMP, metadata={"page_starts": starts}),
+        *(Document(text=text, metadata={"page_starts": [0] * page}) for text in texts),
+    ]
+    over = over_store(store, offline, *documents, parser=get_parser("fixed", chunk_size=500))
+    filter_ = Filter(heading=heading, pages=(page, page))
+    options = QueryOptions(filter=filter_, granularity="sentences", mode="dense")
+    found = RagNodesRetriever(**over, options=options).retrieve(QUESTION)
+    assert [each.node.get_content() for each in found] == texts
 
 
 @pytest.mark.parametrize("preset", list(PRESETS))
@@ -134,7 +152,7 @@ def test_every_parser_s_chunks_are_read_below_the_headings_of_a_filter(
 ) -> None:
     own = {"embed_model": offline.sentence_model} if PRESETS[preset].embeds else {}
     document = Document(text=PUMP, id_="pump.md")
-    over = over_store(store, offline, document, get_parser(preset, **own))
+    over = over_store(store, offline, document, parser=get_parser(preset, **own))
     texts = [
         span.of(PUMP).removeprefix("## Oil\n\n") for span in spans_read(over, Filter(heading="oil"))
     ]
@@ -155,7 +173,7 @@ def test_a_message_says_of_how_many_chunks_it_names_the_headings(
 ) -> None:
     text = "It is a pump.\n\n" * 9 + PUMP
     parser = get_parser("fixed", chunk_size=60, chunk_overlap=0)
-    over = over_store(store, offline, Document(text=text, id_="pump.md"), parser)
+    over = over_store(store, offline, Document(text=text, id_="pump.md"), parser=parser)
     monkeypatch.setattr("rag_nodes.query.missing_keys._SAMPLE", 1)
     with pytest.raises(ConfigurationError, match="the headings of the first 1 chunks are '"):
         spans_read(over, Filter(heading="zzz"))

@@ -111,18 +111,27 @@ class HeldText:
     def within(self, scope: Filter) -> dict[str, list[Span]]:
         """Return the parts of each document on the pages and below the headings of a filter.
 
-        Documents are left out if the filter asks for neither, or nothing is known of both.
+        Documents are left out if nothing is known of what it asks for; one in which no part is on
+        the pages as well as below the headings has none.
         """
-        within: dict[str, list[Span]] = defaultdict(list)
-        for hit, passage in self.pieces if scope.pages or scope.has_headings else ():
-            pages = PageMap.of(hit.read.metadata)
-            for section, path in sections_of(hit.read):
-                part: Span | None = section if scope.is_under([path]) else None
-                if part and scope.pages:
-                    on_pages = pages.span(*scope.pages, part.end) if pages else None
-                    part = part.common(on_pages) if on_pages else None
-                within[passage.document] += [part] if part else []
-        return {document: merge(parts) for document, parts in within.items() if parts}
+        within: dict[str, list[Span]] = {}
+        for document, pieces in self._by_document.items():
+            reads = [piece.hit.read for piece in pieces]
+            sections = [
+                (PageMap.of(read.metadata), *section)
+                for read in reads
+                for section in sections_of(read)
+            ]
+            wanted = scope.pages if any(pages for pages, _, _ in sections) else None
+            by_headings = scope.has_headings and any(path for _, _, path in sections)
+            if wanted or by_headings:
+                below = (
+                    _on_pages(section, pages, wanted)
+                    for pages, section, path in sections
+                    if not by_headings or scope.is_under([path])
+                )
+                within[document] = merge([*filter(None, below)])
+        return within
 
     def passage(self, read: Read) -> Ranked:
         """Return the characters of a passage, also those that no chunk holds."""
@@ -291,6 +300,14 @@ class HeldText:
             and _text(run, span).isspace()
             for run in self.runs
         )
+
+
+def _on_pages(part: Span, pages: PageMap | None, wanted: tuple[int, int] | None) -> Span | None:
+    """Return as much of a part as is on the wanted pages; None stands for all pages."""
+    if wanted is None:
+        return part
+    span = pages.span(*wanted, part.end) if pages else None
+    return part.common(span) if span else None
 
 
 def _text(run: TextRun, span: Span) -> str:
