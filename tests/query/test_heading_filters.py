@@ -177,3 +177,14 @@ def test_a_message_says_of_how_many_chunks_it_names_the_headings(
     monkeypatch.setattr("rag_nodes.query.missing_keys._SAMPLE", 1)
     with pytest.raises(ConfigurationError, match="the headings of the first 1 chunks are '"):
         spans_read(over, Filter(heading="zzz"))
+
+
+@pytest.mark.parametrize("asked", [{"heading": "oil boat"}, {"heading_path": "Oil boat"}])
+def test_a_heading_behind_chunks_with_its_words_in_several_headings_is_not_refused(
+    asked: dict[str, Any], store: Store, offline: Models, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    crowd = [Document(text=f"# {n}\n\nGo.\n\n# Oil\n\n# Boat\n\nOn.") for n in range(20)]
+    document = Document(text="# Oil boat\n\nIt is blue.")
+    over = over_store(store, offline, *crowd, document, parser=get_parser("fixed"))
+    monkeypatch.setattr("rag_nodes.query.missing_keys._SAMPLE", 1)
+    assert not spans_read(over, Filter(**asked, document_ids=()))

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
 _SAMPLE = 1_000
 """Chunks whose keys a message names."""
+_MORE = 4
+"""Times as many chunks are looked at where none of the first has a heading."""
 _OUR_PAGES = (
     "leave pages out, or ingest files that have pages with a reader and a parser of rag-nodes "
     "(RagNodesReader, get_parser)"
@@ -103,8 +105,7 @@ def _check_headings(scope: Filter, some: Some) -> None:
         " > ".join(scope.heading_path): Filter(heading_path=scope.heading_path),
     }
     for heading, filter_ in asked.items():
-        passing = some(filter_.conditions(), _SAMPLE) if filter_.has_headings else ()
-        if filter_.has_headings and not any(filter_.is_under(paths_in(each)) for each in passing):
+        if filter_.has_headings and not _any_passes(filter_, some):
             payloads = some(_HAVING_HEADINGS, _SAMPLE)
             if not payloads:
                 raise _nothing("headings", _OUR_HEADINGS)
@@ -113,6 +114,18 @@ def _check_headings(scope: Filter, some: Some) -> None:
             among = f"the headings of {_looked_at(payloads)} are "
             remedy = did_you_mean(f"'{heading}'", names, among)
             raise _nothing(f"the heading '{heading}'", remedy)
+
+
+def _any_passes(filter_: Filter, some: Some) -> bool:
+    """Return True if a chunk has the headings of a filter, whose conditions ask less."""
+    count = _SAMPLE
+    while True:
+        payloads = some(filter_.conditions(), count)
+        if any(filter_.is_under(paths_in(each)) for each in payloads):
+            return True
+        if len(payloads) < count:
+            return False
+        count *= _MORE
 
 
 def _nothing(lacking: str, remedy: str) -> ConfigurationError:

@@ -34,6 +34,8 @@ if TYPE_CHECKING:
 logger = logging.getLogger(__name__)
 _PAGE = 1000
 """Points read or deleted together."""
+_DEEPER = 4
+"""Times as far as a ranking is read again where too few of its chunks pass the filter."""
 _DOCUMENTS = 100
 """Documents whose chunks of before are deleted together."""
 
@@ -293,8 +295,17 @@ class Store(Catalogue):
                     f"{place} holds vectors of length {size}, the question's has {length}; "
                     "ask with the embedding model it was ingested with"
                 )
-            scores = handle.scores(query)
-            return best_hits(query, scores, lambda ids: self.fetch(collection, ids))
+            depth = query.limit
+            while True:
+                scores = handle.scores(replace(query, limit=depth))
+                hits = best_hits(query, scores, lambda ids: self.fetch(collection, ids))
+                found = max(len(scores.dense or ()), len(scores.sparse or ()))
+                # Of headings inside chunks the engine asks less than the filter, and may be full of
+                # others.
+                enough = len(hits) == query.limit or not query.filter.has_headings
+                if enough or found < depth:
+                    return hits
+                depth = found * _DEEPER
 
     def _by_meaning(self, place: str, query: Query) -> Query:
         """A query of a collection without BM25 vectors; said once where another mode was asked."""

@@ -9,7 +9,7 @@ from stored_nodes import MakeNode, fill, names_found
 
 from rag_nodes import FlatMetadata
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.store import Query, Store
+from rag_nodes.store import Query, SearchMode, Store
 from rag_nodes.store.conditions import HEADING_LEVELS
 from rag_nodes.store.filters import Filter
 
@@ -80,6 +80,19 @@ def test_headings_inside_chunks_pass_as_those_above_do(
         for mode in ("hybrid", "dense", "sparse"):
             assert names_found(store, collection, wanted, mode=mode) == names, (wanted, mode)
             assert {n.text.split()[1] for n in nodes if wanted.passes(n)} == names, wanted
+
+
+@pytest.mark.parametrize("mode", ["hybrid", "dense", "sparse"])
+def test_chunks_with_the_words_in_several_headings_crowd_out_no_heading(
+    store: Store, collection: str, make_node: MakeNode, mode: SearchMode
+) -> None:
+    inside = [[10, ["Tea"]], [20, ["Storage"]]]
+    crowd = [make_node(f"pump {n}", [1.0, 0, 0], headings_inside=inside) for n in range(1_100)]
+    above = {"heading_path": ["Tea storage"], "Heading": "Tea storage"}
+    target = make_node("pump target and more", [0.1, 1.0, 0], **above)
+    store.add(collection, [*crowd, target])
+    query = Query([1.0, 0, 0], "pump", 3, mode, Filter(heading="tea storage"))
+    assert [hit.node.text for hit in store.search(collection, query)] == [target.text]
 
 
 def test_documents_given_twice_must_agree(filled: Store, collection: str) -> None:
