@@ -188,3 +188,8 @@ def test_a_heading_behind_chunks_with_its_words_in_several_headings_is_not_refus
     over = over_store(store, offline, *crowd, document, parser=get_parser("fixed"))
     monkeypatch.setattr("rag_nodes.query.missing_keys._SAMPLE", 1)
     assert not spans_read(over, Filter(**asked, document_ids=()))
+
+
+def test_a_message_does_not_suggest_the_heading_that_was_asked_for(pump: Any) -> None:
+    with pytest.raises(ConfigurationError, match=r"the heading 'Stop it'; (?!did you mean 'Stop)"):
+        spans_read(pump, Filter(heading_path="Stop it"))

@@ -112,7 +112,8 @@ def _check_headings(scope: Filter, some: Some) -> None:
             paths = (path for payload in payloads for path in paths_in(payload))
             names = sorted({f"'{name}'" for path in paths for name in path})
             among = f"the headings of {_looked_at(payloads)} are "
-            remedy = did_you_mean(f"'{heading}'", names, among)
+            others = [name for name in names if name != f"'{heading}'"]
+            remedy = did_you_mean(f"'{heading}'", others, among)
             raise _nothing(f"the heading '{heading}'", remedy)
 
 
