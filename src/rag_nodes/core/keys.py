@@ -17,6 +17,8 @@ LONGEST_DETAIL = 300
 """Characters of a server's own words that a message quotes."""
 MASK = "****"
 _SECRET = re.compile(r"key|token$|secret|password|header|credential")
+_USER_INFO = re.compile(r"://\S*@")
+"""What stands before the host of a URL: a user, and often a password."""
 _LEAST_HIDDEN = 6
 """Characters below which a value is a placeholder, and hiding it would only garble messages."""
 _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
@@ -26,6 +28,16 @@ _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")
 def is_secret(option: str) -> bool:
     """Return True if an option of this name may hold a key or another secret."""
     return _SECRET.search(option.lower()) is not None
+
+
+def has_user_info(value: object) -> bool:
+    """Return True if a value is a text with a URL that names a user, often with a password.
+
+    >>> from rag_nodes.core.keys import has_user_info
+    >>> has_user_info("https://anna:1234@example.com"), has_user_info("https://example.com")
+    (True, False)
+    """
+    return isinstance(value, str) and _USER_INFO.search(value) is not None
 
 
 def without_secrets(message: str, options: Mapping[str, Any]) -> str:

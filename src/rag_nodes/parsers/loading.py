@@ -12,6 +12,7 @@ from llama_index.core.node_parser.node_utils import default_id_func
 
 from rag_nodes.core.errors import ConfigurationError, RagNodesError
 from rag_nodes.core.import_paths import with_options
+from rag_nodes.core.keys import has_user_info, is_secret
 from rag_nodes.parsers.base import SpanNodeParser
 from rag_nodes.parsers.presets import PRESETS, Preset
 
@@ -19,6 +20,8 @@ MODEL_OPTIONS = frozenset({"embedding", "sentence_model"})
 """Options that name a model, which `--embedding` chooses."""
 _NOT_OPTIONS = frozenset({"class_name", "output_version"})
 """Entries of `to_dict` that are no options of the parser."""
+_KNOWN = ("llama_index.", "rag_nodes.")
+"""Packages whose classes can be made again to see whether they are the same."""
 
 
 def load_parser(data: Mapping[str, Any] | NodeParser, **overrides: Any) -> NodeParser:
@@ -102,8 +105,8 @@ def data_of(parser: SpanNodeParser, spec: str) -> dict[str, Any]:
 def spec_of(parser: SpanNodeParser, name: str = "") -> str:
     """Return a parser as it is typed after `--parser`, without its model.
 
-    "" if an option cannot be typed, or if neither a preset nor an import path makes the same; for
-    `name` see `base_of`.
+    "" if an option cannot be typed, or if neither a preset nor an import path makes the same. An
+    object of your own has a path only if you gave it. For `name` see `base_of`.
 
     Examples:
         >>> from rag_nodes.parsers import get_parser
@@ -123,17 +126,26 @@ def spec_of(parser: SpanNodeParser, name: str = "") -> str:
 
 
 def _path_of(parser: SpanNodeParser) -> str:
-    """Return the import path that makes the same parser or splitter; "" if none is known to."""
+    """Return the import path that makes the same parser or splitter; "" if none is known to.
+
+    Only of our own and LlamaIndex's classes: to find out, one is made, and those of others may load
+    or connect to anything, and hold secrets in options of any name.
+    """
     from rag_nodes.parsers.foreign import parser_at
     from rag_nodes.parsers.foreign.configuration import class_path
 
     made = getattr(parser, "splitter", parser)
     path = class_path(made)
-    if not isinstance(made, NodeParser) or path.startswith("__main__:"):
+    if not isinstance(made, NodeParser) or not path.startswith(_KNOWN):
         return ""
     fields = type(made).model_fields
     values = {name: getattr(made, name) for name in fields}
     if any(isinstance(value, BaseEmbedding) for value in values.values()):
+        return ""
+    if any(
+        has_user_info(value) or (is_secret(name) and value != fields[name].default)
+        for name, value in values.items()
+    ):
         return ""
     changed = {
         name: value

@@ -14,6 +14,7 @@ from llama_index.core.callbacks import CallbackManager
 from pydantic import BaseModel
 
 from rag_nodes.core.errors import ConfigurationError
+from rag_nodes.core.keys import has_user_info
 from rag_nodes.models.names import embedding_name
 
 _SECRET = re.compile(
@@ -50,7 +51,9 @@ def shown_options(thing: Any) -> dict[str, str | int | float | bool]:
     plain = {
         name.lstrip("_"): value
         for name, value in _attributes(thing).items()
-        if isinstance(value, str | int | float) and 0 < len(str(value).strip()) <= _LONGEST
+        if isinstance(value, str | int | float)
+        and 0 < len(str(value).strip()) <= _LONGEST
+        and not has_user_info(value)
     }
     return dict(sorted(plain.items()))
 
