@@ -3,8 +3,10 @@
 import errno
 import json
 import re
+import shlex
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -12,6 +14,8 @@ from openai_server import OpenAIServer
 from tests.cli.conftest import Command
 from tests.evaluation.scripted_judge import good, kind_of
 
+from rag_nodes.cli.invocation import Invocation
+from rag_nodes.cli.views.evaluation import measured_view
 from rag_nodes.core.errors import DatasetError
 from rag_nodes.evaluation import run as evaluation
 from rag_nodes.operations import ExitCode
@@ -197,6 +201,24 @@ def test_a_file_that_cannot_be_written_costs_no_other_and_is_not_taken_for_writt
     assert ended.stderr.count("cannot be written") == 1
     assert {path.name for path in (page, report, script) if not path.exists()} == {lost}
     assert ("To use it: " not in ended.stderr) == is_saved
+
+
+@pytest.mark.parametrize("option", ['"quoted"', "'$HOME'", "'`ls`'", r"'\n'", "'!'", "'\"'"])
+def test_a_proposal_is_quoted_for_the_shell(option: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("rag_nodes.cli.views.evaluation.evaluation_view", lambda *_: [])
+    preset = f"package:Splitter(separator={option})"
+    decision = SimpleNamespace(parser={"path": preset}, preset=preset, other="other")
+    report = SimpleNamespace(
+        decision=decision,
+        reading="sentences",
+        use_in_llama_index="",
+        dataset=SimpleNamespace(probed=False),
+        row=lambda _: decision,
+    )
+    cli = Invocation()
+    list(measured_view(SimpleNamespace(report=report, gates=(), is_written=False), None, cli))  # type: ignore[arg-type]
+    quoted = [re.findall(r"-p (.*); ask", hint) for hint in cli.hints]
+    assert quoted == [[shlex.quote(preset)], [shlex.quote(preset)]]
 
 
 def test_a_splitter_of_another_package_is_proposed_as_it_was_typed_and_exported(

@@ -71,6 +71,16 @@ def quoted(value: object) -> str:
     return f"{'an' if name[0].lower() in 'aeiou' else 'a'} {name}"
 
 
+def argument(text: str) -> str:
+    """Return a text as an argument of a command: in double quotes, if a shell keeps it in them.
+
+    >>> from rag_nodes.core.spelling import argument
+    >>> print(argument("web:chunk_size=200"), argument("of:Splitter(sign='$')"))
+    "web:chunk_size=200" 'of:Splitter(sign='"'"'$'"'"')'
+    """
+    return shlex.quote(text) if re.search(r'["$`\\!]', text) else f'"{text}"'
+
+
 def command(words: str, corpus: str) -> str:
     """Return a command of ours for a message, in backticks, as all stand there.
 

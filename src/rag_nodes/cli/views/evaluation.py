@@ -6,7 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from rag_nodes.cli.views.text import Column, facts, one_line, pages, plain, table
-from rag_nodes.core.spelling import counted
+from rag_nodes.core.spelling import argument, counted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -38,7 +38,7 @@ def measured_view(result: Evaluated, _: Request, cli: Invocation) -> Iterator[Re
     yield from evaluation_view(result.report, result.gates)
     decision = result.report.decision
     if decision.parser and not result.is_written:
-        ingest = f'rag-nodes ingest docs/ -p "{decision.preset}"; ' if decision.preset else ""
+        ingest = _ingest(decision.preset) if decision.preset else ""
         reading = result.report.reading
         asked = f"ask with --granularity {reading}; " if ingest and reading else ""
         cli.hints.append(f"To use it: {ingest}{asked}--export FILE.py writes a script.")
@@ -48,13 +48,16 @@ def measured_view(result: Evaluated, _: Request, cli: Invocation) -> Iterator[Re
         what = {"sentences": "selected sentences", "chunks": "whole chunks"}
         given = "chunks" if result.report.reading == "sentences" else "sentences"
         cli.hints.append(
-            f'If you read {what[given]}: rag-nodes ingest docs/ -p "{other.preset}"; ask with '
-            f"--granularity {given}."
+            f"If you read {what[given]}: {_ingest(other.preset)}ask with --granularity {given}."
         )
     if result.report.dataset.probed:
         cli.hints.append(
             "To be surer, label twenty: a sheet of questions and quotes for --questions."
         )
+
+
+def _ingest(preset: str) -> str:
+    return f"rag-nodes ingest docs/ -p {argument(preset)}; "
 
 
 def evaluation_view(
