@@ -255,6 +255,18 @@ def test_the_name_of_a_row_is_refused_with_the_parser_that_it_means(row: str, ty
     assert list(build_parsers(spec)) == [spec]
 
 
+@pytest.mark.parametrize(
+    "row", ["parent-child at 200", "heading at 0", "sentence-window at 200", "fixed at equal size"]
+)
+def test_the_name_of_a_row_that_cannot_be_typed_points_to_the_report(row: str) -> None:
+    with pytest.raises(ConfigurationError) as refused:
+        build_parsers(row)
+    assert str(refused.value) == (
+        f"'{row}' is the name of a row of a report; write the -p of the row in the report of "
+        "--html, if it has one"
+    )
+
+
 @pytest.mark.parametrize("other", ["nosuch at 200", "semantic at home"])
 def test_another_unknown_name_is_no_row(other: str) -> None:
     with pytest.raises(ConfigurationError, match="unknown parser"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args, get_origin
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.spelling import did_you_mean, quoted
+from rag_nodes.core.spelling import argument, did_you_mean, quoted
 from rag_nodes.operations.fields import MOST_COLUMNS
 from rag_nodes.operations.workspace.limits import LARGEST
 from rag_nodes.parsers.mistakes import option_hint
@@ -68,16 +68,25 @@ def make_parsers(specs: Sequence[ParserSpec], embedding: Embedding) -> dict[str,
 
 def _refuse_row(name: str) -> None:
     """Refuse the name of a row of `recommend`, such as "semantic at 200", with its spelling."""
-    preset, at, tokens = name.partition(" at ")
-    if at and preset in PRESETS and tokens.isdecimal():
-        from rag_nodes.evaluation.sizes import resized, without_overlap
-        from rag_nodes.parsers.loading import spec_of
-
-        typed = spec_of(resized(without_overlap(preset_named(preset).make()), int(tokens)), preset)
+    preset, at, size = name.partition(" at ")
+    if at and preset in PRESETS and (size.isdecimal() or size == "equal size"):
+        typed = _typed(preset, int(size)) if size.isdecimal() else ""
+        measured = f"-p {argument(typed)}, as `recommend` measures it, or " if typed else ""
         raise ConfigurationError(
-            f"'{name}' is the name of a row of a report; write -p \"{typed}\", as `recommend` "
-            "measures it, or the -p of the row in the report of --html"
+            f"'{name}' is the name of a row of a report; write {measured}the -p of the row in the "
+            f"report of --html{'' if typed else ', if it has one'}"
         )
+
+
+def _typed(preset: str, tokens: int) -> str:
+    """A preset at a size, as `recommend` measures it and as it is typed; "" if it cannot be."""
+    from rag_nodes.evaluation.sizes import resized, without_overlap
+    from rag_nodes.parsers.loading import spec_of
+
+    try:
+        return spec_of(resized(without_overlap(preset_named(preset).make()), tokens), preset)
+    except ConfigurationError:  # it has no such size
+        return ""
 
 
 def make_offered(
