@@ -2,7 +2,9 @@
 
 import json
 import re
+import shlex
 from dataclasses import replace
+from html import unescape
 from html.parser import HTMLParser
 from io import StringIO
 
@@ -60,6 +62,15 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
     expected = ["<h1>Take it.</h1>", "It takes little.", report.verdict[0].split(" is ")[0], "<svg"]
     places = [page.index(words_) for words_ in expected]
     assert places == sorted(places)
+
+
+def test_what_is_proposed_is_quoted_for_the_shell(report: EvaluationReport) -> None:
+    preset = "package:Splitter(separator=\"'$</code>\")"
+    rows = [replace(row, preset=preset) for row in report.rows]
+    decision = replace(report.decision, preset=preset)
+    page = html_of(replace(report, decision=decision, rows=rows))
+    shown = [unescape(typed) for typed in re.findall("-p (.+?)</code>", page)]
+    assert shown == [shlex.quote(preset)] * (1 + len(rows))
 
 
 def test_every_surface_begins_with_the_same_grade_in_a_sentence(report: EvaluationReport) -> None:

@@ -6,6 +6,7 @@ in the dark has lighter ones.
 
 from __future__ import annotations
 
+import html
 from collections import Counter
 from functools import cache
 from math import ceil, floor, log2
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from rag_nodes.core.spelling import argument
 from rag_nodes.evaluation.effects import reading_of_sizes
 from rag_nodes.evaluation.wording import SELECTING
 
@@ -148,13 +150,19 @@ def size_curve(
 @cache
 def templates() -> Environment:
     """The templates of the report; everything put into them is escaped."""
-    return Environment(
+    environment = Environment(
         loader=PackageLoader("rag_nodes.evaluation.page", "."),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters["argument"] = _argument
+    return environment
+
+
+def _argument(text: str) -> Markup:
+    return Markup(html.escape(argument(text), quote=False))  # noqa: S704 -- it is escaped
 
 
 def line_colour(report: EvaluationReport, column: str) -> str:
