@@ -65,7 +65,7 @@ def test_the_decision_comes_first_then_its_cost_then_how_to_use_it(
 
 
 def test_what_is_proposed_is_quoted_for_the_shell(report: EvaluationReport) -> None:
-    preset = "package:Splitter(separator=\"'$</code>\")"
+    preset = 'package:Splitter(separator="\'$</code>")'
     rows = [replace(row, preset=preset) for row in report.rows]
     decision = replace(report.decision, preset=preset)
     page = html_of(replace(report, decision=decision, rows=rows))

@@ -1,5 +1,6 @@
 """A parser of the user's own, named by its import path as splitters of other packages are."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -10,8 +11,9 @@ from rag_nodes.core.errors import ConfigurationError
 from rag_nodes.core.settings import Settings
 from rag_nodes.models import choose_models
 from rag_nodes.operations.scripts import script_for
-from rag_nodes.parsers import offered
+from rag_nodes.parsers import SpanNodeParser, offered
 from rag_nodes.parsers.foreign import ForeignNodeParser, parser_at
+from rag_nodes.parsers.source import ChunkSpan, SourceText
 from rag_nodes.query import QueryOptions
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "custom_parser"
@@ -64,3 +66,22 @@ def test_an_exported_script_imports_the_class() -> None:
     assert "from paragraph_parser import ParagraphNodeParser" in script
     assert "PARSER = ParagraphNodeParser(language='de')" in script
     compile(script, "mine.py", "exec")
+
+
+class Remote(SpanNodeParser):
+    """A parser that needs a key, so none can be made without options."""
+
+    access_key: str
+    address: str
+    lines: int
+
+    def spans(self, source: SourceText) -> Iterator[ChunkSpan]:
+        yield ChunkSpan(0, len(source.text))
+
+
+def test_an_exported_script_makes_the_class_without_its_secrets() -> None:
+    models = choose_models(Settings(embedding="lexical", llm="extractive"))
+    parser = Remote(access_key="hush", address="https://anna:hush@example.com", lines=3)
+    script = script_for("mine", parser, models, QueryOptions())
+    assert "PARSER = Remote(lines=3)" in script
+    assert "hush" not in script

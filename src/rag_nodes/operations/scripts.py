@@ -6,7 +6,7 @@ from dataclasses import fields, replace
 from typing import TYPE_CHECKING, Any, cast
 
 from rag_nodes.core.errors import ConfigurationError
-from rag_nodes.core.keys import is_secret
+from rag_nodes.core.keys import has_user_info, is_secret
 from rag_nodes.core.settings import DEFAULT_PROMPT, DEFAULT_SYSTEM_PROMPT, FASTEMBED
 from rag_nodes.models.names import place_of
 from rag_nodes.parsers import ForeignNodeParser
@@ -187,7 +187,11 @@ def script_for(
         made_by, arguments = "ForeignNodeParser", _arguments([], {"path": _path_of(parser)})
     elif (base := base_of(parser, name)) is None:
         home, made_by = type(parser).__module__, type(parser).__name__
-        arguments = _arguments([], _changed(parser, type(parser)(), embedder))
+        given = _options_of(parser)
+        if embedder:
+            given.pop("embedding", None)
+        public = {name: value for name, value in given.items() if not has_user_info(value)}
+        arguments = _arguments([], public)
     else:
         made_by = "get_parser"
         arguments = _arguments([repr(base.name)], _changed(parser, base.make(), embedder))
@@ -273,18 +277,22 @@ def _llm(model: LLM | None, name: str) -> dict[str, Any]:
 
 
 def _written_as(model: BaseEmbedding | LLM) -> tuple[str, dict[str, Any]]:
-    """The import path of a model's class, and options in plain data that are not its defaults.
+    """The import path of a model's class, and its options."""
+    return class_path(model), _options_of(model)
+
+
+def _options_of(thing: BaseEmbedding | LLM | SpanNodeParser) -> dict[str, Any]:
+    """Options in plain data that are not the defaults of the class, of which none is made.
 
     Keys are left out, whoever runs the script has their own.
     """
-    options = {
+    return {
         name: value
-        for name, field in type(model).model_fields.items()
+        for name, field in type(thing).model_fields.items()
         if not (field.exclude or is_secret(name))
-        and isinstance(value := getattr(model, name), str | int | float | list | dict)
+        and isinstance(value := getattr(thing, name), str | int | float | list | dict)
         and value not in (field.default, field.get_default(call_default_factory=True))
     }
-    return class_path(model), options
 
 
 def _name_in_app(thing: BaseEmbedding | LLM | SpanNodeParser) -> str:
