@@ -18,7 +18,7 @@ LONGEST_DETAIL = 300
 MASK = "****"
 _SECRET = re.compile(r"key|token$|secret|password|header|credential")
 _USER_INFO = re.compile(r"://\S*@")
-"""What stands before the host of a URL: a user, and often a password."""
+"""User, and often password, before the host of a URL."""
 _LEAST_HIDDEN = 6
 """Characters below which a value is a placeholder, and hiding it would only garble messages."""
 _KEY_LIKE = re.compile(r"(?:sk-|[Bb]earer\s+)[\w*.\-]{4,}")

@@ -111,8 +111,8 @@ class HeldText:
     def within(self, scope: Filter) -> dict[str, list[Span]]:
         """Return the parts of each document on the pages and below the headings of a filter.
 
-        Documents are left out if nothing is known of what it asks for; one in which no part is on
-        the pages as well as below the headings has none.
+        A document without known pages and headings is left out. A document in which no part is on
+        the pages and below the headings has an empty list.
         """
         within: dict[str, list[Span]] = {}
         for document, pieces in self._by_document.items():

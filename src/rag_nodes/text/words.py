@@ -65,7 +65,7 @@ _GROUPS = (
     (_FIRST_DIGITS, " ", rf"\d{{3}} {_GROUP}"),
     (rf"{_FIRST_DIGITS} \d{{3}}", " ", _GROUP),
 )
-"""What stands before, in and behind the gap between two groups of a number such as `21 000`.
+"""Patterns before, in and behind the gap between two groups of a number such as `21 000`.
 
 An ordinary space also stands between two numbers ("Take 2 500 mg tablets"). It is a gap only before
 `000` and in a number of several gaps, such as `1 234 567`."""

@@ -230,7 +230,7 @@ class FoldedText:
 
     def _with_own_gaps(self) -> str:
         """Return the folded text with line breaks and no-break spaces where the text has them."""
-        gaps = (self._text[one.end : two.start] for one, two in pairwise(self._words))
+        gaps = (self._text[left.end : right.start] for left, right in pairwise(self._words))
         characters = list(self._folded)
         for start, gap in zip(self._starts[1:], gaps, strict=False):
             characters[start - 1] = "\n" if "\n" in gap else gap[0]
